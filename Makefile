@@ -1,0 +1,46 @@
+# Commands for people and for CI; `make help` lists them. Works on Linux and on macOS.
+
+SOURCES := Package.swift Sources Tests Examples
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint format boundary check tsan asan docs clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## install SQLCipher 4 and its headers where they are missing
+	@Scripts/setup
+
+build: setup ## build everything
+	swift build --build-tests
+
+demo: setup ## the main job: an encrypted database of this machine's packages
+	swift run Quickstart
+
+test: setup ## all tests
+	swift test --disable-xctest
+
+lint: ## the formatter finds nothing to change, and folders keep to their rules
+	swift format lint --strict --parallel --recursive $(SOURCES)
+	@$(MAKE) --no-print-directory boundary
+
+boundary: # the C API is only seen by one folder
+	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \
+		| grep -v '^Sources/SecureStorage/SQLite/'
+
+format: ## format the sources in place
+	swift format --in-place --parallel --recursive $(SOURCES)
+
+check: lint test ## what CI runs
+
+tsan: setup ## the tests under ThreadSanitizer
+	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan
+
+asan: setup ## the tests under AddressSanitizer
+	swift test --disable-xctest --sanitize=address --scratch-path .build/asan
+
+docs: setup ## the documentation, in .build/docs
+	Scripts/docs
+
+clean: ## remove what was built
+	rm -rf .build

@@ -1,0 +1,79 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Which SQLCipher stands behind `CSQLCipher`: swift-sqlcipher's, built from source by SwiftPM, or
+// the system's, found with pkg-config (see Scripts/setup). With a trait off, nothing of its
+// provider is fetched or looked for.
+#if os(macOS)
+    let defaultProvider = "SwiftSQLCipher"
+#else
+    let defaultProvider = "SystemSQLCipher"
+#endif
+
+let swiftSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "SecureStorage",
+    platforms: [
+        .iOS(.v16), .macOS(.v13), .macCatalyst(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1),
+    ],
+    products: [
+        .library(name: "SecureStorage", targets: ["SecureStorage"])
+    ],
+    traits: [
+        .default(enabledTraits: [defaultProvider]),
+        .trait(
+            name: "SwiftSQLCipher",
+            description: "SQLCipher from the Swift package swift-sqlcipher (default on macOS)"),
+        .trait(
+            name: "SystemSQLCipher",
+            description: "the system's SQLCipher 4, through pkg-config (default elsewhere)"),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/skiptools/swift-sqlcipher", from: "1.2.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "SystemSQLCipher",
+            pkgConfig: "sqlcipher",
+            providers: [.apt(["libsqlcipher-dev"]), .brew(["sqlcipher"])]),
+        .target(
+            name: "CSQLCipher",
+            dependencies: [
+                .product(
+                    name: "SQLCipher", package: "swift-sqlcipher",
+                    condition: .when(traits: ["SwiftSQLCipher"])),
+                .target(name: "SystemSQLCipher", condition: .when(traits: ["SystemSQLCipher"])),
+            ],
+            resources: [.copy("PrivacyInfo.xcprivacy")],
+            linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
+        .target(name: "CPlatform"),
+        .target(
+            name: "SecureStorage",
+            dependencies: [
+                "CPlatform", "CSQLCipher",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: [.copy("PrivacyInfo.xcprivacy")],
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "Quickstart",
+            dependencies: ["SecureStorage"],
+            path: "Examples/Quickstart",
+            resources: [.copy("packages.sample")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureStorageTests",
+            dependencies: ["SecureStorage"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: swiftSettings),
+    ],
+    swiftLanguageModes: [.v6]
+)

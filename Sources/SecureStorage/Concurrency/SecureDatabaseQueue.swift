@@ -1,0 +1,83 @@
+internal import Foundation
+
+/// Lets any number of threads use one store, one call at a time.
+///
+/// ```swift
+/// let queue = SecureDatabaseQueue(databaseStore: db)
+/// let count = try queue.inDatabase { db in
+///     try db.executeUpdate("INSERT INTO note (text) VALUES (?)", values: ["hello"])
+///     return try db.lastInsertRowId()
+/// }
+/// ```
+///
+/// Thread-safe. Calls run in the order of their arrival, each on the thread that makes it, which waits
+/// for its turn. A call from inside a block of the same queue runs at once, as part of that block.
+/// Neither the store nor a result set may leave a block; the compiler sees to it in Swift 6.
+public class SecureDatabaseQueue: @unchecked Sendable {
+    // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
+    private let store: SecureDatabaseStore
+    private let turn = SerialTurn(label: "SecureStorage.SecureDatabaseQueue")
+
+    /// Puts a store behind this queue; from now on use it through the queue only.
+    ///
+    /// - Parameter databaseStore: Open already, or opened later in a block.
+    public init(databaseStore: SecureDatabaseStore) {
+        store = databaseStore
+    }
+
+    /// The store of this queue.
+    ///
+    /// For what is fixed at its initializer, such as ``SecureDatabaseStore/databaseURL``, and for
+    /// opening and closing it while no other thread uses the queue.
+    public var databaseStore: SecureDatabaseStore { store }
+
+    /// Runs `block` with the store, alone.
+    ///
+    /// Result sets that the block leaves open are closed.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws.
+    public func inDatabase<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try perform(block)
+    }
+
+    /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
+    ///
+    /// In a block of this queue that is in a transaction already, it becomes a savepoint.
+    ///
+    /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
+    ///   transaction cannot begin (code 5: another connection holds a lock) or cannot be committed,
+    ///   after rolling back; `.closed`.
+    public func inExclusiveTransaction(
+        _ block: (SecureDatabaseStore) throws -> Bool
+    ) throws {
+        try perform { try $0.inTransaction(.exclusive, block) }
+    }
+
+    /// Runs `block` in a deferred transaction, which takes locks when it needs them.
+    ///
+    /// For reading several tables as of one moment. Otherwise as
+    /// ``inExclusiveTransaction(_:)``.
+    ///
+    /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
+    /// - Throws: as ``inExclusiveTransaction(_:)``.
+    public func inDeferredTransaction(
+        _ block: (SecureDatabaseStore) throws -> Bool
+    ) throws {
+        try perform { try $0.inTransaction(.deferred, block) }
+    }
+
+    private func perform<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try turn.run {
+            let open = store.openResultSets.count
+            defer { store.closeResultSets(openedAfter: open) }
+            return try block(store)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+public import Logging
+
+/// How a store works with its file: journal, durability, waiting, memory, cipher.
+public struct SecureDatabaseConfiguration: Sendable {
+    /// Where SQLite keeps what it needs to undo or finish a transaction (`PRAGMA journal_mode`).
+    public enum JournalMode: String, Sendable, CaseIterable {
+        /// A write-ahead log: readers and one writer at the same time, one sync per commit.
+        case wal
+        /// A rollback journal that each transaction deletes: one file at rest, readers and writers
+        /// exclude each other.
+        case delete
+    }
+
+    /// When SQLite waits for the disk (`PRAGMA synchronous`).
+    public enum Synchronous: String, Sendable, CaseIterable {
+        /// At each commit: what is committed survives a power cut.
+        case full
+        /// Less often: in WAL mode a power cut can take back the last commits, never harm the file.
+        case normal
+    }
+
+    /// The journal of the file.
+    ///
+    /// Default: ``JournalMode/wal``. A read-only store takes the file as it is.
+    public var journalMode = JournalMode.wal
+
+    /// How durable a commit is.
+    ///
+    /// Default: ``Synchronous/full``.
+    public var synchronous = Synchronous.full
+
+    /// How long a statement waits for a lock of another connection before it throws code 5
+    /// (SQLITE_BUSY).
+    ///
+    /// `.zero` does not wait. Default: 5 seconds.
+    public var busyTimeout: Duration = .seconds(5)
+
+    /// Memory for decrypted pages, in bytes, per connection.
+    ///
+    /// Default: 16 MiB.
+    ///
+    /// A page in the cache costs nothing to decrypt: a cache that holds the pages in use makes
+    /// look-ups about three times as fast. It is an upper bound; memory is taken as pages are read.
+    public var cacheSize = 16 * 1024 * 1024
+
+    /// Whether the file is only read.
+    ///
+    /// Default: false. A missing file is then an error at open, and a statement that writes throws
+    /// code 8 (SQLITE_READONLY).
+    public var isReadOnly = false
+
+    /// Whether foreign key constraints are enforced (`PRAGMA foreign_keys`).
+    ///
+    /// Default: true.
+    public var foreignKeysEnabled = true
+
+    /// The largest number of read-only connections of a pool, at least 1; a single store has none.
+    ///
+    /// Default: 5.
+    public var maximumReaderCount = 5
+
+    /// How the file is encrypted.
+    ///
+    /// Default: SQLCipher 4's own.
+    public var cipher = CipherConfiguration()
+
+    /// Where the library reports what is no error: facts on the engine at level `debug`, and
+    /// warnings.
+    ///
+    /// Never keys, never bound values. Default: label `SecureStorage`.
+    public var logger = Logger(label: "SecureStorage")
+
+    /// The defaults that are named at each property.
+    public init() {}
+}
+
+extension SecureDatabaseConfiguration {
+    /// Refuses values that no engine setting stands for.
+    func validate() throws {
+        func refuse(_ message: String) -> SecureStorageError {
+            .openFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+        }
+        guard busyTimeout >= .zero else {
+            throw refuse("the busy timeout must not be negative")
+        }
+        guard cacheSize >= 0 else {
+            throw refuse("the cache size must not be negative")
+        }
+        guard maximumReaderCount >= 1 else {
+            throw refuse("the pool needs at least one reader")
+        }
+        try cipher.validate()
+    }
+}

@@ -1,0 +1,211 @@
+public import Foundation
+
+// Each getter returns nil for NULL, for a column that is not there, for a value that its type cannot
+// represent without loss, and when no row is current: before the first `next()`, after the end and
+// after `close()`. Names match whatever their case; of several columns of one name the first is meant.
+
+extension SecureDatabaseResultSet {
+    /// The value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func int(forColumnName columnName: String) -> Int? {
+        column(columnName).flatMap { int(at: $0) }
+    }
+
+    /// The value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func int(forColumnIndex columnIndex: Int) -> Int? {
+        column(columnIndex).flatMap { int(at: $0) }
+    }
+
+    /// The value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func int64(forColumnName columnName: String) -> Int64? {
+        column(columnName).flatMap { int64(at: $0) }
+    }
+
+    /// The value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func int64(forColumnIndex columnIndex: Int) -> Int64? {
+        column(columnIndex).flatMap { int64(at: $0) }
+    }
+
+    /// The value as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func uint64(forColumnName columnName: String) -> UInt64? {
+        column(columnName).flatMap { uint64(at: $0) }
+    }
+
+    /// The value as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func uint64(forColumnIndex columnIndex: Int) -> UInt64? {
+        column(columnIndex).flatMap { uint64(at: $0) }
+    }
+
+    /// Whether the value is a number other than zero.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func bool(forColumnName columnName: String) -> Bool? {
+        column(columnName).flatMap { bool(at: $0) }
+    }
+
+    /// Whether the value is a number other than zero.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func bool(forColumnIndex columnIndex: Int) -> Bool? {
+        column(columnIndex).flatMap { bool(at: $0) }
+    }
+
+    /// The value as `Double`: a REAL, an INTEGER, or TEXT that spells a number.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func double(forColumnName columnName: String) -> Double? {
+        column(columnName).flatMap { double(at: $0) }
+    }
+
+    /// The value as `Double`: a REAL, an INTEGER, or TEXT that spells a number.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func double(forColumnIndex columnIndex: Int) -> Double? {
+        column(columnIndex).flatMap { double(at: $0) }
+    }
+
+    /// The value as text: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func string(forColumnName columnName: String) -> String? {
+        column(columnName).flatMap { string(at: $0) }
+    }
+
+    /// The value as text: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func string(forColumnIndex columnIndex: Int) -> String? {
+        column(columnIndex).flatMap { string(at: $0) }
+    }
+
+    /// The value as a date: a number of seconds since 1970-01-01 00:00:00 UTC.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func date(forColumnName columnName: String) -> Date? {
+        column(columnName).flatMap { date(at: $0) }
+    }
+
+    /// The value as a date: a number of seconds since 1970-01-01 00:00:00 UTC.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func date(forColumnIndex columnIndex: Int) -> Date? {
+        column(columnIndex).flatMap { date(at: $0) }
+    }
+
+    /// The bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func data(forColumnName columnName: String) -> Data? {
+        column(columnName).flatMap { data(at: $0) }
+    }
+
+    /// The bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or a value that does not fit.
+    public func data(forColumnIndex columnIndex: Int) -> Data? {
+        column(columnIndex).flatMap { data(at: $0) }
+    }
+
+    /// The value as any type that a column can be read as.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: nil for NULL, a missing column, or when no row is current.
+    /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss.
+    public func object<T: SQLiteDatatypeBridgeable>(forColumnName columnName: String) throws -> T? {
+        try column(columnName).flatMap { try object(at: $0) }
+    }
+
+    /// The value as any type that a column can be read as.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: nil for NULL, a missing column, or when no row is current.
+    /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss.
+    public func object<T: SQLiteDatatypeBridgeable>(forColumnIndex columnIndex: Int) throws -> T? {
+        try column(columnIndex).flatMap { try object(at: $0) }
+    }
+}
+
+// MARK: - By position
+
+extension SecureDatabaseResultSet {
+    // The storage class that is nearly always there first, and without building a `SQLiteValue`.
+
+    private func int(at index: Int) -> Int? {
+        int64(at: index).flatMap { Int(exactly: $0) }
+    }
+
+    private func int64(at index: Int) -> Int64? {
+        statement.storageClass(at: index) == .integer
+            ? statement.integer(at: index) : converted(at: index)
+    }
+
+    private func uint64(at index: Int) -> UInt64? {
+        statement.storageClass(at: index) == .integer
+            ? UInt64(exactly: statement.integer(at: index)) : converted(at: index)
+    }
+
+    private func bool(at index: Int) -> Bool? {
+        statement.storageClass(at: index) == .integer
+            ? statement.integer(at: index) != 0 : converted(at: index)
+    }
+
+    private func double(at index: Int) -> Double? {
+        statement.storageClass(at: index) == .real
+            ? statement.real(at: index) : converted(at: index)
+    }
+
+    private func string(at index: Int) -> String? {
+        statement.storageClass(at: index) == .text
+            ? statement.text(at: index) : converted(at: index)
+    }
+
+    private func date(at index: Int) -> Date? {
+        converted(at: index)
+    }
+
+    private func data(at index: Int) -> Data? {
+        switch statement.storageClass(at: index) {
+        case .blob, .text: statement.blob(at: index)
+        default: nil
+        }
+    }
+
+    private func converted<T: SQLiteDatatypeBridgeable>(at index: Int) -> T? {
+        statement.value(at: index).flatMap { T(sqliteValue: $0) }
+    }
+
+    private func object<T: SQLiteDatatypeBridgeable>(at index: Int) throws -> T? {
+        guard statement.storageClass(at: index) != .null else { return nil }
+        guard let object: T = converted(at: index) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return object
+    }
+}

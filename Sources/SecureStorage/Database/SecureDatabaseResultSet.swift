@@ -1,0 +1,98 @@
+/// The rows of a query, one at a time.
+///
+/// ```swift
+/// let rs = try db.executeQuery("SELECT id, text FROM note")
+/// defer { rs.close() }
+/// while try rs.next() {
+///     print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnIndex: 1) ?? "")
+/// }
+/// ```
+///
+/// Belongs to the thread of its store. It keeps the store alive, and its statement busy until its end,
+/// ``close()`` or its last reference.
+public class SecureDatabaseResultSet {
+    private enum State {
+        case beforeFirstRow
+        case onRow
+        case atEnd
+        case closed
+    }
+
+    /// The SQL text.
+    public var query: String { statement.sql }
+
+    let statement: Statement
+    private let store: SecureDatabaseStore
+    private var state = State.beforeFirstRow
+
+    init(_ statement: Statement, of store: SecureDatabaseStore) {
+        self.statement = statement
+        self.store = store
+        store.openResultSets.append(.passUnretained(self))
+    }
+
+    deinit { close() }
+
+    /// Advances to the next row, and before the first one to it.
+    ///
+    /// - Returns: false at the end, also when called again there.
+    /// - Throws: `.backingStoreError` with SQLite's code and message, after which the result set is
+    ///   closed; `.closed` when it is closed before its end, also by its store or queue.
+    ///
+    /// The corresponding C function is [`sqlite3_step`](https://sqlite.org/c3ref/step.html).
+    public func next() throws -> Bool {
+        switch state {
+        case .atEnd: return false
+        case .closed: throw SecureStorageError.closed
+        case .beforeFirstRow, .onRow: break
+        }
+        do {
+            guard try statement.step() else {
+                finish(.atEnd)
+                return false
+            }
+        } catch {
+            finish(.closed)
+            throw error
+        }
+        if state == .beforeFirstRow {
+            statement.refreshColumns()
+            state = .onRow
+        }
+        return true
+    }
+
+    /// Gives the statement back.
+    ///
+    /// Harmless at the end, when closed, and after the store has closed.
+    public func close() {
+        if state == .beforeFirstRow || state == .onRow { finish(.closed) }
+    }
+
+    private func finish(_ end: State) {
+        state = end
+        statement.giveBack()
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        // Nearly always the last one.
+        if let index = store.openResultSets.lastIndex(where: { $0.toOpaque() == pointer }) {
+            store.openResultSets.remove(at: index)
+        }
+    }
+
+    /// The index when a row is current and has that column.
+    @inline(__always)
+    func column(_ index: Int) -> Int? {
+        state == .onRow && index >= 0 && index < statement.columnNames.count ? index : nil
+    }
+
+    /// The index of the column of that name when a row is current.
+    @inline(__always)
+    func column(_ name: String) -> Int? {
+        state == .onRow ? statement.columnIndex(named: name) : nil
+    }
+}
+
+@available(
+    *, unavailable, message: "a result set belongs to its store's thread; return its values instead"
+)
+extension SecureDatabaseResultSet: Sendable {}

@@ -1,0 +1,187 @@
+public import Foundation
+
+extension SecureDatabaseStore {
+    /// Opens the file with a passphrase, and makes it when it does not exist.
+    ///
+    /// The passphrase goes through PBKDF2-HMAC-SHA512 with 256,000 rounds (a tenth of a second) and
+    /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code point
+    /// or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key, or a
+    /// raw key with its salt, as everywhere with SQLCipher.
+    ///
+    /// Does nothing when the store is open already; the key is not checked then.
+    ///
+    /// - Parameters:
+    ///   - encryptionKey: At least one byte. For a new file it becomes the file's key.
+    ///   - initializationHandler: Called once with the open store when this call made the file, for
+    ///     the schema and first rows. The file takes its name when the handler has returned nil;
+    ///     when it returns an error, or the process is killed, no file is left.
+    /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for a place that
+    ///   cannot be used or a file that is cut off, damaged or locked; `.notEncrypted` and
+    ///   `.legacyFormat` for files of other kinds; the handler's error. Nothing is written to a file
+    ///   that the key does not open.
+    public func open(
+        with encryptionKey: String,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
+    ) throws {
+        guard connection == nil else { return }
+        try open(EncryptionKey(passphrase: encryptionKey), initializationHandler)
+    }
+
+    /// Opens the file with a raw key, and makes it when it does not exist.
+    ///
+    /// As ``open(with:initializationHandler:)-(String,_)``, but without a key derivation: the bytes
+    /// are the AES-256 key, so they have to be random, not a password.
+    ///
+    /// - Parameters:
+    ///   - encryptionKeyData: Exactly 32 bytes.
+    ///   - initializationHandler: Called once when this call made the file.
+    /// - Throws: `.authenticationFailed` also for a key of another length.
+    public func open(
+        with encryptionKeyData: Data,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
+    ) throws {
+        guard connection == nil else { return }
+        try open(EncryptionKey(rawKey: encryptionKeyData), initializationHandler)
+    }
+
+    /// The handler of an `open` without one: does nothing and returns nil.
+    ///
+    /// - Parameter store: The new store.
+    /// - Returns: nil.
+    public static func defaultInitializationHandler(_ store: SecureDatabaseStore) -> (any Error)? {
+        nil
+    }
+
+    private func open(
+        _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
+    ) throws {
+        try configuration.validate()
+        if directoryIsOurs { try makeDefaultDirectory() }
+        let file = try DatabaseFile(
+            at: databaseURL, creatingDirectory: !configuration.isReadOnly)
+        if try file.state() == .missing {
+            guard !configuration.isReadOnly else {
+                throw SecureStorageError.openFailed(
+                    code: Int(ResultCode.cannotOpen.rawValue),
+                    message: "cannot open \"\(file.path)\": there is no such file, and a "
+                        + "read-only store makes none")
+            }
+            // When another process was faster, its file is opened like any other.
+            if try create(file, key, handler) { return }
+        }
+        connection = try openExisting(file, key)
+    }
+
+    /// Opens a file that is there, and says what it is when that fails.
+    private func openExisting(_ file: DatabaseFile, _ key: EncryptionKey) throws -> Connection {
+        do {
+            return try Connection.open(file.path, key: .given(key), configuration: configuration)
+        } catch SecureStorageError.backingStoreError(let code, let message) {
+            guard code == ResultCode.notADatabase.rawValue else {
+                throw SecureStorageError.openFailed(
+                    code: code, message: "cannot open \"\(file.path)\": \(message)")
+            }
+            throw notADatabase(file, key)
+        }
+    }
+
+    /// The error for a file whose first page the key does not open.
+    private func notADatabase(_ file: DatabaseFile, _ key: EncryptionKey) -> SecureStorageError {
+        if let version = LegacyFormat.version(of: file.path, key: key) {
+            return .legacyFormat(
+                version: version,
+                message:
+                    "\"\(file.path)\" was written by SQLCipher \(version) and was not changed; "
+                    + "migrate it to the format of SQLCipher 4 first")
+        }
+        let pageSize = configuration.cipher.pageSize
+        let size = (try? file.size()) ?? 0
+        guard size % pageSize == 0 else {
+            return .openFailed(
+                code: Int(ResultCode.notADatabase.rawValue),
+                message: "cannot open \"\(file.path)\": its \(size) bytes are no whole number of "
+                    + "pages of \(pageSize) bytes, so it is no SQLCipher 4 database, or was cut off, "
+                    + "or has another page size; it was not changed")
+        }
+        return .authenticationFailed(
+            message: "cannot open \"\(file.path)\": wrong key, or the file is no SQLCipher "
+                + "database with this cipher configuration; it was not changed")
+    }
+
+    // MARK: - Creating
+
+    /// Makes the file, or returns false when another process has made it meanwhile.
+    ///
+    /// The file is made beside its place under another name, and takes its own when it is complete,
+    /// the work of the handler included: a kill at any point leaves nothing under the name that
+    /// would later open without its schema.
+    private func create(
+        _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
+    ) throws -> Bool {
+        let draft = try file.makeDraft()
+        do {
+            let finalKey = try fill(draft, key, handler)
+            guard try file.publish(draft) else {
+                draft.removeDraft()
+                return false
+            }
+            // A connection knows its side files by name, so the published file needs a new one.
+            connection = try Connection.open(
+                file.path, key: .derived(finalKey), configuration: configuration)
+            return true
+        } catch {
+            close()
+            draft.removeDraft()
+            throw error
+        }
+    }
+
+    /// Opens the draft, runs the handler and closes it; returns the key that opens it now.
+    private func fill(
+        _ draft: DatabaseFile, _ key: EncryptionKey,
+        _ handler: (SecureDatabaseStore) -> (any Error)?
+    ) throws -> DerivedKey {
+        let opened: Connection
+        do {
+            opened = try Connection.open(draft.path, key: .new(key), configuration: configuration)
+            // Writes the first page, and with it the salt, whatever the journal mode.
+            connection = opened
+            try opened.execute("PRAGMA user_version = 0")
+        } catch SecureStorageError.backingStoreError(let code, let message) {
+            throw SecureStorageError.openFailed(
+                code: code, message: "cannot make \"\(databaseURL.path)\": \(message)")
+        }
+        if let error = handler(self) { throw error }
+        func incomplete(_ reason: String) -> SecureStorageError {
+            .openFailed(
+                code: Int(ResultCode.error.rawValue),
+                message: "cannot make \"\(databaseURL.path)\": \(reason)")
+        }
+        guard let connection, let finalKey = connection.key else {
+            throw incomplete("the initialization handler closed the store")
+        }
+        guard !connection.isInTransaction else {
+            throw incomplete("the initialization handler left a transaction open")
+        }
+        close()  // the last connection moves the log into the file
+        guard draft.isComplete() else {
+            throw incomplete("its content could not be written; is the disk full?")
+        }
+        return finalKey
+    }
+
+    private func makeDefaultDirectory() throws {
+        do {
+            try FileManager.default.createDirectory(
+                at: databaseURL.deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.cannotOpen.rawValue),
+                message: "cannot make the directory of \"\(databaseURL.path)\": "
+                    + error.localizedDescription)
+        }
+    }
+}

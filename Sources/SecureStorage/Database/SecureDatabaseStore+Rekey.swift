@@ -1,0 +1,70 @@
+public import Foundation
+
+extension SecureDatabaseStore {
+    /// Re-encrypts the whole file with a new passphrase, in one transaction of the engine.
+    ///
+    /// Takes as long as reading and writing the whole file once, and as much free disk space. A kill
+    /// at any point leaves a file that opens with exactly one of the two keys and holds all
+    /// committed rows. Other connections to the file have to be opened again afterwards.
+    ///
+    /// - Parameter newEncryptionKey: As for ``open(with:initializationHandler:)-(String,_)``.
+    /// - Throws: `.closed` on a closed store; `.encryptionKeyChangeFailed` otherwise, and the old key
+    ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
+    ///   for a read-only store, a full disk or a lock of another connection (code 5).
+    public func changeEncryptionKey(with newEncryptionKey: String) throws {
+        try changeEncryptionKey { try EncryptionKey(passphrase: newEncryptionKey) }
+    }
+
+    /// Re-encrypts the whole file with a new raw key; see ``changeEncryptionKey(with:)-(String)``.
+    ///
+    /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
+    /// - Throws: `.encryptionKeyChangeFailed` also for a key of another length.
+    public func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
+        try changeEncryptionKey { try EncryptionKey(rawKey: newEncryptionKeyData) }
+    }
+
+    private func changeEncryptionKey(_ makeKey: () throws -> EncryptionKey) throws {
+        let connection = try openConnection()
+        do {
+            guard !connection.isInTransaction else {
+                throw SecureStorageError.statementFailed(
+                    .misuse, "a transaction is open; commit it or roll it back first")
+            }
+            guard !hasOpenResultSets else {
+                throw SecureStorageError.statementFailed(
+                    .busy, "a result set is open; close it first")
+            }
+            try rekey(connection, with: makeKey())
+        } catch SecureStorageError.backingStoreError(let code, let message) {
+            throw SecureStorageError.encryptionKeyChangeFailed(code: code, message: message)
+        } catch SecureStorageError.authenticationFailed(let message) {
+            throw SecureStorageError.encryptionKeyChangeFailed(
+                code: Int(ResultCode.misuse.rawValue), message: message)
+        }
+    }
+
+    private func rekey(_ connection: Connection, with key: EncryptionKey) throws {
+        guard let oldKey = connection.key else { throw SecureStorageError.closed }
+        let newKey = try connection.deriveForRekey(key)
+        guard try !connection.rekey(to: newKey) else { return }
+        // The connection's two halves disagree about the key now. The file does not: the engine's
+        // transaction was either committed or will be rolled back by the next to open it.
+        close()
+        for (key, isNew) in [(newKey, true), (oldKey, false)] {
+            guard
+                let reopened = try? Connection.open(
+                    connection.path, key: .derived(key), configuration: configuration)
+            else { continue }
+            self.connection = reopened
+            if isNew { return }
+            throw SecureStorageError.statementFailed(
+                .error,
+                "the file could not be rewritten (a full disk, an input or output error, or a lock "
+                    + "of another connection); the old key still opens it")
+        }
+        throw SecureStorageError.statementFailed(
+            .error,
+            "the file could not be rewritten and cannot be read now; the store is closed, "
+                + "open it again with the old key")
+    }
+}

@@ -1,0 +1,205 @@
+extension SecureDatabaseStore {
+    // MARK: - Updates
+
+    /// Runs one statement that is not a query, such as CREATE, INSERT, UPDATE, DELETE or VACUUM.
+    ///
+    /// Rows that it returns are discarded.
+    ///
+    /// - Parameter sql: Exactly one statement without placeholders.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, also for text after
+    ///   the statement (code 1) and for placeholders without values (code 25).
+    ///
+    /// The corresponding C functions are [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html)
+    /// and [`sqlite3_step`](https://sqlite.org/c3ref/step.html).
+    public func executeUpdate(_ sql: String) throws {
+        try executeUpdate(sql, values: [])
+    }
+
+    /// Runs one statement with values for its `?` placeholders.
+    ///
+    /// - Parameters:
+    ///   - sql: Exactly one statement.
+    ///   - values: One for each placeholder, in their order; nil is NULL. `Data` is stored as BLOB,
+    ///     `Date` as INTEGER (whole seconds since 1970-01-01 UTC), integers and `Bool` as INTEGER,
+    ///     `Float` and `Double` as REAL, `String` as TEXT.
+    /// - Throws: as ``executeUpdate(_:)``; code 25 for too few or too many values;
+    ///   `.typeConversionFailed` for a `UInt64` above `Int64.max`.
+    public func executeUpdate(
+        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
+    ) throws {
+        try update(sql) { try $0.bind(values) }
+    }
+
+    /// Runs one statement with values for its named placeholders.
+    ///
+    /// - Parameters:
+    ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
+    ///   - parameterDictionary: A value for each name, written without the colon (with it is
+    ///     accepted); nil is NULL.
+    /// - Throws: as ``executeUpdate(_:values:)``; the message names a missing or surplus name.
+    public func executeUpdate(
+        _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
+    ) throws {
+        try update(sql) { try $0.bind(parameterDictionary) }
+    }
+
+    private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
+        let statement = try openConnection().statement(for: sql, cached: shouldCacheStatements)
+        defer { statement.giveBack() }
+        try bind(statement)
+        try statement.run()
+    }
+
+    // MARK: - Queries
+
+    /// Begins a query without placeholders.
+    ///
+    /// - Parameter sql: Exactly one statement that returns columns: SELECT, VALUES, EXPLAIN, many a
+    ///   PRAGMA, or an INSERT, UPDATE or DELETE with RETURNING.
+    /// - Returns: The rows; nothing runs before its first ``SecureDatabaseResultSet/next()``.
+    /// - Throws: as ``executeUpdate(_:)``; code 21 for a statement that returns no columns.
+    public func executeQuery(_ sql: String) throws -> SecureDatabaseResultSet {
+        try executeQuery(sql, values: [])
+    }
+
+    /// Begins a query with values for its `?` placeholders.
+    ///
+    /// - Parameters:
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - values: As for ``executeUpdate(_:values:)``.
+    /// - Returns: The rows.
+    /// - Throws: as ``executeQuery(_:)`` and ``executeUpdate(_:values:)``.
+    public func executeQuery(
+        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
+    ) throws -> SecureDatabaseResultSet {
+        try query(sql) { try $0.bind(values) }
+    }
+
+    /// Begins a query with values for its named placeholders.
+    ///
+    /// - Parameters:
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - parameterDictionary: As for ``executeUpdate(_:parameterDictionary:)``.
+    /// - Returns: The rows.
+    /// - Throws: as ``executeQuery(_:)`` and ``executeUpdate(_:parameterDictionary:)``.
+    public func executeQuery(
+        _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
+    ) throws -> SecureDatabaseResultSet {
+        try query(sql) { try $0.bind(parameterDictionary) }
+    }
+
+    private func query(
+        _ sql: String, bind: (Statement) throws -> Void
+    ) throws -> SecureDatabaseResultSet {
+        let statement = try openConnection().statement(for: sql, cached: shouldCacheStatements)
+        do {
+            guard statement.columnCount > 0 else {
+                throw SecureStorageError.statementFailed(
+                    .misuse,
+                    "the statement returns no columns; use executeUpdate for it; in: \(sql)")
+            }
+            try bind(statement)
+        } catch {
+            statement.giveBack()
+            throw error
+        }
+        return SecureDatabaseResultSet(statement, of: self)
+    }
+
+    // MARK: - Batches
+
+    /// Runs any number of statements, separated by semicolons; rows are discarded.
+    ///
+    /// Stops at the first error; what was done before stays done unless the batch has a transaction
+    /// of its own. Never pass text that comes from outside: values cannot be bound here.
+    ///
+    /// - Parameter sql: Statements; blanks and comments between them are fine.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message.
+    public func executeStatements(_ sql: String) throws {
+        try executeStatements(sql) { _ in true }
+    }
+
+    /// Runs any number of statements, separated by semicolons, and shows each row to a block.
+    ///
+    /// - Parameters:
+    ///   - sql: Statements; blanks and comments between them are fine.
+    ///   - resultBlock: Gets each row as text by column name, NULL as nil; false ends the batch
+    ///     there, which is no error.
+    /// - Throws: as ``executeStatements(_:)``.
+    public func executeStatements(
+        _ sql: String, resultBlock: @escaping (_ results: [String: String?]) -> Bool
+    ) throws {
+        let connection = try openConnection()
+        try Statement.withTerminatedText(of: sql) { start, length in
+            var position = 0
+            while position < length {
+                let (handle, consumed) = try Statement.prepare(
+                    start + position, length: length - position, on: connection, persistent: false)
+                if let handle {
+                    let own = UnsafeRawBufferPointer(start: start + position, count: consumed)
+                    let statement = Statement(
+                        handle: handle, sql: String(decoding: own, as: UTF8.self), on: connection)
+                    guard try show(statement, to: resultBlock) else { return }
+                }
+                guard consumed > 0 else { return }
+                position += consumed
+            }
+        }
+    }
+
+    private func show(
+        _ statement: Statement, to block: (_ results: [String: String?]) -> Bool
+    ) throws -> Bool {
+        while try statement.step() {
+            statement.refreshColumns()
+            var row: [String: String?] = [:]
+            for (index, name) in statement.columnNames.enumerated() {
+                row[name] = .some(statement.text(at: index))
+            }
+            guard block(row) else { return false }
+        }
+        return true
+    }
+
+    // MARK: - Outcomes
+
+    /// The row id of the last row that this store inserted; 0 when it has inserted none.
+    ///
+    /// - Returns: The row id, also of rows in virtual tables.
+    /// - Throws: `.closed`.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_last_insert_rowid`](https://sqlite.org/c3ref/last_insert_rowid.html).
+    public func lastInsertRowId() throws -> Int64 {
+        try openConnection().lastInsertRowID
+    }
+
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed itself, without those of
+    /// triggers and foreign keys.
+    ///
+    /// - Returns: A number of rows.
+    /// - Throws: `.closed`.
+    ///
+    /// The corresponding C function is [`sqlite3_changes64`](https://sqlite.org/c3ref/changes.html).
+    public func changedRowCount() throws -> Int {
+        try openConnection().changedRowCount
+    }
+
+    // MARK: - Result sets
+
+    /// Whether a result set of this store is between its first row and its end.
+    public var hasOpenResultSets: Bool { !openResultSets.isEmpty }
+
+    /// Closes the result sets that are still open.
+    public func closeOpenResultSets() {
+        closeResultSets(openedAfter: 0)
+    }
+
+    /// Closes the result sets that were opened when `count` were open already.
+    func closeResultSets(openedAfter count: Int) {
+        while openResultSets.count > count, let last = openResultSets.last {
+            // `close` takes it out of the list.
+            last.takeUnretainedValue().close()
+        }
+    }
+}

@@ -1,0 +1,96 @@
+extension SecureDatabaseStore {
+    /// Begins a transaction that excludes other writers, and outside WAL mode also readers.
+    ///
+    /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
+    ///   a lock for longer than the busy timeout, code 1 inside a transaction.
+    public func beginExclusiveTransaction() throws {
+        try execute("BEGIN EXCLUSIVE")
+    }
+
+    /// Begins a transaction that takes no lock before it is needed.
+    ///
+    /// Its first write can throw code 5 (SQLITE_BUSY) at once when another connection has written
+    /// since its first read; use an exclusive transaction for reading and then writing.
+    ///
+    /// - Throws: `.closed`; `.backingStoreError` code 1 inside a transaction.
+    public func beginDeferredTransaction() throws {
+        try execute("BEGIN DEFERRED")
+    }
+
+    /// Makes the changes of the transaction durable and visible to others.
+    ///
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction. After code 5
+    ///   (SQLITE_BUSY) the transaction is still open and `commit` can be tried again.
+    public func commit() throws {
+        try execute("COMMIT")
+    }
+
+    /// Takes back the changes of the transaction.
+    ///
+    /// Result sets that are open end with an error.
+    ///
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction.
+    public func rollback() throws {
+        try execute("ROLLBACK")
+    }
+
+    /// Whether a transaction has begun that is neither committed nor rolled back.
+    ///
+    /// - Returns: The opposite of SQLite's autocommit mode.
+    /// - Throws: `.closed`.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_get_autocommit`](https://sqlite.org/c3ref/get_autocommit.html).
+    public func isInTransaction() throws -> Bool {
+        try openConnection().isInTransaction
+    }
+
+    private func execute(_ sql: String) throws {
+        try openConnection().execute(sql)
+    }
+
+    /// How a block's transaction begins.
+    enum TransactionKind: String {
+        case exclusive = "BEGIN EXCLUSIVE"
+        case deferred = "BEGIN DEFERRED"
+    }
+
+    /// Runs `block` in a transaction, or in a savepoint when there is a transaction already.
+    ///
+    /// Rolls back when the block returns true, throws, or the commit fails; then throws the error.
+    func inTransaction(
+        _ kind: TransactionKind, _ block: (SecureDatabaseStore) throws -> Bool
+    ) throws {
+        let nested = try isInTransaction()
+        let open = openResultSets.count
+        try execute(nested ? "SAVEPOINT \(Self.savepoint)" : kind.rawValue)
+        do {
+            let wantsRollback = try block(self)
+            closeResultSets(openedAfter: open)
+            if wantsRollback {
+                try undo(nested: nested)
+            } else {
+                try execute(nested ? "RELEASE \(Self.savepoint)" : "COMMIT")
+            }
+        } catch {
+            closeResultSets(openedAfter: open)
+            // The first error is the one to report; a connection that is gone has nothing to undo.
+            try? undo(nested: nested)
+            throw error
+        }
+    }
+
+    private func undo(nested: Bool) throws {
+        // SQLite itself rolls back after some errors, a full disk among them.
+        guard try isInTransaction() else { return }
+        if nested {
+            try execute("ROLLBACK TO \(Self.savepoint)")
+            try execute("RELEASE \(Self.savepoint)")
+        } else {
+            try execute("ROLLBACK")
+        }
+    }
+
+    /// Savepoints nest by themselves: the innermost of a name is meant.
+    private static let savepoint = "securestorage_block"
+}

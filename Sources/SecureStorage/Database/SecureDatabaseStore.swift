@@ -1,0 +1,133 @@
+public import Foundation
+
+/// One encrypted SQLite database: open it with a key, run SQL on it.
+///
+/// ```swift
+/// let db = SecureDatabaseStore(fullDatabasePath: path)
+/// try db.open(with: "correct horse battery staple")
+/// try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
+/// try db.executeUpdate("INSERT INTO note (text) VALUES (?)", values: ["hello"])
+/// ```
+///
+/// The file is an ordinary [SQLCipher 4](https://www.zetetic.net/sqlcipher/design/) file, which any
+/// other SQLCipher 4 program opens with the same key.
+///
+/// Not thread-safe: one thread at a time may use a store and its result sets. ``SecureDatabaseQueue``
+/// makes calls from any thread safe. One store per file and process; a second one on the same file
+/// would see the locks of the first.
+///
+/// - Important: Do not use an open store in a child process made with `fork()`.
+public class SecureDatabaseStore {
+    /// The place of the file, as it was given to the initializer, absolute.
+    public let databaseURL: URL
+
+    /// The settings, fixed at the initializer.
+    public let configuration: SecureDatabaseConfiguration
+
+    let directoryIsOurs: Bool
+    /// Non-nil while the store is open.
+    var connection: Connection?
+    /// In the order of their opening.
+    ///
+    /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
+    /// of this list before it goes.
+    var openResultSets: [Unmanaged<SecureDatabaseResultSet>] = []
+
+    /// Whether statements are kept, prepared, for the next call with the same SQL.
+    ///
+    /// Default: true.
+    ///
+    /// Up to 64 are kept, the least recently used leaves first. Setting false drops those kept.
+    public var shouldCacheStatements = true {
+        didSet { if !shouldCacheStatements { clearCachedStatements() } }
+    }
+
+    /// Names a database file in the default directory.
+    ///
+    /// That is the application-support directory of the platform and in it a folder of the running
+    /// program, made when the store is opened: on Linux `$XDG_DATA_HOME` (or `~/.local/share`), then
+    /// the name of the executable; on Apple platforms `Application Support`, then the bundle
+    /// identifier (or the name of the executable).
+    ///
+    /// - Parameter databaseFileName: A file name with its extension, without a directory.
+    public convenience init(databaseFileName: String = "SAPcpSDKDefaultSecureDatabaseStore.db") {
+        self.init(databaseFileName: databaseFileName, configuration: .init())
+    }
+
+    /// Names a database file in the default directory, with settings of your own.
+    ///
+    /// - Parameters:
+    ///   - databaseFileName: A file name with its extension, without a directory.
+    ///   - configuration: Checked at open.
+    public convenience init(
+        databaseFileName: String, configuration: SecureDatabaseConfiguration
+    ) {
+        let url = DefaultDirectory.url.appendingPathComponent(databaseFileName)
+        self.init(url: url, directoryIsOurs: true, configuration: configuration)
+    }
+
+    /// Names a database file anywhere.
+    ///
+    /// - Parameter fullDatabasePath: A path with the file name; a relative one starts at the current
+    ///   directory. `open` makes the file's directory (mode 0700) when only that is missing.
+    public convenience init(fullDatabasePath: String) {
+        self.init(fullDatabasePath: fullDatabasePath, configuration: .init())
+    }
+
+    /// Names a database file anywhere, with settings of your own.
+    ///
+    /// - Parameters:
+    ///   - fullDatabasePath: A path with the file name; see ``init(fullDatabasePath:)``.
+    ///   - configuration: Checked at open.
+    public convenience init(
+        fullDatabasePath: String, configuration: SecureDatabaseConfiguration
+    ) {
+        self.init(
+            url: URL(fileURLWithPath: fullDatabasePath, isDirectory: false), directoryIsOurs: false,
+            configuration: configuration)
+    }
+
+    private init(
+        url: URL, directoryIsOurs: Bool, configuration: SecureDatabaseConfiguration
+    ) {
+        databaseURL = url
+        self.directoryIsOurs = directoryIsOurs
+        self.configuration = configuration
+    }
+
+    deinit {
+        connection?.close()
+    }
+
+    /// Whether the store is open and can be used.
+    public func isOpen() -> Bool { connection != nil }
+
+    /// Closes the store: its result sets first, then its cached statements, then the file.
+    ///
+    /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
+    /// be opened again. The key leaves the memory of this library and of the engine.
+    public func close() {
+        guard let connection else { return }
+        closeOpenResultSets()
+        connection.close()
+        self.connection = nil
+    }
+
+    /// Drops the statements that are kept for reuse, but none that a result set is using.
+    public func clearCachedStatements() {
+        connection?.statements.removeAll()
+    }
+
+    /// The open connection.
+    ///
+    /// - Throws: `SecureStorageError.closed`.
+    func openConnection() throws -> Connection {
+        guard let connection else { throw SecureStorageError.closed }
+        return connection
+    }
+}
+
+@available(
+    *, unavailable, message: "a store belongs to one thread at a time; share a SecureDatabaseQueue"
+)
+extension SecureDatabaseStore: Sendable {}

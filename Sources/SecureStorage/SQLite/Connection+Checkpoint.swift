@@ -1,0 +1,71 @@
+internal import CSQLCipher
+internal import Foundation
+
+extension Connection {
+    /// Takes over automatic check-pointing where the engine has the WAL-reset bug.
+    ///
+    /// The engine's automatic checkpoint is passive: it lets another connection commit and restart
+    /// the log meanwhile, which is the race of that bug (SQLite 3.7.0 to 3.51.2, two processes, the
+    /// same instant). A FULL checkpoint holds the writer lock; see ``checkpoint(_:waiting:)``.
+    func installCheckpointing(_ engine: Engine) {
+        guard engine.hasWALResetBug, !configuration.isReadOnly else { return }
+        _ = sqlite3_wal_hook(
+            handle,
+            { connection, _, _, pages in
+                // 1000 pages: the engine's own default for `wal_autocheckpoint`.
+                guard pages >= 1000, let connection else { return SQLITE_OK }
+                let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                // Busy is no error here: the commit stands, and the next one tries again.
+                _ = owner.checkpoint(SQLITE_CHECKPOINT_FULL, waiting: false)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Copies the log into the file under the writer lock, or does nothing.
+    ///
+    /// SQLite goes on without the writer lock when it cannot have it, which is the race described
+    /// above. So the first refusal (or the first after the busy timeout) interrupts the checkpoint:
+    /// it then ends before its first page.
+    ///
+    /// - Parameters:
+    ///   - mode: `SQLITE_CHECKPOINT_FULL`, `…_RESTART` or `…_TRUNCATE`.
+    ///   - waiting: Whether to wait as long as the busy timeout says for writers and readers.
+    /// - Returns: Whether the whole log is in the file now.
+    func checkpoint(_ mode: Int32, waiting: Bool) -> Bool {
+        var patience = Patience(handle: handle, remaining: waiting ? busyMilliseconds : 0)
+        return withUnsafeMutablePointer(to: &patience) { patience in
+            _ = sqlite3_busy_handler(
+                handle,
+                { context, _ in
+                    guard let patience = context?.assumingMemoryBound(to: Patience.self) else {
+                        return 0
+                    }
+                    guard patience.pointee.remaining > 0 else {
+                        sqlite3_interrupt(patience.pointee.handle)
+                        return 0
+                    }
+                    patience.pointee.remaining -= 1
+                    usleep(1000)
+                    return 1
+                }, patience)
+            let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
+            _ = sqlite3_busy_timeout(handle, busyMilliseconds)
+            return code == SQLITE_OK
+        }
+    }
+
+    /// What the busy handler of a checkpoint knows.
+    private struct Patience {
+        let handle: OpaquePointer?
+        /// Milliseconds.
+        var remaining: Int32
+    }
+
+    /// The configured busy timeout as SQLite takes it.
+    var busyMilliseconds: Int32 {
+        let parts = configuration.busyTimeout.components
+        let (fromSeconds, overflow) = parts.seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return Int32.max }
+        return Int32(clamping: fromSeconds + parts.attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,38 @@
+internal import CSQLCipher
+internal import Foundation
+
+extension Connection {
+    /// The first 16 bytes of the file: the salt, or the beginning of a plain SQLite database.
+    ///
+    /// Read through SQLite's own descriptor: closing one of our own would drop the locks that other
+    /// connections of this process hold on the file.
+    func readFirstBytes() throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: EncryptionKey.saltLength)
+        try withFile { file, methods in
+            let code = methods.xRead(file, &bytes, Int32(bytes.count), 0)
+            // A shorter file reads as zeros, and the proof of the key refuses it.
+            if code & 0xff != SQLITE_IOERR { try check(code) }
+        }
+        return bytes
+    }
+
+    /// The size of the main file in bytes.
+    func fileSize() throws -> Int64 {
+        try withFile { file, methods in
+            var size: sqlite3_int64 = 0
+            try check(methods.xFileSize(file, &size))
+            return size
+        }
+    }
+
+    private func withFile<R>(
+        _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws -> R
+    ) throws -> R {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file))
+        guard let file, let methods = file.pointee.pMethods else {
+            throw SecureStorageError.statementFailed(.cannotOpen, "the file is not open")
+        }
+        return try body(file, methods.pointee)
+    }
+}

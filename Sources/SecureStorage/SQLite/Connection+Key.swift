@@ -1,0 +1,130 @@
+internal import CSQLCipher
+internal import Foundation
+internal import Logging
+
+extension Connection {
+    /// What a connection can be keyed with.
+    enum Key {
+        /// As the caller gave it, for a file that has its salt already.
+        case given(EncryptionKey)
+        /// As the caller gave it, for a file that is still empty.
+        case new(EncryptionKey)
+        /// As an earlier connection derived it.
+        case derived(DerivedKey)
+    }
+
+    /// Derives the key with the salt of the file.
+    func derive(_ key: Key) throws -> DerivedKey {
+        let cipher = configuration.cipher
+        switch key {
+        case .derived(let key):
+            return key
+        case .new(let key):
+            let salt =
+                try fixedSalt(key)
+                ?? (0..<EncryptionKey.saltLength).map { _ in
+                    UInt8.random(in: .min ... .max)
+                }
+            return try key.derived(salt: salt, cipher: cipher)
+        case .given(let key):
+            let firstBytes = try readFirstBytes()
+            let isPlaintext = firstBytes == Array("SQLite format 3\0".utf8)
+            guard isPlaintext == (cipher.plaintextHeaderSize > 0) else {
+                guard isPlaintext else {
+                    throw SecureStorageError.statementFailed(
+                        .notADatabase, "the file has no plaintext header")
+                }
+                throw SecureStorageError.notEncrypted(
+                    message: "\"\(path)\" begins like a plain SQLite database; it was not changed. "
+                        + "Copy its content into a new encrypted database, or set "
+                        + "cipher.plaintextHeaderSize and cipher.salt if that is how it was made")
+            }
+            return try key.derived(salt: fixedSalt(key) ?? firstBytes, cipher: cipher)
+        }
+    }
+
+    /// Derives the key of a coming re-key, which keeps the file's salt unless the key brings its own.
+    func deriveForRekey(_ key: EncryptionKey) throws -> DerivedKey {
+        guard let salt = try fixedSalt(key) ?? self.key?.salt else {
+            throw SecureStorageError.closed
+        }
+        return try key.derived(salt: salt, cipher: configuration.cipher)
+    }
+
+    /// The salt that does not come from the file, if there is one.
+    private func fixedSalt(_ key: EncryptionKey) throws -> [UInt8]? {
+        if case .rawWithSalt(_, let salt) = key { return salt }
+        let cipher = configuration.cipher
+        guard cipher.plaintextHeaderSize > 0 else { return nil }
+        guard let salt = cipher.salt else {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "a file with a plaintext header does not hold its salt; set cipher.salt to its "
+                    + "16 bytes, and keep them as long as the file")
+        }
+        return Array(salt)
+    }
+
+    /// Keys the new handle and tells SQLCipher how the file is encrypted.
+    ///
+    /// Each parameter is set, the defaults too: `PRAGMA cipher_default_…` is the process's, and
+    /// another library may have changed it.
+    func applyKey(_ key: DerivedKey) throws {
+        self.key = key
+        try key.withKeySpecification { specification in
+            // Never as `PRAGMA key`: statements are traced, logged and quoted in messages.
+            let code = sqlite3_key_v2(
+                handle, "main", specification.baseAddress, Int32(specification.count))
+            try check(code)
+        }
+        let cipher = configuration.cipher
+        try text("PRAGMA cipher_page_size = \(cipher.pageSize)")
+        try text("PRAGMA cipher_use_hmac = ON")
+        try text("PRAGMA cipher_hmac_algorithm = \(cipher.hmacAlgorithm.rawValue)")
+        try text("PRAGMA cipher_kdf_algorithm = \(cipher.kdfAlgorithm.rawValue)")
+        try text("PRAGMA kdf_iter = \(cipher.kdfIterations)")
+        try text("PRAGMA cipher_plaintext_header_size = \(cipher.plaintextHeaderSize)")
+    }
+
+    /// Reads page 1 and the schema: SQLCipher takes any key, only the first read tells.
+    func proveKey() throws {
+        // Waiting for a lock is part of opening.
+        try check(sqlite3_busy_timeout(handle, busyMilliseconds))
+        try text("SELECT count(*) FROM sqlite_schema")
+    }
+
+    /// Re-encrypts the whole file with `newKey`, in one transaction of the engine.
+    ///
+    /// `sqlite3_rekey_v2` returns SQLITE_OK whatever happens, and after a failure the connection
+    /// would write with one key what it reads with the other. So the outcome is read from the file
+    /// with a second connection; false means that this connection must be closed.
+    func rekey(to newKey: DerivedKey) throws -> Bool {
+        statements.removeAll()
+        // What can be refused is refused here, where there is a code for it: a lock of another
+        // connection, a read-only file.
+        try execute("BEGIN IMMEDIATE")
+        try execute("COMMIT")
+        try newKey.withKeySpecification { specification in
+            let code = sqlite3_rekey_v2(
+                handle, "main", specification.baseAddress, Int32(specification.count))
+            try check(code)
+        }
+        var probe = configuration
+        probe.isReadOnly = true
+        guard let reader = try? Connection.open(path, key: .derived(newKey), configuration: probe)
+        else { return false }
+        reader.close()
+        key = newKey
+        // Until a checkpoint the old pages are still in the file, under the old key. Readers of
+        // other connections may prevent it; that is no failure of the re-key, which is committed.
+        if configuration.journalMode == .wal, !checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true)
+        {
+            logger.warning(
+                """
+                re-keyed, but the file still holds pages under the old key, since another \
+                connection reads it; they go with the next complete checkpoint
+                """)
+        }
+        return true
+    }
+}

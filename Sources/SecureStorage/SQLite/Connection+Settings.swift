@@ -1,0 +1,54 @@
+internal import CSQLCipher
+internal import Foundation
+
+extension Connection {
+    /// Applies the configuration and the settings that make hostile files and slips harmless.
+    func applySettings() throws {
+        // Shadow tables and the schema are not writable by SQL; a double-quoted string is a name.
+        for (option, value) in [
+            (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_DQS_DML, 0),
+            (SQLITE_DBCONFIG_DQS_DDL, 0), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        ] as [(Int32, Int32)] {
+            try check(csqlcipher_db_config(handle, option, value))
+        }
+        try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
+        try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
+        try text("PRAGMA cell_size_check = ON")
+        try text("PRAGMA cache_size = \(-(max(configuration.cacheSize, 1024) / 1024))")
+        try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
+        try text("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
+        #if canImport(Darwin)
+            // An fsync there does not reach the medium.
+            let full = configuration.synchronous == .full ? "ON" : "OFF"
+            try text("PRAGMA fullfsync = \(full)")
+            try text("PRAGMA checkpoint_fullfsync = ON")
+        #endif
+        if !configuration.isReadOnly { try applyJournalMode() }
+        try refuseKeyPragmas()
+    }
+
+    private func applyJournalMode() throws {
+        let wanted = configuration.journalMode.rawValue
+        let mode = try text("PRAGMA journal_mode = \(wanted)")
+        guard mode?.lowercased() == wanted else {
+            throw SecureStorageError.statementFailed(
+                .busy, "the journal mode stays \(mode ?? "unknown") instead of \(wanted)")
+        }
+    }
+
+    /// `PRAGMA key` and `rekey` in SQL would change the key behind the store's back and leave it in
+    /// traces; the calls for it are `open(with:)` and `changeEncryptionKey(with:)`.
+    private func refuseKeyPragmas() throws {
+        let code = sqlite3_set_authorizer(
+            handle,
+            { _, action, name, _, _, _ in
+                guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
+                // key, rekey, hexkey, hexrekey, textkey, textrekey; no other pragma ends so but
+                // `foreign_key…`, which does not.
+                let length = strlen(name)
+                return length >= 3 && strcasecmp(name + (length - 3), "key") == 0
+                    ? SQLITE_DENY : SQLITE_OK
+            }, nil)
+        try check(code)
+    }
+}

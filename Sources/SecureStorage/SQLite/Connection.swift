@@ -1,0 +1,128 @@
+internal import CSQLCipher
+internal import Foundation
+internal import Logging
+
+/// The sole owner of a `sqlite3` handle, keyed and set up.
+///
+/// Not thread-safe: its store, queue or pool sees to it that one thread at a time is here. Only
+/// ``interrupt()`` may come from another thread.
+final class Connection {
+    /// Non-nil until `close()`.
+    private(set) var handle: OpaquePointer?
+    let path: String
+    let configuration: SecureDatabaseConfiguration
+    /// What opens the file now; kept, locked and cleared at the end, to open it again when the
+    /// engine fails in the middle of a re-key.
+    var key: DerivedKey?
+    let statements = StatementCache(capacity: 64)
+
+    var logger: Logger { configuration.logger }
+
+    /// Opens `path`, reads the schema as the proof of the key, and applies the settings.
+    ///
+    /// - Throws: `.backingStoreError` with SQLite's code; code 26 (SQLITE_NOTADB) is a wrong key, or
+    ///   a file that is no SQLCipher database of this configuration. `.notEncrypted`.
+    static func open(
+        _ path: String, key: Key, configuration: SecureDatabaseConfiguration
+    ) throws -> Connection {
+        let engine = try Engine.shared(announcingTo: configuration.logger)
+        let connection = try Connection(path: path, configuration: configuration)
+        do {
+            try connection.applyKey(connection.derive(key))
+            try connection.proveKey()
+            try connection.applySettings()
+            connection.installCheckpointing(engine)
+            return connection
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private init(path: String, configuration: SecureDatabaseConfiguration) throws {
+        self.path = path
+        self.configuration = configuration
+        // The file exists: it is made beforehand, with its mode, and never by SQLite. NOMUTEX since
+        // one thread at a time is the rule anyway; NOFOLLOW since a link could lead anywhere.
+        let flags =
+            (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
+            | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        // On failure there is a handle as well, for the message; deinit closes it.
+        try check(sqlite3_open_v2(path, &handle, flags, nil))
+    }
+
+    deinit { close() }
+
+    /// Finalises every statement and closes the handle.
+    ///
+    /// The last connection of a WAL file check-points and removes its side files. Twice is
+    /// harmless.
+    func close() {
+        guard let handle else { return }
+        statements.removeAll()
+        // With every statement of this connection finalised this cannot be refused. close_v2, so
+        // that a statement that is still held somewhere keeps the handle alive and not a dangling
+        // pointer.
+        _ = sqlite3_close_v2(handle)
+        self.handle = nil
+    }
+
+    // MARK: - Results
+
+    /// The one funnel for result codes: returns on success, else throws SQLite's code and message.
+    func check(_ code: Int32, sql: @autoclosure () -> String? = nil) throws {
+        guard code != SQLITE_OK else { return }
+        throw failure(code, sql: sql())
+    }
+
+    /// The error for `code`, with the message of the last call on this connection.
+    func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
+        var reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
+        if let sql {
+            reason =
+                SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
+        }
+        return .statementFailed(ResultCode(rawValue: code), reason)
+    }
+
+    // MARK: - Statements
+
+    /// A statement for `sql`, from the cache where it is free, else prepared anew.
+    ///
+    /// A new one enters the cache when `cached` is true. Whoever gets it gives it back.
+    func statement(for sql: String, cached: Bool = true) throws -> Statement {
+        if let statement = statements.checkOut(sql) { return statement }
+        let statement = try Statement(sql, on: self, persistent: cached)
+        if cached { statements.insertCheckedOut(statement) }
+        return statement
+    }
+
+    /// Runs one statement without values and discards its rows.
+    func execute(_ sql: String) throws {
+        let statement = try statement(for: sql)
+        defer { statement.giveBack() }
+        try statement.run()
+    }
+
+    /// Runs a statement that is not worth keeping and returns the text of its first column and row.
+    @discardableResult
+    func text(_ sql: String) throws -> String? {
+        let statement = try Statement(sql, on: self, persistent: false)
+        return try statement.step() ? statement.text(at: 0) : nil
+    }
+
+    // MARK: - State
+
+    var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Makes the running statement fail with code 9.
+    ///
+    /// From any thread, while the connection is open.
+    func interrupt() {
+        sqlite3_interrupt(handle)
+    }
+}

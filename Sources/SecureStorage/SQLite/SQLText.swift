@@ -1,0 +1,65 @@
+internal import Foundation
+
+/// What the library needs to know of SQL as text.
+enum SQLText {
+    /// Whether `sql` may spell out a key, as `PRAGMA key`, `PRAGMA rekey` and `ATTACH … KEY` do:
+    /// neither it nor SQLite's message on it may be shown then.
+    ///
+    /// Errs on the safe side.
+    static func holdsKey(_ sql: String) -> Bool {
+        guard sql.range(of: "key", options: .caseInsensitive) != nil else { return false }
+        return sql.range(of: "pragma", options: .caseInsensitive) != nil
+            || sql.range(of: "attach", options: .caseInsensitive) != nil
+    }
+
+    /// `message` with every word replaced that stands in `expanded`, the statement with its values
+    /// filled in, but not in the statement itself: it came from a value.
+    ///
+    /// Most of SQLite's messages name schema only; some extensions quote what they were given, as
+    /// in `fts5: syntax error near "…"`.
+    static func redact(_ message: String, sql: String, expanded: String) -> String {
+        func words(_ text: String) -> Set<Substring> {
+            Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") })
+        }
+        let fromValues = words(expanded).subtracting(words(sql))
+        guard !fromValues.isEmpty else { return message }
+        var result = ""
+        var rest = Substring(message)
+        while let start = rest.firstIndex(where: { $0.isLetter || $0.isNumber || $0 == "_" }) {
+            result += rest[..<start]
+            let word = rest[start...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+            result += fromValues.contains(word) ? "…" : word
+            rest = rest[word.endIndex...]
+        }
+        return result + rest
+    }
+
+    /// Whether `text`, up to its NUL, is nothing but blanks, semicolons and comments.
+    ///
+    /// Read here and not by preparing it: some pragmas act while they are prepared.
+    static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
+        func byte(_ character: Unicode.Scalar) -> CChar { CChar(character.value) }
+        var text = text
+        while text[0] != 0 {
+            switch text[0] {
+            case byte(" "), byte(";"), 0x09...0x0d:
+                text += 1
+            case byte("-") where text[1] == byte("-"):
+                while text[0] != 0, text[0] != byte("\n") { text += 1 }
+            case byte("/") where text[1] == byte("*"):
+                text += 2
+                while text[0] != 0, text[0] != byte("*") || text[1] != byte("/") { text += 1 }
+                // An unclosed comment reaches to the end, as in SQLite.
+                if text[0] != 0 { text += 2 }
+            default:
+                return false
+            }
+        }
+        return true
+    }
+
+    /// `name` as a quoted identifier: safe for any text but NUL, which no identifier can hold.
+    static func identifier(_ name: String) -> String {
+        "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+}

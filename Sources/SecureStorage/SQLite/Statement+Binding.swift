@@ -1,0 +1,96 @@
+internal import CSQLCipher
+internal import Foundation
+
+extension Statement {
+    /// Binds values to the placeholders in their order.
+    ///
+    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) when their number is not that of the
+    ///   placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
+    func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
+        guard values.count == parameterCount else {
+            throw SecureStorageError.statementFailed(
+                .range,
+                "the statement has \(parameterCount) placeholders but \(values.count) values "
+                    + "were given; in: \(sql)")
+        }
+        for (index, value) in values.enumerated() {
+            try bind(value, at: Int32(index + 1))
+        }
+    }
+
+    /// Binds values to the placeholders of their names, given with or without `:`, `@` or `$`.
+    ///
+    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
+    ///   value, or a value without a placeholder.
+    func bind(_ values: [String: (any SQLiteDatatypeBridgeable)?]) throws {
+        for (offset, name) in parameterNames.enumerated() {
+            guard let name else {
+                throw SecureStorageError.statementFailed(
+                    .range,
+                    "placeholder \(offset + 1) has no name; use names throughout or "
+                        + "pass an array; in: \(sql)")
+            }
+            guard let key = Self.key(for: name, in: values), let value = values[key] else {
+                throw SecureStorageError.statementFailed(
+                    .range, "no value for the placeholder :\(name); in: \(sql)")
+            }
+            try bind(value, at: Int32(offset + 1))
+        }
+        // Every name found its value, so only a larger number of values leaves one over.
+        guard values.count > distinctNameCount else { return }
+        let used = Set(parameterNames.compactMap { $0.flatMap { Self.key(for: $0, in: values) } })
+        if let surplus = values.keys.filter({ !used.contains($0) }).min() {
+            throw SecureStorageError.statementFailed(
+                .range, "no placeholder for the value named \(surplus); in: \(sql)")
+        }
+    }
+
+    private static func key(
+        for name: String, in values: [String: (any SQLiteDatatypeBridgeable)?]
+    ) -> String? {
+        if values.index(forKey: name) != nil { return name }
+        return [":", "@", "$"].lazy.map { $0 + name }.first { values.index(forKey: $0) != nil }
+    }
+
+    /// The name of the parameter at `offset` without its prefix; nil for `?` and `?1`.
+    func parameterName(at offset: Int) -> String? {
+        guard let name = sqlite3_bind_parameter_name(handle, Int32(offset + 1)) else { return nil }
+        return name.pointee == CChar(UInt8(ascii: "?")) ? nil : String(cString: name + 1)
+    }
+
+    private func bind(_ value: (any SQLiteDatatypeBridgeable)?, at index: Int32) throws {
+        noteBoundValues()
+        try connection.check(bind(try value?.sqliteValue ?? .null, at: index), sql: sql)
+    }
+
+    /// Binds by length: a NUL inside a text survives, and an empty blob is not NULL.
+    private func bind(_ value: SQLiteValue, at index: Int32) -> Int32 {
+        switch value {
+        case .null:
+            return sqlite3_bind_null(handle, index)
+        case .integer(let number):
+            return sqlite3_bind_int64(handle, index, number)
+        case .real(let number):
+            return sqlite3_bind_double(handle, index, number)
+        case .text(var text):
+            return text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    // A null pointer would be NULL, so the empty text needs some address.
+                    withUnsafePointer(to: CChar(0)) { empty in
+                        sqlite3_bind_text64(
+                            handle, index, bytes.baseAddress ?? empty,
+                            sqlite3_uint64(bytes.count), csqlcipher_transient(),
+                            UInt8(SQLITE_UTF8))
+                    }
+                }
+            }
+        case .blob(let data):
+            guard !data.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
+            return data.withUnsafeBytes { bytes in
+                sqlite3_bind_blob64(
+                    handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count),
+                    csqlcipher_transient())
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import CSQLCipher
+internal import Foundation
+
+/// The sole owner of a `sqlite3_stmt`: one statement, prepared once, run any number of times.
+///
+/// Reading the values of a row is in `Statement+Columns`, setting parameters in `Statement+Binding`.
+/// Not thread-safe, like its connection.
+final class Statement {
+    let sql: String
+    /// Unowned: the connection's cache owns its statements.
+    unowned let connection: Connection
+    /// Non-nil until deinit; SQLite takes it as an opaque pointer everywhere.
+    let handle: OpaquePointer
+    let parameterCount: Int
+    /// The parameters' names without their prefix, in order of their index; made when first asked.
+    lazy var parameterNames: [String?] = (0..<parameterCount).map(parameterName)
+    /// `:a` and `@a` are two parameters of one name.
+    lazy var distinctNameCount = Set(parameterNames).count
+
+    /// Columns of the current schema; see `refreshColumns`.
+    private(set) var columnNames: [String] = []
+    private var columnIndexes: [String: Int]?
+    private var knownReprepares: Int32 = -1
+    private(set) var hasBoundValues = false
+
+    /// Kept by the cache: whether somebody runs this statement now, and when it was last asked for.
+    var isInUse = true
+    var lastUse = 0
+
+    /// Prepares `sql`, which holds exactly one statement.
+    ///
+    /// - Throws: `.backingStoreError` with SQLite's message; code 1 too for no statement, more than
+    ///   one statement, or a NUL, behind which SQLite would see nothing.
+    convenience init(_ sql: String, on connection: Connection, persistent: Bool) throws {
+        let (prepared, isAlone) = try Self.withTerminatedText(of: sql) { start, length in
+            let (handle, consumed) = try Self.prepare(
+                start, length: length, on: connection, persistent: persistent)
+            return (handle, SQLText.holdsNoStatement(start + consumed))
+        }
+        guard let prepared else {
+            throw SecureStorageError.statementFailed(.error, "the text holds no SQL statement")
+        }
+        guard isAlone else {
+            sqlite3_finalize(prepared)
+            throw SecureStorageError.statementFailed(
+                .error,
+                "there is text after the first statement; use executeStatements for a batch")
+        }
+        self.init(handle: prepared, sql: sql, on: connection)
+    }
+
+    /// Takes over a handle that was prepared from `sql`.
+    init(handle: OpaquePointer, sql: String, on connection: Connection) {
+        self.handle = handle
+        self.sql = sql
+        self.connection = connection
+        parameterCount = Int(sqlite3_bind_parameter_count(handle))
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Lends the text of `sql` with its NUL at the end, which spares SQLite a copy at each prepare.
+    static func withTerminatedText<R>(
+        of sql: String, _ body: (UnsafePointer<CChar>, Int) throws -> R
+    ) throws -> R {
+        guard !sql.utf8.contains(0) else {
+            throw SecureStorageError.statementFailed(
+                .error, "the SQL text holds a NUL, where SQLite would stop reading; bind it instead"
+            )
+        }
+        return try sql.withCString { try body($0, sql.utf8.count) }
+    }
+
+    /// Prepares the first statement of a text of `length` bytes and a NUL.
+    ///
+    /// - Returns: no handle for blanks and comments; and how many bytes that statement took.
+    static func prepare(
+        _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
+    ) throws -> (OpaquePointer?, consumed: Int) {
+        guard let size = Int32(exactly: length + 1) else {
+            throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
+        }
+        var handle: OpaquePointer?
+        var tail: UnsafePointer<CChar>?
+        let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        let code = sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
+        try connection.check(code, sql: String(cString: start))
+        return (handle, consumed: tail.map { $0 - start } ?? length)
+    }
+
+    // MARK: - Running
+
+    /// Advances to the next row; false at the end.
+    ///
+    /// After an error the statement is reset.
+    func step() throws -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE { return false }
+        let error = stepFailure(code)
+        sqlite3_reset(handle)
+        throw error
+    }
+
+    /// Runs to the end and discards the rows, if there are any.
+    func run() throws {
+        while try step() {}
+    }
+
+    private func stepFailure(_ code: Int32) -> SecureStorageError {
+        let plain = ResultCode(rawValue: code)
+        guard let database = connection.handle else { return .closed }
+        let reason = String(cString: sqlite3_errmsg(database))
+        if SQLText.holdsKey(sql) {
+            return .statementFailed(plain, "a statement with a key failed")
+        }
+        guard hasBoundValues else { return .statementFailed(plain, "\(reason); in: \(sql)") }
+        // nil when the values are too large to be filled in: then nothing of the message is safe.
+        guard let expanded = sqlite3_expanded_sql(handle) else {
+            return .statementFailed(plain, "the statement failed; in: \(sql)")
+        }
+        defer { sqlite3_free(expanded) }
+        let safe = SQLText.redact(reason, sql: sql, expanded: String(cString: expanded))
+        return .statementFailed(plain, "\(safe); in: \(sql)")
+    }
+
+    /// Ends the execution, drops the values and leaves the statement to whoever asks for it next.
+    func giveBack() {
+        // Both repeat or clear the outcome of the last step, which was already reported.
+        sqlite3_reset(handle)
+        clearValues()
+        isInUse = false
+    }
+
+    func clearValues() {
+        guard hasBoundValues else { return }
+        sqlite3_clear_bindings(handle)
+        hasBoundValues = false
+    }
+
+    func noteBoundValues() { hasBoundValues = true }
+
+    // MARK: - Columns' names
+
+    var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+    /// Reads the columns' names when this is the first execution or the schema has changed since:
+    /// SQLite then prepares the statement anew by itself, and `SELECT *` may have other columns.
+    func refreshColumns() {
+        let reprepares = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
+        guard reprepares != knownReprepares else { return }
+        knownReprepares = reprepares
+        columnIndexes = nil
+        columnNames = (0..<columnCount).map { index in
+            sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
+        }
+    }
+
+    /// The index of the first column with this name, whatever its case (ASCII); nil if there is none.
+    func columnIndex(named name: String) -> Int? {
+        let indexes = columnIndexes ?? makeColumnIndexes()
+        return indexes[name] ?? indexes[name.lowercased()]
+    }
+
+    private func makeColumnIndexes() -> [String: Int] {
+        var indexes: [String: Int] = [:]
+        // Both spellings, so that the usual look-up needs no lower-cased copy; the first column of
+        // a name wins, an exact spelling before another column's lower-cased one.
+        for (index, name) in columnNames.enumerated() where indexes[name] == nil {
+            indexes[name] = index
+        }
+        for (index, name) in columnNames.enumerated() {
+            let lowercased = name.lowercased()
+            if indexes[lowercased] == nil { indexes[lowercased] = index }
+        }
+        columnIndexes = indexes
+        return indexes
+    }
+}

@@ -1,0 +1,46 @@
+/// Prepared statements by their SQL text, the least recently used leaving first.
+///
+/// A statement in use stays in the cache but is never handed out a second time: who asks for the
+/// same SQL meanwhile prepares one of their own. Not thread-safe, like its connection.
+final class StatementCache {
+    let capacity: Int
+    private var statements: [String: Statement] = [:]
+    private var clock = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var count: Int { statements.count }
+
+    /// The free statement for `sql`, marked as in use; nil when there is none.
+    func checkOut(_ sql: String) -> Statement? {
+        guard let statement = statements[sql], !statement.isInUse else { return nil }
+        statement.isInUse = true
+        touch(statement)
+        return statement
+    }
+
+    /// Takes in a statement that its maker is using, unless its SQL is in the cache already.
+    func insertCheckedOut(_ statement: Statement) {
+        guard statements[statement.sql] == nil else { return }
+        touch(statement)
+        statements[statement.sql] = statement
+        if statements.count > capacity { evict() }
+    }
+
+    /// Forgets every statement.
+    ///
+    /// Those in use live on until their user lets go of them.
+    func removeAll() { statements.removeAll() }
+
+    private func touch(_ statement: Statement) {
+        clock += 1
+        statement.lastUse = clock
+    }
+
+    private func evict() {
+        // A scan, but only when a statement was prepared, which costs far more.
+        let free = statements.values.lazy.filter { !$0.isInUse }
+        guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return }
+        statements[oldest.sql] = nil
+    }
+}

@@ -1,0 +1,57 @@
+/// What can go wrong with a store, as a caller can act on it.
+///
+/// Messages are for people: lower case, what failed, why, and a hint. They may hold SQL text and file
+/// paths; they never hold a key, a passphrase or a bound value.
+///
+/// `code` is SQLite's primary [result code](https://sqlite.org/rescode.html), for example 19 for a
+/// violated constraint; the message ends with the name of the extended code where there is one.
+public enum SecureStorageError: Error, Equatable, Sendable {
+    /// The file could not be opened or created: its place, its permissions, its state or the engine.
+    case openFailed(code: Int, message: String)
+
+    /// The store is closed; open it first.
+    case closed
+
+    /// The key does not open the file, or the key itself cannot be used (empty, wrong length).
+    case authenticationFailed(message: String)
+
+    /// The file is not encrypted: it begins like a plain SQLite database. It was not changed.
+    case notEncrypted(message: String)
+
+    /// The key opens the file, but the file has the format of SQLCipher `version` 1, 2 or 3 and has to
+    /// be migrated first. It was not changed.
+    case legacyFormat(version: Int, message: String)
+
+    /// The key was not changed; the old one still opens the file.
+    case encryptionKeyChangeFailed(code: Int, message: String)
+
+    /// A value does not fit the type that was asked for, or no SQLite type can hold it.
+    case typeConversionFailed
+
+    /// SQLite refused or could not finish a statement.
+    case backingStoreError(code: Int, message: String)
+}
+
+extension SecureStorageError: CustomStringConvertible {
+    /// One line that says what failed, and what to do where that is known.
+    public var description: String {
+        switch self {
+        case .openFailed(let code, let message):
+            "open failed: \(message) (\(code))"
+        case .closed:
+            "the store is closed; call open(with:) first"
+        case .authenticationFailed(let message):
+            "authentication failed: \(message)"
+        case .notEncrypted(let message):
+            "not encrypted: \(message)"
+        case .legacyFormat(let version, let message):
+            "SQLCipher \(version) format: \(message)"
+        case .encryptionKeyChangeFailed(let code, let message):
+            "the encryption key was not changed: \(message) (\(code))"
+        case .typeConversionFailed:
+            "the value cannot be converted to or from the requested type without loss"
+        case .backingStoreError(let code, let message):
+            "\(message) (\(code))"
+        }
+    }
+}

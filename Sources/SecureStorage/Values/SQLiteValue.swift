@@ -1,0 +1,15 @@
+public import Foundation
+
+/// A value as SQLite stores it: one of its five [storage classes](https://sqlite.org/datatype3.html).
+public enum SQLiteValue: Sendable, Equatable {
+    /// NULL.
+    case null
+    /// INTEGER, 64 bits, signed.
+    case integer(Int64)
+    /// REAL, an IEEE 754 double. Infinities are kept; SQLite stores NaN as NULL.
+    case real(Double)
+    /// TEXT, UTF-8 of any length up to a billion bytes. A NUL inside is kept.
+    case text(String)
+    /// BLOB. No bytes at all is an empty blob, not NULL.
+    case blob(Data)
+}

@@ -1,0 +1,138 @@
+public import Foundation
+
+// How the types of Swift and Foundation stand for SQLite's storage classes. Reading converts where
+// nothing is lost: an INTEGER is a Double, a REAL without a fraction is an Int, and TEXT that spells
+// a number is that number; what cannot be represented is nil, never a rounded or wrapped value.
+
+extension String: SQLiteDatatypeBridgeable {
+    /// TEXT.
+    public var sqliteValue: SQLiteValue { .text(self) }
+
+    /// From TEXT, or the decimal text of a number, or a BLOB that is UTF-8.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .text(let text): self = text
+        case .integer(let number): self = String(number)
+        case .real(let number): self = String(number)
+        case .blob(let bytes):
+            guard let text = String(bytes: bytes, encoding: .utf8) else { return nil }
+            self = text
+        case .null: return nil
+        }
+    }
+}
+
+extension Data: SQLiteDatatypeBridgeable {
+    /// BLOB.
+    public var sqliteValue: SQLiteValue { .blob(self) }
+
+    /// From a BLOB, or the UTF-8 bytes of TEXT.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .blob(let bytes): self = bytes
+        case .text(let text): self = Data(text.utf8)
+        case .null, .integer, .real: return nil
+        }
+    }
+}
+
+extension Date: SQLiteDatatypeBridgeable {
+    /// INTEGER, whole seconds since 1970-01-01 00:00:00 UTC; the fraction of a second is dropped
+    /// (towards the past).
+    ///
+    /// - Throws: `.typeConversionFailed` for a date that is not finite or out of range.
+    public var sqliteValue: SQLiteValue {
+        get throws {
+            guard let seconds = Int64(exactly: timeIntervalSince1970.rounded(.down)) else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            return .integer(seconds)
+        }
+    }
+
+    /// From seconds since 1970, INTEGER or REAL.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .integer(let seconds): self.init(timeIntervalSince1970: TimeInterval(seconds))
+        case .real(let seconds): self.init(timeIntervalSince1970: seconds)
+        case .null, .text, .blob: return nil
+        }
+    }
+}
+
+extension Bool: SQLiteDatatypeBridgeable {
+    /// INTEGER, 1 or 0.
+    public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
+
+    /// From a number: false for zero, true for any other.
+    public init?(sqliteValue: SQLiteValue) {
+        guard let number = Double(sqliteValue: sqliteValue) else { return nil }
+        self = number != 0
+    }
+}
+
+extension Double: SQLiteDatatypeBridgeable {
+    /// REAL; SQLite stores NaN as NULL.
+    public var sqliteValue: SQLiteValue { .real(self) }
+
+    /// From a number, or TEXT that spells one.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .real(let number): self = number
+        case .integer(let number): self = Double(number)
+        case .text(let text):
+            guard let number = Double(text) else { return nil }
+            self = number
+        case .null, .blob: return nil
+        }
+    }
+}
+
+extension Float: SQLiteDatatypeBridgeable {
+    /// REAL; SQLite stores NaN as NULL.
+    public var sqliteValue: SQLiteValue { .real(Double(self)) }
+
+    /// From a number, or TEXT that spells one, rounded to the nearest `Float`; nil for a finite
+    /// number that is out of its range.
+    public init?(sqliteValue: SQLiteValue) {
+        guard let number = Double(sqliteValue: sqliteValue) else { return nil }
+        self = Float(number)
+        if isInfinite, number.isFinite { return nil }
+    }
+}
+
+/// What the fixed-width integers share: INTEGER both ways, checked for their range.
+extension SQLiteDatatypeBridgeable where Self: FixedWidthInteger {
+    /// INTEGER.
+    ///
+    /// - Throws: `.typeConversionFailed` for a number above `Int64.max`.
+    public var sqliteValue: SQLiteValue {
+        get throws {
+            guard let number = Int64(exactly: self) else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            return .integer(number)
+        }
+    }
+
+    /// From an INTEGER in range, a REAL without a fraction, or TEXT that spells a whole number.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .integer(let number): self.init(exactly: number)
+        case .real(let number): self.init(exactly: number)
+        case .text(let text): self.init(text)
+        case .null, .blob: return nil
+        }
+    }
+}
+
+extension Int: SQLiteDatatypeBridgeable {}
+extension Int8: SQLiteDatatypeBridgeable {}
+extension Int16: SQLiteDatatypeBridgeable {}
+extension Int32: SQLiteDatatypeBridgeable {}
+extension Int64: SQLiteDatatypeBridgeable {}
+extension UInt: SQLiteDatatypeBridgeable {}
+extension UInt8: SQLiteDatatypeBridgeable {}
+extension UInt16: SQLiteDatatypeBridgeable {}
+extension UInt32: SQLiteDatatypeBridgeable {}
+extension UInt64: SQLiteDatatypeBridgeable {}
