@@ -1,0 +1,73 @@
+import Foundation
+import SecureStorage
+
+/// A path for a database in a directory of its own, which goes with its last reference.
+final class TemporaryDatabase: Sendable {
+    let directory: URL
+    let url: URL
+
+    var path: String { url.path }
+
+    init(name: String = "test.db") throws {
+        directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("SecureStorageTests-\(UUID().uuidString)", isDirectory: true)
+        url = directory.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    /// A closed store on the path.
+    func store(
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) -> SecureDatabaseStore {
+        var configuration = SecureDatabaseConfiguration()
+        configure(&configuration)
+        return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+    }
+
+    /// A store that is open with ``key``, which costs no key derivation.
+    func openStore(
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) throws -> SecureDatabaseStore {
+        let store = store(configure: configure)
+        try store.open(with: Self.key)
+        return store
+    }
+
+    /// The names in the directory, hidden ones too.
+    func fileNames() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    /// A raw key for tests that are not about keys.
+    static let key = Data((1...32).map { UInt8($0) })
+}
+
+extension SecureDatabaseStore {
+    /// The first column of every row, as text.
+    func strings(_ sql: String) throws -> [String?] {
+        let rs = try executeQuery(sql)
+        defer { rs.close() }
+        var strings: [String?] = []
+        while try rs.next() { strings.append(rs.string(forColumnIndex: 0)) }
+        return strings
+    }
+
+    /// The first column of the first row, as a number.
+    func int(_ sql: String) throws -> Int? {
+        let rs = try executeQuery(sql)
+        defer { rs.close() }
+        return try rs.next() ? rs.int(forColumnIndex: 0) : nil
+    }
+}
+
+/// What `body` throws, as the library's error.
+func storageError(_ body: () throws -> Void) -> SecureStorageError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? SecureStorageError
+    }
+}
