@@ -96,7 +96,7 @@ extension SecureDatabaseStore {
             guard statement.columnCount > 0 else {
                 throw SecureStorageError.statementFailed(
                     .misuse,
-                    "the statement returns no columns; use executeUpdate for it; in: \(sql)")
+                    "the statement returns no columns; use executeUpdate for it", in: sql)
             }
             try bind(statement)
         } catch {

@@ -77,12 +77,8 @@ final class Connection {
 
     /// The error for `code`, with the message of the last call on this connection.
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
-        var reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
-        if let sql {
-            reason =
-                SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
-        }
-        return .statementFailed(ResultCode(rawValue: code), reason)
+        let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
+        return .statementFailed(ResultCode(rawValue: code), reason, in: sql)
     }
 
     // MARK: - Statements
@@ -92,8 +88,9 @@ final class Connection {
     /// A new one enters the cache when `cached` is true. Whoever gets it gives it back.
     func statement(for sql: String, cached: Bool = true) throws -> Statement {
         if let statement = statements.checkOut(sql) { return statement }
-        let statement = try Statement(sql, on: self, persistent: cached)
-        if cached { statements.insertCheckedOut(statement) }
+        let keeps = cached && !SQLText.holdsKey(sql)
+        let statement = try Statement(sql, on: self, persistent: keeps)
+        if keeps { statements.insertCheckedOut(statement) }
         return statement
     }
 

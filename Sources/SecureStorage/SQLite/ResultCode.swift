@@ -56,8 +56,16 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
 
 extension SecureStorageError {
     /// The error for a statement that failed with `code`.
-    static func statementFailed(_ code: ResultCode, _ reason: String) -> SecureStorageError {
+    ///
+    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too.
+    static func statementFailed(
+        _ code: ResultCode, _ reason: String, in sql: String? = nil
+    ) -> SecureStorageError {
         var message = reason
+        if let sql {
+            message =
+                SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
+        }
         if let hint = code.hint { message += "; \(hint)" }
         if let name = code.name { message += " [\(name)]" }
         return .backingStoreError(code: Int(code.primary.rawValue), message: message)

@@ -21,7 +21,7 @@ enum SQLText {
         func words(_ text: String) -> Set<Substring> {
             Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") })
         }
-        let fromValues = words(expanded).subtracting(words(sql))
+        let fromValues = words(expanded).subtracting(words(sql)).subtracting(["NULL"])
         guard !fromValues.isEmpty else { return message }
         var result = ""
         var rest = Substring(message)

@@ -11,7 +11,7 @@ extension Statement {
             throw SecureStorageError.statementFailed(
                 .range,
                 "the statement has \(parameterCount) placeholders but \(values.count) values "
-                    + "were given; in: \(sql)")
+                    + "were given", in: sql)
         }
         for (index, value) in values.enumerated() {
             try bind(value, at: Int32(index + 1))
@@ -27,12 +27,12 @@ extension Statement {
             guard let name else {
                 throw SecureStorageError.statementFailed(
                     .range,
-                    "placeholder \(offset + 1) has no name; use names throughout or "
-                        + "pass an array; in: \(sql)")
+                    "placeholder \(offset + 1) has no name; use names throughout or pass an array",
+                    in: sql)
             }
             guard let key = Self.key(for: name, in: values), let value = values[key] else {
                 throw SecureStorageError.statementFailed(
-                    .range, "no value for the placeholder :\(name); in: \(sql)")
+                    .range, "no value for the placeholder :\(name)", in: sql)
             }
             try bind(value, at: Int32(offset + 1))
         }
@@ -41,7 +41,7 @@ extension Statement {
         let used = Set(parameterNames.compactMap { $0.flatMap { Self.key(for: $0, in: values) } })
         if let surplus = values.keys.filter({ !used.contains($0) }).min() {
             throw SecureStorageError.statementFailed(
-                .range, "no placeholder for the value named \(surplus); in: \(sql)")
+                .range, "no placeholder for the value named \(surplus)", in: sql)
         }
     }
 

@@ -19,7 +19,8 @@ final class Statement {
 
     /// Columns of the current schema; see `refreshColumns`.
     private(set) var columnNames: [String] = []
-    private var columnIndexes: [String: Int]?
+    private var exactIndexes: [String: Int]?
+    private var foldedIndexes: [String: Int]?
     private var knownReprepares: Int32 = -1
     private(set) var hasBoundValues = false
 
@@ -108,21 +109,21 @@ final class Statement {
     }
 
     private func stepFailure(_ code: Int32) -> SecureStorageError {
-        let plain = ResultCode(rawValue: code)
         guard let database = connection.handle else { return .closed }
+        let code = ResultCode(rawValue: code)
         let reason = String(cString: sqlite3_errmsg(database))
-        if SQLText.holdsKey(sql) {
-            return .statementFailed(plain, "a statement with a key failed")
-        }
-        guard hasBoundValues else { return .statementFailed(plain, "\(reason); in: \(sql)") }
+        guard hasBoundValues else { return .statementFailed(code, reason, in: sql) }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
-            return .statementFailed(plain, "the statement failed; in: \(sql)")
+            return .statementFailed(code, "the statement failed", in: sql)
         }
         defer { sqlite3_free(expanded) }
         let safe = SQLText.redact(reason, sql: sql, expanded: String(cString: expanded))
-        return .statementFailed(plain, "\(safe); in: \(sql)")
+        return .statementFailed(code, safe, in: sql)
     }
+
+    /// How often this statement has run since it was prepared.
+    var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
     /// Ends the execution, drops the values and leaves the statement to whoever asks for it next.
     func giveBack() {
@@ -150,30 +151,28 @@ final class Statement {
         let reprepares = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
         guard reprepares != knownReprepares else { return }
         knownReprepares = reprepares
-        columnIndexes = nil
+        exactIndexes = nil
+        foldedIndexes = nil
         columnNames = (0..<columnCount).map { index in
             sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
     }
 
-    /// The index of the first column with this name, whatever its case (ASCII); nil if there is none.
+    /// The index of the column with this name, or else of the first one that differs in case only;
+    /// nil if there is none.
     func columnIndex(named name: String) -> Int? {
-        let indexes = columnIndexes ?? makeColumnIndexes()
-        return indexes[name] ?? indexes[name.lowercased()]
+        let indexes = exactIndexes ?? makeIndexes { $0 }
+        exactIndexes = indexes
+        if let index = indexes[name] { return index }
+        let folded = foldedIndexes ?? makeIndexes { $0.lowercased() }
+        foldedIndexes = folded
+        return folded[name.lowercased()]
     }
 
-    private func makeColumnIndexes() -> [String: Int] {
-        var indexes: [String: Int] = [:]
-        // Both spellings, so that the usual look-up needs no lower-cased copy; the first column of
-        // a name wins, an exact spelling before another column's lower-cased one.
-        for (index, name) in columnNames.enumerated() where indexes[name] == nil {
-            indexes[name] = index
-        }
-        for (index, name) in columnNames.enumerated() {
-            let lowercased = name.lowercased()
-            if indexes[lowercased] == nil { indexes[lowercased] = index }
-        }
-        columnIndexes = indexes
-        return indexes
+    /// Of several columns of one name the first is meant.
+    private func makeIndexes(_ transform: (String) -> String) -> [String: Int] {
+        Dictionary(
+            columnNames.enumerated().map { (transform($1), $0) },
+            uniquingKeysWith: { first, _ in first })
     }
 }

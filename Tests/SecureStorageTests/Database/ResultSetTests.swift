@@ -1,0 +1,215 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct ResultSetTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    // MARK: - Rows
+
+    @Test func `getters are nil before the first row, after the last and when closed`() throws {
+        let rs = try db.executeQuery("SELECT 1 AS a")
+        #expect(rs.query == "SELECT 1 AS a")
+        #expect(rs.int(forColumnName: "a") == nil)
+        #expect(try rs.next())
+        #expect(rs.int(forColumnName: "a") == 1)
+        #expect(try !rs.next())
+        #expect(rs.int(forColumnIndex: 0) == nil)
+        #expect(try !rs.next(), "the query must not start anew")
+        let other = try db.executeQuery("SELECT 1 AS a")
+        #expect(try other.next())
+        other.close()
+        other.close()
+        #expect(other.int(forColumnName: "a") == nil)
+        #expect(try other.object(forColumnIndex: 0) == Int?.none)
+        #expect(storageError { _ = try other.next() } == .closed)
+    }
+
+    @Test func `an error in the middle of the rows is thrown, not the end`() throws {
+        try db.executeStatements(
+            "CREATE TABLE t (a); INSERT INTO t VALUES ('1'), ('2'), ('not JSON')")
+        let rs = try db.executeQuery("SELECT json(a) FROM t")
+        #expect(try rs.next())
+        #expect(try rs.next())
+        guard case .backingStoreError(let code, let message) = storageError({ _ = try rs.next() })
+        else {
+            Issue.record("no error")
+            return
+        }
+        #expect(code == 1)
+        #expect(message.contains("malformed JSON"))
+        #expect(!db.hasOpenResultSets)
+        #expect(storageError { _ = try rs.next() } == .closed)
+    }
+
+    @Test func `closing the store closes its result sets`() throws {
+        let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
+        #expect(try rs.next())
+        #expect(db.hasOpenResultSets)
+        db.close()
+        #expect(!db.hasOpenResultSets)
+        #expect(rs.int(forColumnIndex: 0) == nil)
+        #expect(storageError { _ = try rs.next() } == .closed)
+        rs.close()
+    }
+
+    @Test func `open result sets are counted and closed together`() throws {
+        let sql = "SELECT 1 UNION SELECT 2"
+        let first = try db.executeQuery(sql)
+        let second = try db.executeQuery(sql)
+        #expect(try first.next() && second.next())
+        first.close()
+        #expect(db.hasOpenResultSets)
+        db.closeOpenResultSets()
+        #expect(!db.hasOpenResultSets)
+        #expect(second.int(forColumnIndex: 0) == nil)
+    }
+
+    @Test func `a result set that is let go closes itself`() throws {
+        do {
+            let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
+            #expect(try rs.next())
+        }
+        #expect(!db.hasOpenResultSets)
+        // Nothing holds the schema any more.
+        try db.executeUpdate("VACUUM")
+    }
+
+    @Test func `a result set outlives the last reference to its store`() throws {
+        let other = try TemporaryDatabase()
+        var store: SecureDatabaseStore? = try other.openStore()
+        let rs = try #require(try store?.executeQuery("SELECT 1 UNION SELECT 2"))
+        store = nil
+        #expect(try rs.next())
+        #expect(try rs.next())
+        #expect(rs.int(forColumnIndex: 0) == 2)
+    }
+
+    @Test func `two result sets of one query do not disturb each other`() throws {
+        let sql = "SELECT 1 UNION SELECT 2 UNION SELECT 3"
+        let outer = try db.executeQuery(sql)
+        var pairs: [Int] = []
+        while try outer.next() {
+            let inner = try db.executeQuery(sql)
+            while try inner.next() {
+                pairs.append(
+                    (outer.int(forColumnIndex: 0) ?? 0) * 10 + (inner.int(forColumnIndex: 0) ?? 0))
+            }
+        }
+        #expect(pairs == [11, 12, 13, 21, 22, 23, 31, 32, 33])
+    }
+
+    // MARK: - Columns
+
+    @Test func `names match in any case, and the first column of a name is meant`() throws {
+        let rs = try db.executeQuery("SELECT 1 AS Name, 2 AS name, 3 AS other, 4 AS Straße")
+        #expect(try rs.next())
+        #expect(rs.int(forColumnName: "NAME") == 1)
+        #expect(rs.int(forColumnName: "Name") == 1)
+        #expect(rs.int(forColumnName: "name") == 2, "an exact spelling comes first")
+        #expect(rs.int(forColumnName: "OTHER") == 3)
+        #expect(rs.int(forColumnName: "Straße") == 4)
+    }
+
+    @Test func `a column that is not there is nil`() throws {
+        let rs = try db.executeQuery("SELECT 1 AS a")
+        #expect(try rs.next())
+        #expect(rs.int(forColumnName: "b") == nil)
+        #expect(rs.string(forColumnName: "") == nil)
+        for index in [-1, 1, Int.max, Int.min] { #expect(rs.int(forColumnIndex: index) == nil) }
+        #expect(try rs.object(forColumnName: "b") == String?.none)
+    }
+
+    @Test func `a cached SELECT * sees columns that were added`() throws {
+        try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        let sql = "SELECT * FROM t"
+        let before = try db.executeQuery(sql)
+        #expect(try before.next())
+        #expect(before.int(forColumnName: "b") == nil)
+        before.close()
+        try db.executeUpdate("ALTER TABLE t ADD COLUMN b DEFAULT 7")
+        let after = try db.executeQuery(sql)
+        #expect(try after.next())
+        #expect(after.int(forColumnName: "b") == 7)
+        #expect(after.int(forColumnIndex: 1) == 7)
+        after.close()
+        try db.executeUpdate("ALTER TABLE t RENAME COLUMN b TO c")
+        let renamed = try db.executeQuery(sql)
+        #expect(try renamed.next())
+        #expect(renamed.int(forColumnName: "b") == nil)
+        #expect(renamed.int(forColumnName: "c") == 7)
+    }
+
+    // MARK: - Conversions
+
+    @Test func `NULL is nil for every getter`() throws {
+        let rs = try db.executeQuery("SELECT NULL")
+        #expect(try rs.next())
+        #expect(rs.int(forColumnIndex: 0) == nil)
+        #expect(rs.int64(forColumnIndex: 0) == nil)
+        #expect(rs.uint64(forColumnIndex: 0) == nil)
+        #expect(rs.bool(forColumnIndex: 0) == nil)
+        #expect(rs.double(forColumnIndex: 0) == nil)
+        #expect(rs.string(forColumnIndex: 0) == nil)
+        #expect(rs.date(forColumnIndex: 0) == nil)
+        #expect(rs.data(forColumnIndex: 0) == nil)
+        #expect(try rs.object(forColumnIndex: 0) == Int8?.none)
+    }
+
+    @Test func `a value that does not fit is nil, never wrapped or rounded`() throws {
+        let rs = try db.executeQuery(
+            """
+            SELECT -1 AS negative, 3.5 AS fraction, 4.0 AS whole, 1e300 AS huge, 'abc' AS word,
+                '42' AS digits, '2.5' AS decimal, x'ff' AS bytes
+            """)
+        #expect(try rs.next())
+        #expect(rs.uint64(forColumnName: "negative") == nil)
+        #expect(rs.int(forColumnName: "fraction") == nil)
+        #expect(rs.int(forColumnName: "whole") == 4)
+        #expect(rs.int64(forColumnName: "huge") == nil)
+        #expect(rs.int(forColumnName: "word") == nil)
+        #expect(rs.double(forColumnName: "word") == nil)
+        #expect(rs.bool(forColumnName: "word") == nil)
+        #expect(rs.int(forColumnName: "digits") == 42)
+        #expect(rs.double(forColumnName: "decimal") == 2.5)
+        #expect(rs.string(forColumnName: "bytes") == nil, "not UTF-8")
+        #expect(rs.int(forColumnName: "bytes") == nil)
+        #expect(rs.data(forColumnName: "whole") == nil)
+        #expect(rs.date(forColumnName: "word") == nil)
+    }
+
+    @Test func `numbers read as text, text as bytes, UTF-8 bytes as text`() throws {
+        let rs = try db.executeQuery("SELECT 42 AS i, 2.5 AS r, 'é' AS t, x'c3a9' AS b")
+        #expect(try rs.next())
+        #expect(rs.string(forColumnName: "i") == "42")
+        #expect(rs.string(forColumnName: "r") == "2.5")
+        #expect(rs.data(forColumnName: "t") == Data([0xc3, 0xa9]))
+        #expect(rs.string(forColumnName: "b") == "é")
+    }
+
+    @Test func `text that is not UTF-8 is nil as text and whole as data`() throws {
+        let rs = try db.executeQuery("SELECT CAST(x'41ff42' AS TEXT), CAST(x'f09080' AS TEXT)")
+        #expect(try rs.next())
+        #expect(rs.string(forColumnIndex: 0) == nil)
+        #expect(rs.data(forColumnIndex: 0) == Data([0x41, 0xff, 0x42]))
+        #expect(rs.string(forColumnIndex: 1) == nil)
+    }
+
+    @Test func `object throws where the type cannot hold the value`() throws {
+        let rs = try db.executeQuery("SELECT 300 AS n, 'x' AS t")
+        #expect(try rs.next())
+        #expect(try rs.object(forColumnName: "n") == Int16(300))
+        #expect(
+            storageError { _ = try rs.object(forColumnName: "n") as Int8? } == .typeConversionFailed
+        )
+        #expect(
+            storageError { _ = try rs.object(forColumnName: "t") as Int? } == .typeConversionFailed)
+        #expect(try rs.object(forColumnName: "t") == "x")
+    }
+}

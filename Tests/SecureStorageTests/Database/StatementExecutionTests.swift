@@ -1,0 +1,288 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct StatementExecutionTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a, b, c)")
+    }
+
+    private func code(_ body: () throws -> Void) -> Int? {
+        guard case .backingStoreError(let code, _) = storageError(body) else { return nil }
+        return code
+    }
+
+    private func message(_ body: () throws -> Void) -> String {
+        storageError(body).map { "\($0)" } ?? "no error"
+    }
+
+    // MARK: - One statement
+
+    @Test(arguments: [
+        "INSERT INTO t VALUES (1, 2, 3); DELETE FROM t", "SELECT 1; SELECT 2",
+        "INSERT INTO t VALUES (1, 2, 3);;; x", "SELECT 1; /* c */ SELECT 2",
+    ])
+    func `a second statement in one call is an error and neither runs`(_ sql: String) throws {
+        #expect(code { try db.executeUpdate(sql) } == 1)
+        #expect(code { _ = try db.executeQuery(sql) } == 1)
+        #expect(message { try db.executeUpdate(sql) }.contains("executeStatements"))
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test(arguments: [
+        "INSERT INTO t VALUES (1, 2, 3);", "INSERT INTO t VALUES (1, 2, 3) ; ; \n\t",
+        "-- before\nINSERT INTO t VALUES (1, 2, 3) -- after",
+        "INSERT INTO t VALUES (1,2,3); /* x */",
+        "INSERT INTO t VALUES (1, 2, 3); -- no line end", "INSERT INTO t VALUES (1, 2, 3); /* open",
+    ])
+    func `blanks, semicolons and comments around a statement are fine`(_ sql: String) throws {
+        try db.executeUpdate(sql)
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test(arguments: ["", "  ", ";", "-- nothing", "/* nothing */"])
+    func `text without a statement is an error`(_ sql: String) {
+        #expect(message { try db.executeUpdate(sql) }.contains("no SQL statement"))
+        #expect(message { _ = try db.executeQuery(sql) }.contains("no SQL statement"))
+    }
+
+    @Test func `a NUL in the SQL text is an error and hides nothing`() throws {
+        let sql = "INSERT INTO t VALUES (1, 2, 3)\0; nonsense"
+        #expect(message { try db.executeUpdate(sql) }.contains("NUL"))
+        #expect(message { try db.executeStatements(sql) }.contains("NUL"))
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `SQLite's code and message arrive with the SQL text`() {
+        #expect(code { try db.executeUpdate("SELEC 1") } == 1)
+        let message = message { try db.executeUpdate("INSERT INTO missing VALUES (1)") }
+        #expect(message.contains("no such table: missing"))
+        #expect(message.contains("INSERT INTO missing"))
+    }
+
+    @Test func `a violated constraint has code 19 and names its extended code`() throws {
+        try db.executeUpdate("CREATE TABLE u (a INTEGER PRIMARY KEY, b UNIQUE)")
+        try db.executeUpdate("INSERT INTO u VALUES (1, 'x')")
+        let insert = { try db.executeUpdate("INSERT INTO u VALUES (2, ?)", values: ["x"]) }
+        #expect(code(insert) == 19)
+        #expect(message(insert).contains("UNIQUE constraint failed: u.b"))
+        #expect(message(insert).contains("SQLITE_CONSTRAINT_UNIQUE"))
+    }
+
+    @Test func `foreign keys are enforced unless switched off`() throws {
+        let schema = """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE child (parent REFERENCES parent);
+            """
+        try db.executeStatements(schema)
+        #expect(code { try db.executeUpdate("INSERT INTO child VALUES (1)") } == 19)
+        db.close()
+        let lax = try database.openStore { $0.foreignKeysEnabled = false }
+        try lax.executeUpdate("INSERT INTO child VALUES (1)")
+    }
+
+    @Test func `a query that returns no columns is refused before it runs`() throws {
+        let error = message { _ = try db.executeQuery("INSERT INTO t VALUES (1, 2, 3)") }
+        #expect(error.contains("executeUpdate"))
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `an update may return rows, which are discarded`() throws {
+        try db.executeUpdate("PRAGMA user_version = 7")
+        try db.executeUpdate("INSERT INTO t VALUES (1, 2, 3) RETURNING a")
+        try db.executeUpdate("EXPLAIN QUERY PLAN SELECT * FROM t")
+        try db.executeUpdate("SELECT 1 UNION SELECT 2")
+        try db.executeUpdate("VACUUM")
+        #expect(try db.int("PRAGMA user_version") == 7)
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `a query may insert and return`() throws {
+        let rs = try db.executeQuery("INSERT INTO t VALUES (1, 2, ?) RETURNING c", values: ["x"])
+        #expect(try rs.next())
+        #expect(rs.string(forColumnName: "c") == "x")
+        #expect(try !rs.next())
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `a double-quoted word is a name and never text`() {
+        #expect(code { _ = try db.executeQuery("SELECT \"nonsense\" FROM t") } == 1)
+    }
+
+    // MARK: - Values
+
+    @Test(arguments: [0, 1, 2, 4]) func `the number of values must be that of the placeholders`(
+        _ count: Int
+    ) throws {
+        let values = Array(repeating: 1, count: count)
+        let insert = { try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: values) }
+        #expect(code(insert) == 25)
+        #expect(message(insert).contains("3 placeholders but \(count) values"))
+        #expect(code { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) } == 25)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `placeholders without values are an error, not NULL`() {
+        #expect(code { try db.executeUpdate("INSERT INTO t VALUES (?, 1, 2)") } == 25)
+        #expect(code { try db.executeUpdate("INSERT INTO t VALUES (:x, 1, 2)") } == 25)
+    }
+
+    @Test(arguments: ["a", ":a", "@a", "$a"]) func `a name is given with or without its prefix`(
+        _ key: String
+    ) throws {
+        for placeholder in [":a", "@a", "$a"] {
+            try db.executeUpdate(
+                "INSERT INTO t (a) VALUES (\(placeholder))", parameterDictionary: [key: "v"])
+        }
+        #expect(try db.strings("SELECT a FROM t") == ["v", "v", "v"])
+    }
+
+    @Test func `one name serves each of its placeholders`() throws {
+        try db.executeUpdate(
+            "INSERT INTO t VALUES (:a, @a, :a)", parameterDictionary: ["a": 5])
+        #expect(try db.strings("SELECT a || b || c FROM t") == ["555"])
+    }
+
+    @Test func `a missing and a surplus name are named`() throws {
+        let sql = "INSERT INTO t VALUES (:first, :second, 3)"
+        let missing = message { try db.executeUpdate(sql, parameterDictionary: ["first": 1]) }
+        #expect(missing.contains("no value for the placeholder :second"))
+        let surplus = message {
+            try db.executeUpdate(
+                sql, parameterDictionary: ["first": 1, "second": 2, "third": 3])
+        }
+        #expect(surplus.contains("no placeholder for the value named third"))
+        let unnamed = message {
+            try db.executeUpdate("INSERT INTO t VALUES (?, 2, 3)", parameterDictionary: ["a": 1])
+        }
+        #expect(unnamed.contains("placeholder 1 has no name"))
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a nil in a dictionary is NULL, not a missing value`() throws {
+        try db.executeUpdate(
+            "INSERT INTO t VALUES (:a, :b, 3)", parameterDictionary: ["a": nil, "b": 2])
+        #expect(try db.int("SELECT count(*) FROM t WHERE a IS NULL AND b = 2") == 1)
+    }
+
+    @Test func `values of one execution do not leak into the next`() throws {
+        let sql = "INSERT INTO t (a) VALUES (?)"
+        try db.executeUpdate(sql, values: ["first"])
+        #expect(code { try db.executeUpdate(sql) } == 25)
+        try db.executeUpdate(sql, values: [nil])
+        #expect(try db.strings("SELECT a FROM t") == ["first", nil])
+    }
+
+    @Test func `more placeholders than the engine allows are an error`() {
+        let sql = "SELECT ?\(Int32.max)"
+        #expect(code { _ = try db.executeQuery(sql, values: [1]) } == 1)
+        let many = "SELECT " + Array(repeating: "?", count: 300_000).joined(separator: ",")
+        #expect(code { _ = try db.executeQuery(many, values: []) } != nil)
+    }
+
+    @Test func `a 20 MB blob survives`() throws {
+        var blob = Data(count: 20_000_000)
+        for index in stride(from: 0, to: blob.count, by: 4099) { blob[index] = UInt8(index % 251) }
+        try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [blob])
+        let rs = try db.executeQuery("SELECT a FROM t")
+        #expect(try rs.next())
+        #expect(rs.data(forColumnIndex: 0) == blob)
+    }
+
+    // MARK: - Batches
+
+    @Test func `a batch shows its rows as text and NULL as nil`() throws {
+        var rows: [[String: String?]] = []
+        try db.executeStatements("SELECT 1 AS a, NULL AS b, 'x' AS c, 2.5 AS d, x'4142' AS e") {
+            rows.append($0)
+            return true
+        }
+        let expected: [String: String?] = [
+            "a": "1", "b": nil, "c": "x", "d": "2.5", "e": "AB",
+        ]
+        #expect(rows == [expected])
+    }
+
+    @Test func `false from the block ends the batch without an error`() throws {
+        var seen = 0
+        try db.executeStatements("SELECT 1; SELECT 2; INSERT INTO t VALUES (1, 2, 3)") { _ in
+            seen += 1
+            return false
+        }
+        #expect(seen == 1)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a batch stops at its first error`() throws {
+        let error = message {
+            try db.executeStatements(
+                "INSERT INTO t VALUES (1,2,3); INSERT INTO nope VALUES (1); DELETE FROM t")
+        }
+        #expect(error.contains("no such table: nope"))
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test func `a batch with a trigger, whose body holds semicolons, runs whole`() throws {
+        try db.executeStatements(
+            """
+            -- a schema
+            CREATE TRIGGER copy AFTER INSERT ON t WHEN new.a < 2 BEGIN
+                INSERT INTO t VALUES (new.a + 1, 'x;y', NULL);
+            END; ; /* and a row */
+            INSERT INTO t VALUES (1, 2, 3)
+            """)
+        #expect(try db.int("SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `a batch of 20,000 statements takes linear time`() throws {
+        try db.beginExclusiveTransaction()
+        try db.executeStatements(
+            String(repeating: "INSERT INTO t VALUES (1, 2, 'some text');\n", count: 20_000))
+        try db.commit()
+        #expect(try db.int("SELECT count(*) FROM t") == 20_000)
+    }
+
+    // MARK: - Outcomes
+
+    @Test func `row id and change count are those of the last statement`() throws {
+        let fresh = try TemporaryDatabase()
+        let db = try fresh.openStore()
+        #expect(try db.lastInsertRowId() == 0)
+        try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+        try db.executeUpdate("INSERT INTO t VALUES (?, 1)", values: [Int64.max])
+        #expect(try db.lastInsertRowId() == .max)
+        try db.executeUpdate("INSERT INTO t (a) VALUES (2), (3)")
+        #expect(try db.changedRowCount() == 2)
+        try db.executeUpdate("UPDATE t SET a = 0")
+        #expect(try db.changedRowCount() == 3)
+    }
+
+    @Test func `every call on a closed store throws closed`() {
+        db.close()
+        db.close()
+        let calls: [() throws -> Void] = [
+            { try db.executeUpdate("SELECT 1") },
+            { try db.executeUpdate("SELECT ?", values: [1]) },
+            { try db.executeUpdate("SELECT :a", parameterDictionary: ["a": 1]) },
+            { try db.executeStatements("SELECT 1") },
+            { try db.executeStatements("SELECT 1") { _ in true } },
+            { _ = try db.executeQuery("SELECT 1") },
+            { _ = try db.executeQuery("SELECT ?", values: [1]) },
+            { _ = try db.executeQuery("SELECT :a", parameterDictionary: ["a": 1]) },
+            { _ = try db.lastInsertRowId() }, { _ = try db.changedRowCount() },
+            { try db.beginExclusiveTransaction() }, { try db.beginDeferredTransaction() },
+            { try db.commit() }, { try db.rollback() }, { _ = try db.isInTransaction() },
+            { try db.changeEncryptionKey(with: "x") },
+            { try db.changeEncryptionKey(with: TemporaryDatabase.key) },
+        ]
+        for call in calls { #expect(storageError(call) == .closed) }
+        #expect(!db.hasOpenResultSets)
+        db.closeOpenResultSets()
+        db.clearCachedStatements()
+    }
+}

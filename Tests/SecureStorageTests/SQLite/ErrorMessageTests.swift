@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+@testable import SecureStorage
+
+@Suite struct ErrorMessageTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    private func message(_ body: () throws -> Void) -> String {
+        storageError(body).map { "\($0) \(String(reflecting: $0))" } ?? "no error"
+    }
+
+    @Test func `no bound value is in a message`() throws {
+        try db.executeStatements(
+            """
+            CREATE VIRTUAL TABLE search USING fts5 (body);
+            CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT UNIQUE CHECK (length(b) < 40));
+            INSERT INTO u VALUES (1, 'hunter2');
+            """)
+        let long = String(repeating: "hunter2", count: 10)
+        let attempts: [(String, [(any SQLiteDatatypeBridgeable)?])] = [
+            ("SELECT * FROM search WHERE search MATCH ?", ["\"hunter2"]),
+            ("SELECT * FROM search WHERE search MATCH ?", ["hunter2:x"]),
+            ("INSERT INTO u VALUES (2, ?)", ["hunter2"]),
+            ("INSERT INTO u VALUES (?, 'x')", ["hunter2"]),
+            ("INSERT INTO u VALUES (3, ?)", [long]),
+            ("SELECT json(?)", ["{hunter2"]),
+            ("SELECT json_extract('{}', ?)", ["hunter2"]),
+            ("SELECT abs(?), abs(-9223372036854775807 - 1)", ["hunter2"]),
+            ("ATTACH ? AS other", ["/nowhere/hunter2.db"]),
+            ("SELECT load_extension(?)", ["hunter2"]),
+        ]
+        for (sql, values) in attempts {
+            let text = message {
+                let rs = try db.executeQuery(sql, values: values)
+                while try rs.next() {}
+            }
+            let update = message { try db.executeUpdate(sql, values: values) }
+            for text in [text, update] {
+                #expect(!text.contains("hunter2"), "\(text)")
+            }
+        }
+    }
+
+    @Test func `a key in SQL is in no message`() {
+        let key = "2DD29CA851E7B56E4697B0E1F08507293D761A05CE4D1B628663F411A8086D99"
+        let statements = [
+            "PRAGMA key = x'\(key)'", "PRAGMA rekey = \"x'\(key)'\"", "PRAGMA key = '\(key)' x",
+            "ATTACH 'other.db' AS other KEY x'\(key)' y", "ATTACH '/nowhere/x' AS o KEY '\(key)'",
+            "pragma hexkey='\(key)'", "/* */ PrAgMa main.ReKeY = '\(key)'", "PRAGMA textkey(\(key)",
+        ]
+        for sql in statements {
+            for text in [
+                message { try db.executeUpdate(sql) }, message { try db.executeStatements(sql) },
+                message { _ = try db.executeQuery(sql).next() },
+            ] {
+                #expect(text != "no error", "\(sql)")
+                #expect(!text.contains(key), "\(text)")
+            }
+        }
+    }
+
+    @Test(arguments: ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"])
+    func `a pragma cannot change the key behind the store's back`(_ pragma: String) throws {
+        let secret = String(repeating: "ab", count: 32)
+        #expect(storageError { try db.executeUpdate("PRAGMA \(pragma) = '\(secret)'") } != nil)
+        #expect(storageError { try db.executeStatements("PRAGMA \(pragma)('\(secret)')") } != nil)
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+    }
+
+    @Test func `a schema's words stay in a message when a value repeats none of them`() throws {
+        try db.executeUpdate("CREATE TABLE u (name TEXT NOT NULL)")
+        let text = message {
+            try db.executeUpdate("INSERT INTO u (name) VALUES (?)", values: [nil])
+        }
+        #expect(text.contains("NOT NULL constraint failed: u.name"))
+    }
+
+    @Test func `a wrong key's error says so and holds neither key`() throws {
+        db.close()
+        for text in [
+            message { try db.open(with: "wrong horse battery staple") },
+            message { try db.open(with: Data(repeating: 0x41, count: 32)) },
+        ] {
+            #expect(text.contains("wrong key"))
+            #expect(!text.contains("horse") && !text.contains("4141") && !text.contains("AAAA"))
+        }
+    }
+
+    @Test func `every case has a description that says what to do`() {
+        #expect("\(SecureStorageError.closed)".contains("open(with:)"))
+        #expect(
+            "\(SecureStorageError.openFailed(code: 14, message: "m"))" == "open failed: m (14)")
+        #expect("\(SecureStorageError.backingStoreError(code: 1, message: "m"))" == "m (1)")
+        #expect("\(SecureStorageError.authenticationFailed(message: "m"))".contains("m"))
+        #expect("\(SecureStorageError.notEncrypted(message: "m"))".contains("m"))
+        #expect(
+            "\(SecureStorageError.legacyFormat(version: 3, message: "m"))"
+                == "SQLCipher 3 format: m")
+        #expect(
+            "\(SecureStorageError.encryptionKeyChangeFailed(code: 5, message: "m"))".contains(
+                "m (5)"))
+        #expect(!"\(SecureStorageError.typeConversionFailed)".isEmpty)
+    }
+}
+
+@Suite struct SQLTextTests {
+    @Test(arguments: [
+        (
+            "fts5: syntax error near \"pass\"", "MATCH ?", "MATCH 'pass word'",
+            "fts5: syntax error near \"…\""
+        ),
+        ("no such column: pass", "MATCH ?", "MATCH 'pass:'", "no such column: …"),
+        ("failed: u.name", "u(name) ?", "u(name) 'x'", "failed: u.name"),
+        ("", "a", "b", ""),
+    ])
+    func `words that come from values only are replaced`(
+        _ message: String, _ sql: String, _ expanded: String, _ expected: String
+    ) {
+        #expect(SQLText.redact(message, sql: sql, expanded: expanded) == expected)
+    }
+
+    @Test func `an identifier is quoted`() {
+        #expect(SQLText.identifier("a\"b") == "\"a\"\"b\"")
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct ValueRoundTripTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    /// Binds `value` and reads it back as its own type, and its storage class.
+    private func roundTrip<T: SQLiteDatatypeBridgeable>(_ value: T) throws -> (T?, String?) {
+        let rs = try db.executeQuery("SELECT v, typeof(v) FROM (SELECT ? AS v)", values: [value])
+        defer { rs.close() }
+        #expect(try rs.next())
+        return (try rs.object(forColumnIndex: 0), rs.string(forColumnIndex: 1))
+    }
+
+    private func expectInteger<T: FixedWidthInteger & SQLiteDatatypeBridgeable>(
+        _: T.Type
+    ) throws {
+        for value in [T.min, 0, 1, T.max] where Int64(exactly: value) != nil {
+            let (read, storage) = try roundTrip(value)
+            #expect(read == value)
+            #expect(storage == "integer")
+        }
+    }
+
+    @Test func `every integer width round-trips its limits as INTEGER`() throws {
+        try expectInteger(Int.self)
+        try expectInteger(Int8.self)
+        try expectInteger(Int16.self)
+        try expectInteger(Int32.self)
+        try expectInteger(Int64.self)
+        try expectInteger(UInt.self)
+        try expectInteger(UInt8.self)
+        try expectInteger(UInt16.self)
+        try expectInteger(UInt32.self)
+        try expectInteger(UInt64.self)
+    }
+
+    @Test func `an unsigned number above the largest INTEGER is an error`() throws {
+        #expect(try roundTrip(UInt64(Int64.max)).0 == UInt64(Int64.max))
+        for value in [UInt64(Int64.max) + 1, .max] {
+            #expect(storageError { _ = try roundTrip(value) } == .typeConversionFailed)
+            #expect(storageError { _ = try roundTrip(UInt(value)) } == .typeConversionFailed)
+        }
+    }
+
+    @Test(arguments: [
+        "", "a", "a\0b", "\0", "é", "e\u{301}", "𝄞", "👩‍👩‍👧‍👦", "quote ' and \" and ; --",
+        String(repeating: "x", count: 100_000),
+    ])
+    func `text survives byte by byte`(_ text: String) throws {
+        let (read, storage) = try roundTrip(text)
+        #expect(read.map { Array($0.utf8) } == Array(text.utf8))
+        #expect(storage == "text")
+        let rs = try db.executeQuery("SELECT length(CAST(? AS BLOB))", values: [text])
+        #expect(try rs.next())
+        #expect(rs.int(forColumnIndex: 0) == text.utf8.count)
+    }
+
+    @Test(arguments: [Data(), Data([0]), Data([0, 1, 0]), Data(repeating: 0xff, count: 70_000)])
+    func `a blob survives, and an empty one is not NULL`(_ data: Data) throws {
+        let (read, storage) = try roundTrip(data)
+        #expect(read == data)
+        #expect(storage == "blob")
+        #expect(try roundTrip(Data(data)[data.startIndex...]).0 == data)
+    }
+
+    @Test func `a slice of data binds its own bytes`() throws {
+        let slice = Data([1, 2, 3, 4, 5])[2..<4]
+        #expect(try roundTrip(slice).0 == Data([3, 4]))
+    }
+
+    @Test(arguments: [
+        0.0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity,
+        -.infinity,
+    ])
+    func `a double keeps every bit, infinities too`(_ number: Double) throws {
+        let (read, storage) = try roundTrip(number)
+        // A zero is stored without its sign.
+        #expect(read?.bitPattern == number.bitPattern || number == 0 && read == 0)
+        #expect(storage == "real")
+    }
+
+    @Test func `NaN is stored as NULL`() throws {
+        let (read, storage) = try roundTrip(Double.nan)
+        #expect(read == nil)
+        #expect(storage == "null")
+        #expect(try roundTrip(Float.nan).1 == "null")
+    }
+
+    @Test func `a float round-trips, and a double out of its range does not fit`() throws {
+        for number: Float in [0.1, -.greatestFiniteMagnitude, .infinity] {
+            #expect(try roundTrip(number).0 == number)
+        }
+        let rs = try db.executeQuery("SELECT 1e300")
+        #expect(try rs.next())
+        #expect(
+            storageError { _ = try rs.object(forColumnIndex: 0) as Float? } == .typeConversionFailed
+        )
+    }
+
+    @Test func `a date is stored as whole seconds since 1970, dropping the fraction`() throws {
+        for (stored, expected) in [
+            (1_234_567_890.9, 1_234_567_890), (0, 0), (-0.5, -1), (-86_400, -86_400),
+        ] as [(Double, Int)] {
+            let date = Date(timeIntervalSince1970: stored)
+            let (read, storage) = try roundTrip(date)
+            #expect(read == Date(timeIntervalSince1970: Double(expected)))
+            #expect(storage == "integer")
+        }
+        let rs = try db.executeQuery("SELECT ?", values: [Date(timeIntervalSince1970: 12.7)])
+        #expect(try rs.next())
+        #expect(rs.int64(forColumnIndex: 0) == 12)
+        #expect(rs.date(forColumnIndex: 0) == Date(timeIntervalSince1970: 12))
+    }
+
+    @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300])
+    func `a date that no INTEGER can hold is an error`(_ seconds: Double) {
+        let date = Date(timeIntervalSince1970: seconds)
+        #expect(storageError { _ = try roundTrip(date) } == .typeConversionFailed)
+    }
+
+    @Test func `a Bool is 0 or 1`() throws {
+        #expect(try roundTrip(true) == (true, "integer"))
+        #expect(try roundTrip(false) == (false, "integer"))
+        let rs = try db.executeQuery("SELECT 2, 0.0, 0.5")
+        #expect(try rs.next())
+        #expect(rs.bool(forColumnIndex: 0) == true)
+        #expect(rs.bool(forColumnIndex: 1) == false)
+        #expect(rs.bool(forColumnIndex: 2) == true)
+    }
+
+    // MARK: - Types of an app
+
+    enum Colour: String, SQLiteDatatypeBridgeable { case red, green }
+
+    enum Level: Int, SQLiteDatatypeBridgeable { case low = 1, high = 10 }
+
+    struct Identifier: SQLiteDatatypeBridgeable, Equatable {
+        var uuid: UUID
+
+        init(_ uuid: UUID) { self.uuid = uuid }
+
+        var sqliteValue: SQLiteValue { .text(uuid.uuidString) }
+
+        init?(sqliteValue: SQLiteValue) {
+            guard case .text(let text) = sqliteValue, let uuid = UUID(uuidString: text) else {
+                return nil
+            }
+            self.uuid = uuid
+        }
+    }
+
+    @Test func `an enum needs no code, another type one conversion each way`() throws {
+        #expect(try roundTrip(Colour.green) == (.green, "text"))
+        #expect(try roundTrip(Level.high) == (.high, "integer"))
+        let identifier = Identifier(UUID())
+        #expect(try roundTrip(identifier).0 == identifier)
+        let rs = try db.executeQuery("SELECT 'blue', 2, 'no UUID'")
+        #expect(try rs.next())
+        #expect(
+            storageError { _ = try rs.object(forColumnIndex: 0) as Colour? }
+                == .typeConversionFailed)
+        #expect(
+            storageError { _ = try rs.object(forColumnIndex: 1) as Level? } == .typeConversionFailed
+        )
+        #expect(
+            storageError { _ = try rs.object(forColumnIndex: 2) as Identifier? }
+                == .typeConversionFailed)
+    }
+}
