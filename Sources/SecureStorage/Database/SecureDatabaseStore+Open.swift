@@ -80,8 +80,13 @@ extension SecureDatabaseStore {
             return try Connection.open(file.path, key: .given(key), configuration: configuration)
         } catch SecureStorageError.backingStoreError(let code, let message) {
             guard code == ResultCode.notADatabase.rawValue else {
-                throw SecureStorageError.openFailed(
-                    code: code, message: "cannot open \"\(file.path)\": \(message)")
+                var message = "cannot open \"\(file.path)\": \(message)"
+                if configuration.isReadOnly, code == ResultCode.cannotOpen.rawValue {
+                    message +=
+                        "; to read a file in WAL mode, its directory must be writable or "
+                        + "another connection must have it open"
+                }
+                throw SecureStorageError.openFailed(code: code, message: message)
             }
             throw notADatabase(file, key)
         }

@@ -15,6 +15,9 @@ final class Connection {
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
     let statements = StatementCache(capacity: 64)
+    /// False for a read-only connection that found no log: SQLite makes one, empty, to read a WAL
+    /// file, and a read-only connection does not remove it.
+    private let madeNoSideFiles: Bool
 
     var logger: Logger { configuration.logger }
 
@@ -42,6 +45,8 @@ final class Connection {
     private init(path: String, configuration: SecureDatabaseConfiguration) throws {
         self.path = path
         self.configuration = configuration
+        madeNoSideFiles =
+            !configuration.isReadOnly || FileManager.default.fileExists(atPath: path + "-wal")
         // The file exists: it is made beforehand, with its mode, and never by SQLite. NOMUTEX since
         // one thread at a time is the rule anyway; NOFOLLOW since a link could lead anywhere.
         let flags =
@@ -65,6 +70,20 @@ final class Connection {
         // pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
+        if !madeNoSideFiles { removeSideFiles() }
+    }
+
+    /// Lets SQLite remove the empty log and index of a read-only connection: under its locks, and only
+    /// when nobody else uses them, as the last connection that could write does at its end.
+    private func removeSideFiles() {
+        guard let key, FileManager.default.fileExists(atPath: path + "-wal") else { return }
+        var writable = configuration
+        writable.isReadOnly = false
+        // Where writing is not allowed there is nothing to be removed either.
+        guard let cleaner = try? Connection(path: path, configuration: writable) else { return }
+        try? cleaner.applyKey(key)
+        try? cleaner.proveKey()
+        cleaner.close()
     }
 
     // MARK: - Results

@@ -71,3 +71,15 @@ func storageError(_ body: () throws -> Void) -> SecureStorageError? {
         return error as? SecureStorageError
     }
 }
+
+extension SecureStorageError {
+    /// The code of the cases that have one.
+    var code: Int? {
+        switch self {
+        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
+            .backingStoreError(let code, _):
+            code
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct QueueTests {
+    let database: TemporaryDatabase
+    let queue: SecureDatabaseQueue
+
+    init() throws {
+        database = try TemporaryDatabase()
+        queue = SecureDatabaseQueue(databaseStore: database.store())
+        try queue.inDatabase { db in
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeUpdate("CREATE TABLE t (a INTEGER)")
+        }
+    }
+
+    private func rows() throws -> [String?] {
+        try queue.inDatabase { try $0.strings("SELECT a FROM t ORDER BY rowid") }
+    }
+
+    struct Failure: Error {}
+
+    // MARK: - Blocks
+
+    @Test func `a block returns its value and throws its error`() throws {
+        #expect(try queue.inDatabase { _ in 42 } == 42)
+        #expect(throws: Failure.self) { try queue.inDatabase { _ in throw Failure() } }
+        #expect(queue.databaseStore.databaseURL == database.url)
+    }
+
+    @Test func `a queue over a closed store throws closed, and works once it is open`() throws {
+        let other = try TemporaryDatabase()
+        let queue = SecureDatabaseQueue(databaseStore: other.store())
+        #expect(
+            storageError { _ = try queue.inDatabase { try $0.lastInsertRowId() } } == .closed)
+        #expect(storageError { try queue.inExclusiveTransaction { _ in false } } == .closed)
+        #expect(storageError { try queue.inDeferredTransaction { _ in false } } == .closed)
+        try queue.databaseStore.open(with: TemporaryDatabase.key)
+        try queue.inDatabase { try $0.executeUpdate("CREATE TABLE t (a)") }
+    }
+
+    @Test func `result sets that a block leaves open are closed`() throws {
+        nonisolated(unsafe) var leaked: SecureDatabaseResultSet?
+        try queue.inDatabase { db in
+            let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
+            _ = try rs.next()
+            leaked = rs
+        }
+        #expect(try queue.inDatabase { $0.hasOpenResultSets } == false)
+        #expect(storageError { _ = try leaked?.next() } == .closed)
+    }
+
+    // MARK: - Transactions
+
+    @Test func `false commits and true rolls back`() throws {
+        try queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            #expect(try db.isInTransaction())
+            return false
+        }
+        try queue.inDeferredTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            return true
+        }
+        try queue.inDeferredTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (3)")
+            return false
+        }
+        #expect(try rows() == ["1", "3"])
+    }
+
+    @Test func `a block that throws is rolled back and its error goes on`() throws {
+        #expect(throws: Failure.self) {
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                throw Failure()
+            }
+        }
+        #expect(try rows().isEmpty)
+        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+    }
+
+    @Test func `a BEGIN that fails throws and the block does not run`() throws {
+        let rival = try database.openStore { $0.busyTimeout = .zero }
+        try rival.beginExclusiveTransaction()
+        let impatient = SecureDatabaseQueue(
+            databaseStore: database.store { $0.busyTimeout = .milliseconds(10) })
+        try impatient.databaseStore.open(with: TemporaryDatabase.key)
+        var ran = false
+        let error = storageError {
+            try impatient.inExclusiveTransaction { _ in
+                ran = true
+                return false
+            }
+        }
+        #expect(error?.code == 5)
+        #expect(error?.description.contains("another connection") == true)
+        #expect(!ran)
+        try rival.rollback()
+        try impatient.inExclusiveTransaction { _ in false }
+    }
+
+    @Test func `a COMMIT that fails throws and is rolled back`() throws {
+        try queue.inDatabase { db in
+            try db.executeStatements(
+                """
+                CREATE TABLE parent (id INTEGER PRIMARY KEY);
+                CREATE TABLE child (p REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+                """)
+        }
+        let error = storageError {
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO child VALUES (7)")
+                return false
+            }
+        }
+        #expect(error?.code == 19)
+        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM child") } == 0)
+    }
+
+    @Test func `a block that ends its own transaction gets the failed COMMIT as its error`() throws
+    {
+        let error = storageError {
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                try db.commit()
+                return false
+            }
+        }
+        #expect(error?.code == 1)
+        #expect(error?.description.contains("no transaction is active") == true)
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `a block that closes the store gets closed and no row`() throws {
+        let error = storageError {
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                db.close()
+                return false
+            }
+        }
+        #expect(error == .closed)
+        try queue.inDatabase { try $0.open(with: TemporaryDatabase.key) }
+        #expect(try rows().isEmpty)
+    }
+
+    // MARK: - Nesting
+
+    @Test func `a call inside a block of the same queue runs at once`() throws {
+        try queue.inDatabase { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            let rs = try db.executeQuery("SELECT a FROM t")
+            #expect(try rs.next())
+            try queue.inDatabase { inner in
+                #expect(inner === db)
+                _ = try inner.executeQuery("SELECT 1 UNION SELECT 2").next()
+            }
+            #expect(rs.int(forColumnIndex: 0) == 1, "the outer result set stays open")
+            try queue.inExclusiveTransaction {
+                try $0.executeUpdate("DELETE FROM t"); return true
+            }
+        }
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `a transaction inside a transaction is a savepoint`() throws {
+        try queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+                try queue.inDeferredTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (3)")
+                    return true
+                }
+                try queue.inDeferredTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (4)")
+                    return false
+                }
+                return false
+            }
+            #expect(throws: Failure.self) {
+                try queue.inDeferredTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (5)")
+                    throw Failure()
+                }
+            }
+            return false
+        }
+        #expect(try rows() == ["1", "2", "4"])
+    }
+
+    @Test func `an outer rollback takes the inner transactions with it`() throws {
+        try queue.inExclusiveTransaction { _ in
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                return false
+            }
+            return true
+        }
+        #expect(try rows().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a call through another queue's block does not deadlock`()
+        throws
+    {
+        let other = try TemporaryDatabase()
+        let second = SecureDatabaseQueue(databaseStore: try other.openStore())
+        let value = try queue.inDatabase { _ in
+            try second.inDatabase { _ in
+                try queue.inDatabase { try $0.int("SELECT count(*) FROM t") }
+            }
+        }
+        #expect(value == 0)
+    }
+
+    // MARK: - Threads
+
+    @Test(.timeLimit(.minutes(2))) func `16 threads of 1,000 calls lose no update`() throws {
+        try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (0)") }
+        let threads = 16
+        let calls = 1_000
+        DispatchQueue.concurrentPerform(iterations: threads) { thread in
+            for call in 0..<calls {
+                do {
+                    switch (thread + call) % 4 {
+                    case 0:
+                        try queue.inDatabase { try $0.executeUpdate("UPDATE t SET a = a + 1") }
+                    case 1:
+                        try queue.inExclusiveTransaction { db in
+                            let value = try db.int("SELECT a FROM t") ?? 0
+                            try db.executeUpdate("UPDATE t SET a = ?", values: [value + 1])
+                            return false
+                        }
+                    case 2:
+                        try queue.inDeferredTransaction { db in
+                            try db.executeUpdate("UPDATE t SET a = a + 1000")
+                            return true
+                        }
+                    default:
+                        _ = try queue.inDatabase { try $0.int("SELECT a FROM t") }
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(try queue.inDatabase { try $0.int("SELECT a FROM t") } == threads * calls / 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `calls run in the order of their arrival`() throws {
+        // Each thread is started when the one before it waits for its turn.
+        let gate = DispatchSemaphore(value: 0)
+        let order = Order()
+        let threads = (0..<20).map { number in
+            Thread {
+                try? queue.inDatabase { _ in
+                    if number == 0 { gate.wait() }
+                    order.append(number)
+                }
+                order.finish()
+            }
+        }
+        for thread in threads {
+            thread.start()
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        gate.signal()
+        order.waitForAll(threads.count)
+        #expect(order.numbers == Array(0..<20))
+    }
+
+    /// Numbers in the order in which they come in.
+    private final class Order: @unchecked Sendable {
+        // @unchecked: `list` is only touched under `lock`.
+        private let lock = NSLock()
+        private let done = DispatchSemaphore(value: 0)
+        private var list: [Int] = []
+
+        var numbers: [Int] { lock.withLock { list } }
+
+        func append(_ number: Int) { lock.withLock { list.append(number) } }
+
+        func finish() { done.signal() }
+
+        func waitForAll(_ count: Int) { for _ in 0..<count { done.wait() } }
+    }
+}
