@@ -9,7 +9,7 @@ final class Statement {
     let sql: String
     /// Unowned: the connection's cache owns its statements.
     unowned let connection: Connection
-    /// Non-nil until deinit; SQLite takes it as an opaque pointer everywhere.
+    /// Valid until `finalize`; nobody uses it after giving the statement back.
     let handle: OpaquePointer
     let parameterCount: Int
     /// The parameters' names without their prefix, in order of their index; made when first asked.
@@ -24,9 +24,12 @@ final class Statement {
     private var knownReprepares: Int32 = -1
     private(set) var hasBoundValues = false
 
-    /// Kept by the cache: whether somebody runs this statement now, and when it was last asked for.
+    /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was last
+    /// asked for.
+    var isCached = false
     var isInUse = true
     var lastUse = 0
+    private var isFinalized = false
 
     /// Prepares `sql`, which holds exactly one statement.
     ///
@@ -58,7 +61,15 @@ final class Statement {
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit { finalize() }
+
+    /// Frees the handle: not left to deinit, since a last reference may go on any thread.
+    func finalize() {
+        guard !isFinalized else { return }
+        isFinalized = true
+        // Repeats the outcome of the last step, which was already reported.
+        _ = sqlite3_finalize(handle)
+    }
 
     /// Lends the text of `sql` with its NUL at the end, which spares SQLite a copy at each prepare.
     static func withTerminatedText<R>(
@@ -98,9 +109,7 @@ final class Statement {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
-        let error = stepFailure(code)
-        sqlite3_reset(handle)
-        throw error
+        throw stepFailure(code)
     }
 
     /// Runs to the end and discards the rows, if there are any.
@@ -125,17 +134,18 @@ final class Statement {
     /// How often this statement has run since it was prepared.
     var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
-    /// Ends the execution, drops the values and leaves the statement to whoever asks for it next.
+    /// Ends the execution and drops the values: the statement is the cache's again, or ends here.
     func giveBack() {
-        // Both repeat or clear the outcome of the last step, which was already reported.
-        sqlite3_reset(handle)
-        clearValues()
         isInUse = false
+        guard isCached else { return finalize() }
+        // Repeats the outcome of the last step, which was already reported.
+        _ = sqlite3_reset(handle)
+        clearValues()
     }
 
-    func clearValues() {
+    private func clearValues() {
         guard hasBoundValues else { return }
-        sqlite3_clear_bindings(handle)
+        _ = sqlite3_clear_bindings(handle)  // cannot fail
         hasBoundValues = false
     }
 

@@ -24,13 +24,20 @@ final class StatementCache {
         guard statements[statement.sql] == nil else { return }
         touch(statement)
         statements[statement.sql] = statement
+        statement.isCached = true
         if statements.count > capacity { evict() }
     }
 
-    /// Forgets every statement.
-    ///
-    /// Those in use live on until their user lets go of them.
-    func removeAll() { statements.removeAll() }
+    /// Ends every statement; those in use end when they are given back.
+    func removeAll() {
+        for statement in statements.values { drop(statement) }
+        statements.removeAll()
+    }
+
+    private func drop(_ statement: Statement) {
+        statement.isCached = false
+        if !statement.isInUse { statement.finalize() }
+    }
 
     private func touch(_ statement: Statement) {
         clock += 1
@@ -42,5 +49,6 @@ final class StatementCache {
         let free = statements.values.lazy.filter { !$0.isInUse }
         guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return }
         statements[oldest.sql] = nil
+        drop(oldest)
     }
 }

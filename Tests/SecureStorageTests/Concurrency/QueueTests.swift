@@ -51,6 +51,24 @@ import Testing
         #expect(storageError { _ = try leaked?.next() } == .closed)
     }
 
+    @Test func `a closed result set may be let go on any thread`() throws {
+        nonisolated(unsafe) var leaked: [SecureDatabaseResultSet] = []
+        try queue.inDatabase { db in
+            // The second one's statement is not the cache's.
+            for _ in 1...2 { leaked.append(try db.executeQuery("SELECT 1 UNION SELECT 2")) }
+            for rs in leaked { _ = try rs.next() }
+        }
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            if thread == 0 {
+                leaked.removeAll()
+            } else {
+                #expect(throws: Never.self) {
+                    for _ in 1...100 { _ = try queue.inDatabase { try $0.int("SELECT 1") } }
+                }
+            }
+        }
+    }
+
     // MARK: - Transactions
 
     @Test func `false commits and true rolls back`() throws {
