@@ -10,6 +10,8 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     case openFailed(code: Int, message: String)
 
     /// The store is closed; open it first.
+    ///
+    /// Also for a result set that was closed before its end, by its store or by its queue's block.
     case closed
 
     /// The key does not open the file, or the key itself cannot be used (empty, wrong length).
@@ -39,7 +41,8 @@ extension SecureStorageError: CustomStringConvertible {
         case .openFailed(let code, let message):
             "open failed: \(message) (\(code))"
         case .closed:
-            "the store is closed; call open(with:) first"
+            "closed: the store has to be opened with open(with:) first, or the result set has been "
+                + "closed already"
         case .authenticationFailed(let message):
             "authentication failed: \(message)"
         case .notEncrypted(let message):

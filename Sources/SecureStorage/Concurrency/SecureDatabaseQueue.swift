@@ -3,16 +3,16 @@ internal import Foundation
 /// Lets any number of threads use one store, one call at a time.
 ///
 /// ```swift
-/// let queue = SecureDatabaseQueue(databaseStore: db)
-/// let count = try queue.inDatabase { db in
-///     try db.executeUpdate("INSERT INTO note (text) VALUES (?)", values: ["hello"])
-///     return try db.lastInsertRowId()
+/// let balance = try queue.inDatabase { db in
+///     let rs = try db.executeQuery("SELECT balance FROM account WHERE name = 'purse'")
+///     return try rs.next() ? rs.int(forColumnIndex: 0) : nil
 /// }
 /// ```
 ///
 /// Thread-safe. Calls run in the order of their arrival, each on the thread that makes it, which waits
 /// for its turn. A call from inside a block of the same queue runs at once, as part of that block.
-/// Neither the store nor a result set may leave a block; the compiler sees to it in Swift 6.
+/// Neither the store nor a result set may leave a block: returning one does not compile in Swift 6, and
+/// result sets that a block leaves open are closed at its end.
 public class SecureDatabaseQueue: @unchecked Sendable {
     // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
     private let store: SecureDatabaseStore

@@ -1,10 +1,9 @@
 /// The rows of a query, one at a time.
 ///
 /// ```swift
-/// let rs = try db.executeQuery("SELECT id, text FROM note")
-/// defer { rs.close() }
+/// let rs = try db.executeQuery("SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
 /// while try rs.next() {
-///     print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnIndex: 1) ?? "")
+///     print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnName: "text") ?? "")
 /// }
 /// ```
 ///

@@ -14,11 +14,13 @@ extension SecureDatabaseStore {
     ///   - encryptionKey: At least one byte. For a new file it becomes the file's key.
     ///   - initializationHandler: Called once with the open store when this call made the file, for
     ///     the schema and first rows. The file takes its name when the handler has returned nil;
-    ///     when it returns an error, or the process is killed, no file is left.
+    ///     when it returns an error, or the process is killed, no file is left. What belongs to a
+    ///     connection and not to the file, such as a temporary table, ends with the handler.
     /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for a place that
     ///   cannot be used or a file that is cut off, damaged or locked; `.notEncrypted` and
-    ///   `.legacyFormat` for files of other kinds; the handler's error. Nothing is written to a file
-    ///   that the key does not open.
+    ///   `.legacyFormat` for files of other kinds; the handler's error. No content of a file that
+    ///   the key does not open is changed; a rollback journal that a crash has left is played back
+    ///   before anything can be read, whatever the key.
     public func open(
         with encryptionKey: String,
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
@@ -58,6 +60,10 @@ extension SecureDatabaseStore {
         _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
         try configuration.validate()
+        guard !givenPath.utf8.contains(0) else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.cannotOpen.rawValue), message: "the path holds a NUL")
+        }
         if directoryIsOurs { try makeDefaultDirectory() }
         let file = try DatabaseFile(
             at: databaseURL, creatingDirectory: !configuration.isReadOnly)

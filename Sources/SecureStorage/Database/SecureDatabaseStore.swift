@@ -5,8 +5,10 @@ public import Foundation
 /// ```swift
 /// let db = SecureDatabaseStore(fullDatabasePath: path)
 /// try db.open(with: "correct horse battery staple")
-/// try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)")
-/// try db.executeUpdate("INSERT INTO note (text) VALUES (?)", values: ["hello"])
+///
+/// try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, at INTEGER)")
+/// try db.executeUpdate(
+///     "INSERT INTO note (text, at) VALUES (?, ?)", values: ["buy milk", Date()])
 /// ```
 ///
 /// The file is an ordinary [SQLCipher 4](https://www.zetetic.net/sqlcipher/design/) file, which any
@@ -24,6 +26,8 @@ public class SecureDatabaseStore {
     /// The settings, fixed at the initializer.
     public let configuration: SecureDatabaseConfiguration
 
+    /// `URL` would turn a NUL into something else, and so hide it.
+    let givenPath: String
     let directoryIsOurs: Bool
     /// Non-nil while the store is open.
     var connection: Connection?
@@ -62,8 +66,8 @@ public class SecureDatabaseStore {
     public convenience init(
         databaseFileName: String, configuration: SecureDatabaseConfiguration
     ) {
-        let url = DefaultDirectory.url.appendingPathComponent(databaseFileName)
-        self.init(url: url, directoryIsOurs: true, configuration: configuration)
+        let path = DefaultDirectory.url.path + "/" + databaseFileName
+        self.init(path: path, directoryIsOurs: true, configuration: configuration)
     }
 
     /// Names a database file anywhere.
@@ -82,15 +86,14 @@ public class SecureDatabaseStore {
     public convenience init(
         fullDatabasePath: String, configuration: SecureDatabaseConfiguration
     ) {
-        self.init(
-            url: URL(fileURLWithPath: fullDatabasePath, isDirectory: false), directoryIsOurs: false,
-            configuration: configuration)
+        self.init(path: fullDatabasePath, directoryIsOurs: false, configuration: configuration)
     }
 
     private init(
-        url: URL, directoryIsOurs: Bool, configuration: SecureDatabaseConfiguration
+        path: String, directoryIsOurs: Bool, configuration: SecureDatabaseConfiguration
     ) {
-        databaseURL = url
+        givenPath = path
+        databaseURL = URL(fileURLWithPath: path, isDirectory: false)
         self.directoryIsOurs = directoryIsOurs
         self.configuration = configuration
     }

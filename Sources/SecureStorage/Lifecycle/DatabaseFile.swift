@@ -28,7 +28,7 @@ struct DatabaseFile {
     /// - Throws: `.openFailed` when it cannot be.
     init(at url: URL, creatingDirectory: Bool) throws {
         let name = url.lastPathComponent
-        guard !url.path.utf8.contains(0), !name.isEmpty, name != "/", name != "..", name != "."
+        guard !name.isEmpty, name != "/", name != "..", name != "."
         else { throw Self.failure(url.path, "that is no path of a file") }
         let directory = url.deletingLastPathComponent().path
         if creatingDirectory, access(directory, F_OK) != 0, mkdir(directory, 0o700) != 0,
@@ -98,7 +98,8 @@ struct DatabaseFile {
                     + "remove the side file to start anew")
         }
         removeStaleDrafts()
-        let draft = DatabaseFile(resolvedPath: draftPrefix + "\(getpid())-\(UUID().uuidString)")
+        let draft = DatabaseFile(
+            resolvedPath: "\(directoryPath)/\(Self.draftPrefix)\(getpid())-\(UUID().uuidString)")
         // SQLite gives its side files the mode of the file.
         let descriptor = Self.createExclusively(draft.path)
         guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
@@ -138,11 +139,10 @@ struct DatabaseFile {
 
     /// Removes drafts that a killed process left: its process is gone and they are an hour old.
     private func removeStaleDrafts() {
-        let prefix = URL(fileURLWithPath: draftPrefix).lastPathComponent
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directoryPath)) ?? []
-        for name in names where name.hasPrefix(prefix) {
+        for name in names where name.hasPrefix(Self.draftPrefix) {
             let draft = DatabaseFile(resolvedPath: directoryPath + "/" + name)
-            let process = name.dropFirst(prefix.count).prefix { $0.isNumber }
+            let process = name.dropFirst(Self.draftPrefix.count).prefix { $0.isNumber }
             var status = stat()
             guard let process = pid_t(process), kill(process, 0) != 0, errno == ESRCH,
                 lstat(draft.path, &status) == 0,
@@ -158,9 +158,8 @@ struct DatabaseFile {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
-    private var draftPrefix: String {
-        directoryPath + "/." + URL(fileURLWithPath: path).lastPathComponent + ".draft-"
-    }
+    /// Without the database's name, which may be as long as a name can be.
+    private static let draftPrefix = ".securestorage-draft-"
 
     private static func createExclusively(_ path: String) -> Int32 {
         open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

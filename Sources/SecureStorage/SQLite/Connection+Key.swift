@@ -78,8 +78,8 @@ extension Connection {
             try check(code)
         }
         let cipher = configuration.cipher
+        try text("PRAGMA cipher_compatibility = 4")
         try text("PRAGMA cipher_page_size = \(cipher.pageSize)")
-        try text("PRAGMA cipher_use_hmac = ON")
         try text("PRAGMA cipher_hmac_algorithm = \(cipher.hmacAlgorithm.rawValue)")
         try text("PRAGMA cipher_kdf_algorithm = \(cipher.kdfAlgorithm.rawValue)")
         try text("PRAGMA kdf_iter = \(cipher.kdfIterations)")
@@ -90,7 +90,10 @@ extension Connection {
     func proveKey() throws {
         // Waiting for a lock is part of opening.
         try check(sqlite3_busy_timeout(handle, busyMilliseconds))
+        // A connection with a wrong key must not move the log that a crash has left into the file.
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
         try text("SELECT count(*) FROM sqlite_schema")
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
     }
 
     /// Re-encrypts the whole file with `newKey`, in one transaction of the engine.
@@ -100,18 +103,19 @@ extension Connection {
     /// with a second connection; false means that this connection must be closed.
     func rekey(to newKey: DerivedKey) throws -> Bool {
         statements.removeAll()
-        // What can be refused is refused here, where there is a code for it: a lock of another
-        // connection, a read-only file.
+        // What can be refused is refused here, where there is a code for it and the key is untouched:
+        // a lock of another connection, a read-only file.
         try execute("BEGIN IMMEDIATE")
-        try execute("COMMIT")
-        try newKey.withKeySpecification { specification in
-            let code = sqlite3_rekey_v2(
+        let code = newKey.withKeySpecification { specification in
+            sqlite3_rekey_v2(
                 handle, "main", specification.baseAddress, Int32(specification.count))
-            try check(code)
         }
+        // It commits what it has written by itself. The rollback ends the transaction of the SQL
+        // level; a COMMIT would, after a failure, write with the wrong key.
         var probe = configuration
         probe.isReadOnly = true
-        guard let reader = try? Connection.open(path, key: .derived(newKey), configuration: probe)
+        guard (try? execute("ROLLBACK")) != nil, code == SQLITE_OK,
+            let reader = try? Connection.open(path, key: .derived(newKey), configuration: probe)
         else { return false }
         reader.close()
         key = newKey

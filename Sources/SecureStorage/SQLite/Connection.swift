@@ -97,7 +97,7 @@ final class Connection {
     /// The error for `code`, with the message of the last call on this connection.
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
-        return .statementFailed(ResultCode(rawValue: code), reason, in: sql)
+        return .engineFailed(ResultCode(rawValue: code), reason, in: sql)
     }
 
     // MARK: - Statements

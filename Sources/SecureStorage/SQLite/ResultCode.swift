@@ -66,8 +66,14 @@ extension SecureStorageError {
             message =
                 SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
         }
-        if let hint = code.hint { message += "; \(hint)" }
         if let name = code.name { message += " [\(name)]" }
         return .backingStoreError(code: Int(code.primary.rawValue), message: message)
+    }
+
+    /// The error for what SQLite itself reports, with a hint where its message has none.
+    static func engineFailed(
+        _ code: ResultCode, _ message: String, in sql: String? = nil
+    ) -> SecureStorageError {
+        statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 }

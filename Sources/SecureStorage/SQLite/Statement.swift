@@ -121,14 +121,14 @@ final class Statement {
         guard let database = connection.handle else { return .closed }
         let code = ResultCode(rawValue: code)
         let reason = String(cString: sqlite3_errmsg(database))
-        guard hasBoundValues else { return .statementFailed(code, reason, in: sql) }
+        guard hasBoundValues else { return .engineFailed(code, reason, in: sql) }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
             return .statementFailed(code, "the statement failed", in: sql)
         }
         defer { sqlite3_free(expanded) }
         let safe = SQLText.redact(reason, sql: sql, expanded: String(cString: expanded))
-        return .statementFailed(code, safe, in: sql)
+        return .engineFailed(code, safe, in: sql)
     }
 
     /// How often this statement has run since it was prepared.

@@ -4,12 +4,19 @@
 /// `UInt`. An app adopts it for a type of its own with one conversion each way:
 ///
 /// ```swift
-/// extension UUID: @retroactive SQLiteDatatypeBridgeable {
-///     public var sqliteValue: SQLiteValue { .text(uuidString) }
-///     public init?(sqliteValue: SQLiteValue) {
-///         guard case .text(let text) = sqliteValue else { return nil }
-///         self.init(uuidString: text)
+/// struct Identifier: SQLiteDatatypeBridgeable {
+///     var uuid: UUID
+///
+///     init(uuid: UUID = UUID()) { self.uuid = uuid }
+///
+///     init?(sqliteValue: SQLiteValue) {
+///         guard case .text(let text) = sqliteValue, let uuid = UUID(uuidString: text) else {
+///             return nil
+///         }
+///         self.uuid = uuid
 ///     }
+///
+///     var sqliteValue: SQLiteValue { .text(uuid.uuidString) }
 /// }
 /// ```
 ///

@@ -1,0 +1,96 @@
+import Foundation
+import SecureStorage
+
+extension PackageDatabase {
+    /// Stores the packages from several threads at once.
+    ///
+    /// The threads take turns at the queue, a transaction each time. A batch is whole or not there
+    /// at all, and a transaction for many rows costs one wait for the disk instead of one per row.
+    ///
+    /// - Returns: The number of transactions.
+    func store(_ packages: [DebianPackage], threads: Int, batchSize: Int) throws -> Int {
+        let batches = stride(from: 0, to: packages.count, by: batchSize).map {
+            packages[$0..<min($0 + batchSize, packages.count)]
+        }
+        try onThreads(threads) { thread in
+            for index in stride(from: thread, to: batches.count, by: threads) {
+                // Work that needs no database is better done before the turn than in it.
+                let batch = batches[index].map { ($0, $0.dependencies) }
+                try queue.inExclusiveTransaction { db in
+                    for (package, dependencies) in batch {
+                        try Self.insert(package, dependencies, into: db)
+                    }
+                    return false  // true would roll back, and so does an error
+                }
+            }
+        }
+        return batches.count
+    }
+
+    private static func insert(
+        _ package: DebianPackage, _ dependencies: [String], into db: SecureDatabaseStore
+    ) throws {
+        // Values are always bound, never put into the SQL: so no text can be taken for SQL, and one
+        // prepared statement, which the store keeps, serves every row.
+        try db.executeUpdate(
+            """
+            INSERT INTO package (name, version, architecture, section, priority, maintainer,
+                                 installed_size, summary, description)
+            VALUES (:name, :version, :architecture, :section, :priority, :maintainer,
+                    :installedSize, :summary, :description)
+            """,
+            parameterDictionary: [
+                "name": package.name, "version": package.version,
+                "architecture": package.architecture, "section": package.section,
+                "priority": package.priority, "maintainer": package.maintainer,
+                "installedSize": package.installedSize, "summary": package.summary,
+                "description": package.description,
+            ])
+        // Nobody else can insert before this is read: the queue is ours until the block ends.
+        let id = try db.lastInsertRowId()
+        try db.executeUpdate(
+            "INSERT INTO package_text (rowid, name, description) VALUES (?, ?, ?)",
+            values: [id, package.name, package.description])
+        for (position, field) in package.fields.enumerated() {
+            try db.executeUpdate(
+                "INSERT INTO field (package_id, position, field, value) VALUES (?, ?, ?, ?)",
+                values: [id, position, field.name, field.value])
+        }
+        for name in dependencies {
+            try db.executeUpdate(
+                "INSERT INTO dependency (package_id, on_name) VALUES (?, ?)", values: [id, name])
+        }
+    }
+}
+
+/// Runs `work` on so many threads at once, waits for all of them, and throws the first error.
+private func onThreads(
+    _ count: Int, _ work: @escaping @Sendable (_ thread: Int) throws -> Void
+) throws {
+    let group = DispatchGroup()
+    let failure = FirstError()
+    for thread in 0..<count {
+        group.enter()
+        Thread.detachNewThread {
+            defer { group.leave() }
+            do { try work(thread) } catch { failure.note(error) }
+        }
+    }
+    group.wait()
+    try failure.rethrow()
+}
+
+/// The first error of several threads.
+private final class FirstError: @unchecked Sendable {
+    // @unchecked: `error` is only touched under `lock`.
+    private let lock = NSLock()
+    private var error: (any Error)?
+
+    func note(_ error: any Error) {
+        lock.withLock { self.error = self.error ?? error }
+    }
+
+    func rethrow() throws {
+        if let error = lock.withLock({ error }) { throw error }
+    }
+}

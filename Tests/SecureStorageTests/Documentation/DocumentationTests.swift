@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// The snippets that people copy are those that the compiler has seen.
+@Suite struct DocumentationTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Files whose Swift snippets are compared: the README, the guides, the DocC catalogue, and the
+    /// doc comments of the sources.
+    private static func documents() throws -> [URL] {
+        var documents = [root.appendingPathComponent("README.md")]
+        for folder in ["Docs", "Sources/SecureStorage"] {
+            let names = try FileManager.default.subpathsOfDirectory(
+                atPath: root.appendingPathComponent(folder).path)
+            documents += names.filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }
+                .map { root.appendingPathComponent(folder).appendingPathComponent($0) }
+        }
+        return documents
+    }
+
+    /// The lines of each block between a line ```` ```swift ```` and the next fence, without their
+    /// indentation and the slashes of a doc comment.
+    private static func snippets(in document: URL) throws -> [[String]] {
+        var snippets: [[String]] = []
+        var current: [String]?
+        for line in try String(contentsOf: document, encoding: .utf8).components(separatedBy: "\n")
+        {
+            var line = line.trimmingCharacters(in: .whitespaces)
+            if document.pathExtension == "swift" {
+                guard line.hasPrefix("///") else {
+                    current = nil
+                    continue
+                }
+                line = line.dropFirst(3).trimmingCharacters(in: .whitespaces)
+            }
+            if current == nil {
+                if line == "```swift" { current = [] }
+            } else if line == "```" {
+                snippets.append(current ?? [])
+                current = nil
+            } else if !line.isEmpty {
+                current?.append(line)
+            }
+        }
+        return snippets
+    }
+
+    @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
+        let compiled = try ["DocumentedSnippets.swift"].map { name in
+            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent(name)
+            return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.isEmpty }
+                .joined(separator: "\n")
+        }
+        var count = 0
+        for document in try Self.documents() {
+            for snippet in try Self.snippets(in: document) {
+                count += 1
+                let text = snippet.joined(separator: "\n")
+                #expect(
+                    compiled.contains { $0.contains(text) },
+                    "\(document.lastPathComponent): not in DocumentedSnippets.swift:\n\(text)")
+            }
+        }
+        #expect(count >= 8, "\(count) snippets were found")
+    }
+
+    @Test func `every file that the documentation links to exists`() throws {
+        for document in try Self.documents() where document.pathExtension == "md" {
+            let text = try String(contentsOf: document, encoding: .utf8)
+            for match in text.matches(of: /\]\(([^)#:]+)(#[^)]*)?\)/) {
+                let target = document.deletingLastPathComponent()
+                    .appendingPathComponent(String(match.1))
+                #expect(
+                    FileManager.default.fileExists(atPath: target.path),
+                    "\(document.lastPathComponent) links to \(match.1)")
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Logging
+import SecureStorage
+import Testing
+
+/// Every snippet of the documentation, compiled and run. `DocumentationTests` compares the text.
+@Suite struct DocumentedSnippets {
+    let database: TemporaryDatabase
+    var path: String { database.path }
+
+    init() throws { database = try TemporaryDatabase() }
+
+    @Test func `open, write, read`() throws {
+        // begin
+        let db = SecureDatabaseStore(fullDatabasePath: path)
+        try db.open(with: "correct horse battery staple")
+
+        try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, at INTEGER)")
+        try db.executeUpdate(
+            "INSERT INTO note (text, at) VALUES (?, ?)", values: ["buy milk", Date()])
+
+        let rs = try db.executeQuery("SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
+        while try rs.next() {
+            print(rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnName: "text") ?? "")
+        }
+        db.close()
+        // end
+        #expect(!db.isOpen())
+    }
+
+    @Test func `the schema in the initialization handler`() throws {
+        // begin
+        let db = SecureDatabaseStore(fullDatabasePath: path)
+        try db.open(with: "correct horse battery staple") { db in
+            do {
+                try db.executeStatements(
+                    """
+                    CREATE TABLE account (name TEXT PRIMARY KEY, balance INTEGER NOT NULL);
+                    INSERT INTO account VALUES ('savings', 100), ('purse', 0);
+                    """)
+                return nil
+            } catch {
+                return error  // `open` throws it, and no file is left
+            }
+        }
+        // end
+        #expect(try db.int("SELECT count(*) FROM account") == 2)
+    }
+
+    @Test func `a queue for many threads`() throws {
+        let db = try database.openStore()
+        try db.executeStatements(
+            """
+            CREATE TABLE account (name TEXT PRIMARY KEY, balance INTEGER NOT NULL);
+            INSERT INTO account VALUES ('savings', 100), ('purse', 0);
+            """)
+        // begin
+        let queue = SecureDatabaseQueue(databaseStore: db)
+
+        @Sendable func transfer(_ amount: Int, from: String, to: String) throws {
+            try queue.inExclusiveTransaction { db in
+                let change = "UPDATE account SET balance = balance + :by WHERE name = :name"
+                try db.executeUpdate(change, parameterDictionary: ["by": -amount, "name": from])
+                guard try db.changedRowCount() == 1 else { return true }  // roll back
+                try db.executeUpdate(change, parameterDictionary: ["by": amount, "name": to])
+                return try db.changedRowCount() != 1
+            }
+        }
+
+        DispatchQueue.concurrentPerform(iterations: 10) { _ in
+            try? transfer(5, from: "savings", to: "purse")
+        }
+        let balance = try queue.inDatabase { db in
+            let rs = try db.executeQuery("SELECT balance FROM account WHERE name = 'purse'")
+            return try rs.next() ? rs.int(forColumnIndex: 0) : nil
+        }
+        // end
+        #expect(balance == 50)
+        try transfer(5, from: "savings", to: "nobody")
+        #expect(try queue.inDatabase { try $0.int("SELECT sum(balance) FROM account") } == 100)
+    }
+
+    @Test func `a raw key and settings`() throws {
+        // begin
+        var configuration = SecureDatabaseConfiguration()
+        configuration.synchronous = .normal  // faster; a power cut may take back the last commits
+        configuration.cacheSize = 64 * 1024 * 1024
+        configuration.busyTimeout = .seconds(10)
+
+        let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })  // keep it safe
+        let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+        try db.open(with: key)
+        // end
+        #expect(db.isOpen())
+    }
+
+    @Test func `errors and a change of the key`() throws {
+        do {
+            let made = database.store()
+            try made.open(with: "the old key")
+            made.close()
+        }
+        let logger = Logger(label: "test") { _ in LogRecorder() }
+        // begin
+        let db = SecureDatabaseStore(fullDatabasePath: path)
+        do {
+            try db.open(with: "the old key")
+            try db.changeEncryptionKey(with: "the new key")
+        } catch SecureStorageError.authenticationFailed {
+            logger.notice("wrong passphrase, ask again")
+        } catch SecureStorageError.encryptionKeyChangeFailed(_, let message) {
+            logger.error("the old key is still in force: \(message)")
+        } catch SecureStorageError.backingStoreError(let code, let message) where code == 5 {
+            logger.notice("busy, try again: \(message)")
+        }
+        // end
+        db.close()
+        #expect(throws: SecureStorageError.self) { try db.open(with: "the old key") }
+        try db.open(with: "the new key")
+    }
+
+    // begin
+    enum Priority: Int, SQLiteDatatypeBridgeable {
+        case low, normal, high
+    }
+
+    struct Identifier: SQLiteDatatypeBridgeable {
+        var uuid: UUID
+
+        init(uuid: UUID = UUID()) { self.uuid = uuid }
+
+        init?(sqliteValue: SQLiteValue) {
+            guard case .text(let text) = sqliteValue, let uuid = UUID(uuidString: text) else {
+                return nil
+            }
+            self.uuid = uuid
+        }
+
+        var sqliteValue: SQLiteValue { .text(uuid.uuidString) }
+    }
+    // end
+
+    @Test func `types of your own`() throws {
+        let db = try database.openStore()
+        // begin
+        try db.executeUpdate("CREATE TABLE task (id TEXT PRIMARY KEY, priority INTEGER)")
+        try db.executeUpdate(
+            "INSERT INTO task VALUES (?, ?)", values: [Identifier(), Priority.high])
+
+        let rs = try db.executeQuery("SELECT id, priority FROM task")
+        while try rs.next() {
+            let id: Identifier? = try rs.object(forColumnName: "id")
+            let priority: Priority? = try rs.object(forColumnName: "priority")
+            print(id?.uuid.uuidString ?? "", priority ?? .normal)
+        }
+        // end
+        #expect(try db.int("SELECT priority FROM task") == 2)
+    }
+}
