@@ -3,7 +3,9 @@ import Logging
 import SecureStorage
 import Testing
 
-/// Every snippet of the documentation, compiled and run. `DocumentationTests` compares the text.
+/// Every snippet of the documentation, compiled and run.
+///
+/// `DocumentationTests` compares the text.
 @Suite struct DocumentedSnippets {
     let database: TemporaryDatabase
     var path: String { database.path }
