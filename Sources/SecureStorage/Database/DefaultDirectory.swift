@@ -17,8 +17,15 @@ enum DefaultDirectory {
         if let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"], path.hasPrefix("/") {
             return URL(fileURLWithPath: path, isDirectory: true)
         }
-        return FileManager.default.homeDirectoryForUser
-            .appendingPathComponent(".local/share", isDirectory: true)
+        return home.appendingPathComponent(".local/share", isDirectory: true)
+    }
+
+    /// `$HOME`, which may differ from the user's entry in the password file that Foundation reads.
+    private static var home: URL {
+        let given = ProcessInfo.processInfo.environment["HOME"].flatMap {
+            $0.hasPrefix("/") ? $0 : nil
+        }
+        return URL(fileURLWithPath: given ?? NSHomeDirectory(), isDirectory: true)
     }
 
     private static var programName: String {
@@ -27,12 +34,5 @@ enum DefaultDirectory {
         #endif
         let name = ProcessInfo.processInfo.processName.replacingOccurrences(of: "/", with: "_")
         return name.isEmpty || name == "." || name == ".." ? "SecureStorage" : name
-    }
-}
-
-extension FileManager {
-    /// `homeDirectoryForCurrentUser` does not exist on iOS; `NSHomeDirectory` does everywhere.
-    fileprivate var homeDirectoryForUser: URL {
-        URL(fileURLWithPath: NSHomeDirectory(), isDirectory: true)
     }
 }

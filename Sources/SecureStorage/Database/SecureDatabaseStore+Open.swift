@@ -18,9 +18,8 @@ extension SecureDatabaseStore {
     ///     connection and not to the file, such as a temporary table, ends with the handler.
     /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for a place that
     ///   cannot be used or a file that is cut off, damaged or locked; `.notEncrypted` and
-    ///   `.legacyFormat` for files of other kinds; the handler's error. No content of a file that
-    ///   the key does not open is changed; a rollback journal that a crash has left is played back
-    ///   before anything can be read, whatever the key.
+    ///   `.legacyFormat` for files of other kinds; the handler's error. Nothing is written to a
+    ///   file that the key does not open, nor to its side files.
     public func open(
         with encryptionKey: String,
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
@@ -74,10 +73,12 @@ extension SecureDatabaseStore {
                     message: "cannot open \"\(file.path)\": there is no such file, and a "
                         + "read-only store makes none")
             }
-            // When another process was faster, its file is opened like any other.
-            if try create(file, key, handler) { return }
+            // Whoever is faster makes it; the others open it like any other file.
+            try file.withCreationLock(timeout: configuration.busyTimeout) {
+                if try file.state() == .missing { try create(file, key, handler) }
+            }
         }
-        connection = try openExisting(file, key)
+        if connection == nil { connection = try openExisting(file, key) }
     }
 
     /// Opens a file that is there, and says what it is when that fails.
@@ -123,25 +124,21 @@ extension SecureDatabaseStore {
 
     // MARK: - Creating
 
-    /// Makes the file, or returns false when another process has made it meanwhile.
+    /// Makes the file and opens it.
     ///
     /// The file is made beside its place under another name, and takes its own when it is complete,
     /// the work of the handler included: a kill at any point leaves nothing under the name that
     /// would later open without its schema.
     private func create(
         _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
-    ) throws -> Bool {
+    ) throws {
         let draft = try file.makeDraft()
         do {
             let finalKey = try fill(draft, key, handler)
-            guard try file.publish(draft) else {
-                draft.removeDraft()
-                return false
-            }
+            try file.publish(draft)
             // A connection knows its side files by name, so the published file needs a new one.
             connection = try Connection.open(
                 file.path, key: .derived(finalKey), configuration: configuration)
-            return true
         } catch {
             close()
             draft.removeDraft()

@@ -49,7 +49,7 @@ extension EncryptionKey {
 }
 
 extension CipherConfiguration.KDFAlgorithm {
-    fileprivate var hashFunction: KDF.Insecure.PBKDF2.HashFunction {
+    var hashFunction: KDF.Insecure.PBKDF2.HashFunction {
         switch self {
         case .pbkdf2HMACSHA1: .insecureSHA1
         case .pbkdf2HMACSHA256: .sha256

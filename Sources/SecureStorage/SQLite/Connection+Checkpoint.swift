@@ -64,8 +64,7 @@ extension Connection {
     /// The configured busy timeout as SQLite takes it.
     var busyMilliseconds: Int32 {
         let parts = configuration.busyTimeout.components
-        let (fromSeconds, overflow) = parts.seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return Int32.max }
-        return Int32(clamping: fromSeconds + parts.attoseconds / 1_000_000_000_000_000)
+        guard parts.seconds < Int32.max / 1000 else { return Int32.max }
+        return Int32(clamping: parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000)
     }
 }

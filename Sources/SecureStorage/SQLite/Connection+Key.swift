@@ -39,8 +39,30 @@ extension Connection {
                         + "Copy its content into a new encrypted database, or set "
                         + "cipher.plaintextHeaderSize and cipher.salt if that is how it was made")
             }
-            return try key.derived(salt: fixedSalt(key) ?? firstBytes, cipher: cipher)
+            guard let journal = RollbackJournal(of: path, pageSize: cipher.pageSize) else {
+                return try key.derived(salt: fixedSalt(key) ?? firstBytes, cipher: cipher)
+            }
+            return try derive(key, checkingAgainst: journal)
         }
+    }
+
+    /// Derives the key of a file in the middle of a transaction, and proves it before SQLite plays
+    /// back the journal, if that is what a crash has left.
+    private func derive(
+        _ key: EncryptionKey, checkingAgainst journal: RollbackJournal
+    ) throws -> DerivedKey {
+        let cipher = configuration.cipher
+        // Another process may be writing page 1 just now: then the second look finds it whole, or
+        // its original in the journal.
+        for attempt in 1...3 {
+            let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
+            let salt = try fixedSalt(key) ?? Array(page.prefix(EncryptionKey.saltLength))
+            let derived = try key.derived(salt: salt, cipher: cipher)
+            if try PageAuthenticator(derived, cipher: cipher).isFirstPage(page) { return derived }
+            if attempt < 3 { usleep(10_000) }
+        }
+        throw SecureStorageError.statementFailed(
+            .notADatabase, "the key does not open the file, which was left in a transaction")
     }
 
     /// Derives the key of a coming re-key, which keeps the file's salt unless the key brings its own.
@@ -104,8 +126,11 @@ extension Connection {
     func rekey(to newKey: DerivedKey) throws -> Bool {
         statements.removeAll()
         // What can be refused is refused here, where there is a code for it and the key is untouched:
-        // a lock of another connection, a read-only file.
-        try execute("BEGIN IMMEDIATE")
+        // a read-only file, a lock of another connection. With this one no commit can be busy.
+        guard !configuration.isReadOnly else {
+            throw SecureStorageError.statementFailed(.readOnly, "the store is read-only")
+        }
+        try execute("BEGIN EXCLUSIVE")
         let code = newKey.withKeySpecification { specification in
             sqlite3_rekey_v2(
                 handle, "main", specification.baseAddress, Int32(specification.count))

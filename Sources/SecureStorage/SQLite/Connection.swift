@@ -15,6 +15,7 @@ final class Connection {
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
     let statements = StatementCache(capacity: 64)
+    var pageReads = PageReads()
     /// False for a read-only connection that found no log: SQLite makes one, empty, to read a WAL
     /// file, and a read-only connection does not remove it.
     private let madeNoSideFiles: Bool

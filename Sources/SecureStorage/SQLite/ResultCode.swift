@@ -74,6 +74,11 @@ extension SecureStorageError {
     static func engineFailed(
         _ code: ResultCode, _ message: String, in sql: String? = nil
     ) -> SecureStorageError {
-        statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+        // SQLCipher says no more when the HMAC of a page fails; SQLite itself gives a reason for 1.
+        if code == .error, message == "SQL logic error" {
+            return statementFailed(
+                .corrupt, "the file is damaged: a page is not as it was written", in: sql)
+        }
+        return statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 }

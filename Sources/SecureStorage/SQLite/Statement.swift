@@ -23,6 +23,9 @@ final class Statement {
     private var foldedIndexes: [String: Int]?
     private var knownReprepares: Int32 = -1
     private(set) var hasBoundValues = false
+    /// Whether it has been stepped since it was last reset.
+    private var hasBegun = false
+    private let isQuery: Bool
 
     /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was last
     /// asked for.
@@ -59,6 +62,7 @@ final class Statement {
         self.sql = sql
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
+        isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
     }
 
     deinit { finalize() }
@@ -103,13 +107,40 @@ final class Statement {
     // MARK: - Running
 
     /// Advances to the next row; false at the end.
-    ///
-    /// After an error the statement is reset.
     func step() throws -> Bool {
         let code = sqlite3_step(handle)
-        if code == SQLITE_ROW { return true }
-        if code == SQLITE_DONE { return false }
-        throw stepFailure(code)
+        guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
+        let isFirstStep = !hasBegun
+        hasBegun = true
+        switch connection.verdict(
+            isFirstStep: isFirstStep, isAtEnd: code == SQLITE_DONE, isQuery: isQuery)
+        {
+        case .sound: break
+        case .damaged: throw damagedPage()
+        case .unknown: return try repeatInTransaction()
+        }
+        if isFirstStep, code == SQLITE_ROW { connection.noteDataVersion() }
+        return code == SQLITE_ROW
+    }
+
+    /// Runs a statement that has ended without a row once more, in a transaction, where a damaged page
+    /// cannot go unnoticed.
+    private func repeatInTransaction() throws -> Bool {
+        sqlite3_reset(handle)
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("ROLLBACK") }
+        let code = sqlite3_step(handle)
+        guard code == SQLITE_DONE else {
+            throw code == SQLITE_ROW ? damagedPage() : stepFailure(code)
+        }
+        guard
+            case .sound = connection.verdict(isFirstStep: false, isAtEnd: false, isQuery: true)
+        else { throw damagedPage() }
+        return false
+    }
+
+    private func damagedPage() -> SecureStorageError {
+        .statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
 
     /// Runs to the end and discards the rows, if there are any.
@@ -137,6 +168,7 @@ final class Statement {
     /// Ends the execution and drops the values: the statement is the cache's again, or ends here.
     func giveBack() {
         isInUse = false
+        hasBegun = false
         guard isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)

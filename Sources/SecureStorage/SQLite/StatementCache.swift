@@ -4,7 +4,7 @@
 /// same SQL meanwhile prepares one of their own. Not thread-safe, like its connection.
 final class StatementCache {
     let capacity: Int
-    private var statements: [String: Statement] = [:]
+    private var statements: [Key: Statement] = [:]
     private var clock = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -13,7 +13,7 @@ final class StatementCache {
 
     /// The free statement for `sql`, marked as in use; nil when there is none.
     func checkOut(_ sql: String) -> Statement? {
-        guard let statement = statements[sql], !statement.isInUse else { return nil }
+        guard let statement = statements[Key(sql: sql)], !statement.isInUse else { return nil }
         statement.isInUse = true
         touch(statement)
         return statement
@@ -21,9 +21,9 @@ final class StatementCache {
 
     /// Takes in a statement that its maker is using, unless its SQL is in the cache already.
     func insertCheckedOut(_ statement: Statement) {
-        guard statements[statement.sql] == nil else { return }
+        guard statements[Key(sql: statement.sql)] == nil else { return }
         touch(statement)
-        statements[statement.sql] = statement
+        statements[Key(sql: statement.sql)] = statement
         statement.isCached = true
         if statements.count > capacity { evict() }
     }
@@ -48,7 +48,21 @@ final class StatementCache {
         // A scan, but only when a statement was prepared, which costs far more.
         let free = statements.values.lazy.filter { !$0.isInUse }
         guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return }
-        statements[oldest.sql] = nil
+        statements[Key(sql: oldest.sql)] = nil
         drop(oldest)
+    }
+
+    /// SQL by its bytes: as `String`s, two spellings of one character in a literal would be equal.
+    private struct Key: Hashable {
+        let sql: String
+
+        static func == (left: Key, right: Key) -> Bool {
+            left.sql.utf8.elementsEqual(right.sql.utf8)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            var sql = sql
+            sql.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
     }
 }

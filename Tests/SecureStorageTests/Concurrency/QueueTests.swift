@@ -268,27 +268,38 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT a FROM t") } == threads * calls / 2)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `calls run in the order of their arrival`() throws {
-        // Each thread is started when the one before it waits for its turn.
-        let gate = DispatchSemaphore(value: 0)
-        let order = Order()
-        let threads = (0..<20).map { number in
-            Thread {
-                try? queue.inDatabase { _ in
-                    if number == 0 { gate.wait() }
-                    order.append(number)
+    #if os(Linux)
+        @Test(.timeLimit(.minutes(1))) func `calls run in the order of their arrival`() throws {
+            let gate = DispatchSemaphore(value: 0)
+            let order = Order()
+            let count = 20
+            for number in 0..<count {
+                let identifier = Order()
+                Thread.detachNewThread {
+                    // A link to PID/task/TID.
+                    let link = try? FileManager.default.destinationOfSymbolicLink(
+                        atPath: "/proc/thread-self")
+                    identifier.append(link?.split(separator: "/").last.flatMap { Int($0) } ?? 0)
+                    try? queue.inDatabase { _ in
+                        if number == 0 { gate.wait() }
+                        order.append(number)
+                    }
+                    order.finish()
                 }
-                order.finish()
+                // The next one starts when this one sleeps: in its block, or waiting for its turn.
+                while !identifier.numbers.contains(where: isSleeping) { sched_yield() }
             }
+            gate.signal()
+            order.waitForAll(count)
+            #expect(order.numbers == Array(0..<count))
         }
-        for thread in threads {
-            thread.start()
-            Thread.sleep(forTimeInterval: 0.02)
+
+        private func isSleeping(_ thread: Int) -> Bool {
+            let status = try? String(
+                contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
+            return status?.split(separator: ")").last?.hasPrefix(" S") == true
         }
-        gate.signal()
-        order.waitForAll(threads.count)
-        #expect(order.numbers == Array(0..<20))
-    }
+    #endif
 
     /// Numbers in the order in which they come in.
     private final class Order: @unchecked Sendable {

@@ -1,0 +1,134 @@
+internal import CPlatform
+internal import Foundation
+
+#if canImport(Darwin)
+    internal import Darwin
+#elseif canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+// How a new file is made: beside its place, as a draft, which takes its name when it is complete. One
+// at a time per name, under a lock file that exists only meanwhile.
+
+extension DatabaseFile {
+    /// Side files that SQLite keeps beside a database.
+    static let sideFileSuffixes = ["-wal", "-shm", "-journal"]
+
+    /// Makes an empty file (mode 0600) beside this one, to be filled and then published under this
+    /// name: a kill before that leaves nothing under this name.
+    ///
+    /// Under the creation lock, so that a draft of an earlier creation is a killed one's.
+    func makeDraft() throws -> DatabaseFile {
+        for suffix in Self.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
+            // SQLite would apply it to the new file, or delete what may be the last copy of data.
+            throw failure(
+                "the file is missing but its side file \(suffix) exists; bring the file back, or "
+                    + "remove the side file to start anew")
+        }
+        let draft = draft
+        draft.removeDraft()
+        let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
+        guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
+        _ = fchmod(descriptor, 0o600)  // whatever the umask took away
+        _ = close(descriptor)
+        return draft
+    }
+
+    /// Gives the draft, which is closed and complete, this file's name.
+    func publish(_ draft: DatabaseFile) throws {
+        guard cplatform_rename_exclusive(draft.path, path) == 0 else {
+            throw failure("it cannot be made: \(Self.reason(errno))")
+        }
+        // The name itself is durable only when its directory is.
+        let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
+        if directory >= 0 {
+            _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
+            _ = close(directory)
+        }
+    }
+
+    /// Whether a draft holds everything in itself, nothing in a side file.
+    func isComplete() -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_size > 1
+            && !["-wal", "-journal"].contains { access(path + $0, F_OK) == 0 }
+    }
+
+    /// Removes a draft with its side files.
+    func removeDraft() {
+        for suffix in [""] + Self.sideFileSuffixes { _ = unlink(path + suffix) }
+    }
+
+    /// Removes the draft's name from a published file that a kill has left with both; see
+    /// `cplatform_rename_exclusive`.
+    func finishPublication(_ status: stat) -> Bool {
+        var other = stat()
+        guard status.st_nlink == 2, lstat(draft.path, &other) == 0, other.st_ino == status.st_ino,
+            other.st_dev == status.st_dev
+        else { return false }
+        return unlink(draft.path) == 0 || errno == ENOENT
+    }
+
+    private var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
+
+    /// The beginning of the names of draft and lock: not with the database's name, which may be as
+    /// long as a name can be, but with its hash (FNV-1a).
+    ///
+    /// Two names of one hash only wait for each other.
+    private var hiddenPath: String {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return "\(directoryPath)/.securestorage-\(String(hash, radix: 16))"
+    }
+
+    fileprivate static func openFile(_ path: String, _ flags: Int32) -> Int32 {
+        open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+
+    /// Runs `body` while no other process or thread makes a file of this name.
+    ///
+    /// - Throws: `.openFailed` code 5 (SQLITE_BUSY) when another one takes longer than `timeout`.
+    func withCreationLock<R>(timeout: Duration, _ body: () throws -> R) throws -> R {
+        let lock = try acquireLock(hiddenPath + ".lock", timeout)
+        defer {
+            // In this order: who waits for a lock on a removed file notices and starts anew.
+            _ = unlink(hiddenPath + ".lock")
+            _ = close(lock)
+        }
+        return try body()
+    }
+
+    private func acquireLock(_ lockPath: String, _ timeout: Duration) throws -> Int32 {
+        let deadline = ContinuousClock.now.advanced(by: timeout)
+        while true {
+            let descriptor = Self.openFile(lockPath, O_RDWR | O_CREAT)
+            guard descriptor >= 0 else {
+                throw failure("it cannot be made: \(Self.reason(errno))")
+            }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                var own = stat()
+                var named = stat()
+                if fstat(descriptor, &own) == 0, lstat(lockPath, &named) == 0,
+                    own.st_ino == named.st_ino
+                {
+                    return descriptor
+                }
+                _ = close(descriptor)
+                continue
+            }
+            let reason = errno
+            _ = close(descriptor)
+            guard reason == EWOULDBLOCK || reason == EINTR else {
+                throw failure("it cannot be locked: \(Self.reason(reason))")
+            }
+            guard ContinuousClock.now < deadline else {
+                throw failure("another process or thread is making it; try again", .busy)
+            }
+            usleep(2000)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CSQLCipher
+
+/// Finds out that SQLCipher has lent zeros instead of a damaged page.
+///
+/// When the HMAC of a page fails, SQLCipher up to 4.9 at least puts the pager into its error state, so
+/// that the *next* page that is asked for is an error. The damaged page itself is handed to SQLite as
+/// zeros, with no error. Most pages are not valid as zeros, but the last overflow page of a long value
+/// is: that value would end in zeros. So after each step that has read pages from the file, the pager
+/// is asked whether it is in its error state.
+extension Connection {
+    /// What is remembered between steps.
+    struct PageReads {
+        /// Pages that were not in the cache so far (`SQLITE_DBSTATUS_CACHE_MISS`).
+        var misses: Int32 = 0
+        /// `SQLITE_FCNTL_DATA_VERSION` of the main database.
+        var dataVersion: UInt32 = 0
+    }
+
+    enum StepVerdict {
+        case sound
+        case damaged
+        /// The error state, if there was one, has gone with the read transaction; only running the
+        /// statement once more inside a transaction can tell.
+        case unknown
+    }
+
+    /// Whether the pages that the last step has read are as they were written.
+    ///
+    /// - Parameters:
+    ///   - isFirstStep: Whether the statement has begun with this step.
+    ///   - isAtEnd: Whether the step has ended the statement, and with it perhaps the transaction.
+    ///   - isQuery: Whether the statement returns columns and writes nothing. What writes cannot be
+    ///     committed after an error, and what returns no columns returns nothing wrong.
+    /// - Returns: Whether what the step has returned can be believed.
+    func verdict(isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool) -> StepVerdict {
+        var misses: Int32 = 0
+        var highest: Int32 = 0
+        // Cannot fail for an open connection.
+        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
+        let hasReadPages = misses != pageReads.misses
+        pageReads.misses = misses
+        if isAtEnd, !isQuery {
+            pageReads.dataVersion = dataVersion
+            return .sound
+        }
+        guard hasReadPages else { return .sound }
+        guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
+        // Leaving the error state resets the pager, and a reset counts as a new version; so does a
+        // commit of another connection, but only when a statement begins.
+        let before = pageReads.dataVersion
+        pageReads.dataVersion = dataVersion
+        guard pageReads.dataVersion != before else { return .sound }
+        return isFirstStep ? .unknown : .damaged
+    }
+
+    /// To be called at the first row of a statement: what changes from here on is not the commit of
+    /// another connection.
+    func noteDataVersion() { pageReads.dataVersion = dataVersion }
+
+    private var dataVersion: UInt32 {
+        var version: UInt32 = 0
+        // Cannot fail for an open connection.
+        _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        return version
+    }
+
+    /// Whether some read transaction outlasts the statement that has just ended.
+    private var holdsReadTransaction: Bool {
+        sqlite3_txn_state(handle, nil) != SQLITE_TXN_NONE
+    }
+
+    /// Asks the pager of each database for a page that is in its cache: an error in its error state.
+    private func isPagerSound() -> Bool {
+        var index: Int32 = 0
+        while let name = sqlite3_db_name(handle, index) {
+            defer { index += 1 }
+            guard index != 1 else { continue }  // temporary tables are in memory
+            let sql =
+                "SELECT 1 FROM \(SQLText.identifier(String(cString: name))).sqlite_schema LIMIT 1"
+            guard let probe = try? statement(for: sql) else { return false }
+            defer { probe.giveBack() }
+            let code = sqlite3_step(probe.handle)
+            guard code == SQLITE_ROW || code == SQLITE_DONE else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,372 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What the library writes, SQLCipher's own shell reads, and the other way round.
+@Suite(
+    .enabled(
+        if: SQLCipherShell.isInstalled, "needs the sqlcipher shell, which Scripts/setup installs"))
+struct SQLCipherShellTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    static let rawKey = "x'\(TemporaryDatabase.key.hex)'"
+
+    /// What a script answers with the key, after making sure that it got so far.
+    private func shell(
+        _ key: String?, settings: [String] = [], _ script: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [String] {
+        let shell = try SQLCipherShell(database.path, key: key, settings: settings, script)
+        #expect(shell.errors == "", sourceLocation: sourceLocation)
+        return shell.lines
+    }
+
+    /// Whether the shell can read the file with that key.
+    private func shellOpens(_ key: String?, settings: [String] = []) throws -> Bool {
+        let shell = try SQLCipherShell(
+            database.path, key: key, settings: settings,
+            "SELECT 'opened' FROM sqlite_schema LIMIT 1;")
+        if shell.lines == ["opened"] { return true }
+        #expect(shell.errors.contains("file is not a database"))
+        return false
+    }
+
+    // MARK: - Values
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `the shell reads every value that the library wrote`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeUpdate("CREATE TABLE v (id INTEGER PRIMARY KEY, x)")
+        for (id, sample) in SampleValue.all.enumerated() {
+            try db.executeUpdate("INSERT INTO v VALUES (?, ?)", values: [id, sample.value])
+        }
+        let script = SampleValue.all.enumerated()
+            .map { "SELECT typeof(x), x IS \($1.literal) FROM v WHERE id = \($0);" }
+            .joined(separator: "\n")
+        let expected = SampleValue.all.map { "\($0.type)|1" }
+
+        // While the library has it open, what is committed is visible, wherever it is.
+        #expect(try shell(Self.rawKey, script) == expected)
+        db.close()
+        #expect(try shell(Self.rawKey, script) == expected)
+
+        #expect(try shell(Self.rawKey, "PRAGMA journal_mode;") == [mode.rawValue])
+        #expect(try shell(Self.rawKey, "PRAGMA integrity_check;") == ["ok"])
+        #expect(try shell(Self.rawKey, "PRAGMA cipher_integrity_check;") == [])
+    }
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `the library reads every value that the shell wrote`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        var script = "PRAGMA journal_mode = \(mode.rawValue);\n"
+        script += "CREATE TABLE v (id INTEGER PRIMARY KEY, x);\n"
+        for (id, sample) in SampleValue.all.enumerated() {
+            script += "INSERT INTO v VALUES (\(id), \(sample.literal));\n"
+        }
+        _ = try shell(Self.rawKey, script)
+
+        let db = try database.openStore { $0.journalMode = mode }
+        for (id, sample) in SampleValue.all.enumerated() {
+            let rs = try db.executeQuery("SELECT x FROM v WHERE id = ?", values: [id])
+            #expect(try rs.next())
+            let stored: StoredValue? = try rs.object(forColumnIndex: 0)
+            #expect((stored?.sqliteValue ?? .null) == sample.stored, "\(sample.literal)")
+        }
+    }
+
+    // MARK: - Keys
+
+    @Test(arguments: [
+        "passphrase", "it's", "say \"x\"", "'", "a b  c", " ", "trailing ", "\t", "--; DROP",
+        "é", "e\u{301}", "пароль 密码 🔑", "%s\\n", String(repeating: "long", count: 300),
+        // Not the notation of a raw key: a character too few, too many, or none of hex.
+        "x'\(String(repeating: "0", count: 63))'", "x'\(String(repeating: "0", count: 65))'",
+        "x'\(String(repeating: "g", count: 64))'", String(repeating: "0", count: 64),
+    ])
+    func `a passphrase opens the same file in both`(_ passphrase: String) throws {
+        let db = database.store()
+        try db.open(with: passphrase)
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
+        db.close()
+
+        // In single quotes, which take any text.
+        let key = passphrase.replacingOccurrences(of: "'", with: "''")
+        let lines = try shell(
+            nil, "PRAGMA key = '\(key)'; INSERT INTO t VALUES ('shell'); SELECT x FROM t;")
+
+        #expect(lines == ["ok", "library", "shell"])
+        try db.open(with: passphrase)
+        #expect(try db.strings("SELECT x FROM t") == ["library", "shell"])
+    }
+
+    @Test(arguments: ["passphrase", "it's 🔑", SQLCipherShellTests.rawKey])
+    func `the library opens what the shell made with the same text as key`(_ key: String) throws {
+        _ = try shell(key, "CREATE TABLE t (x); INSERT INTO t VALUES ('shell');")
+        let db = database.store()
+
+        try db.open(with: key)
+
+        #expect(try db.strings("SELECT x FROM t") == ["shell"])
+    }
+
+    @Test(arguments: [
+        ("é", "e\u{301}"), ("e\u{301}", "é"), ("a", "a "), ("a ", "a"), ("a", "A"), ("ﬁ", "fi"),
+        ("a", "a\0b"), ("\u{212B}", "\u{C5}"),
+    ])
+    func `a passphrase counts byte by byte`(_ right: String, _ wrong: String) throws {
+        _ = try shell(right, "CREATE TABLE t (x);")
+        let db = database.store()
+
+        #expect(storageError { try db.open(with: wrong) }?.kind == .authenticationFailed)
+
+        #expect(!db.isOpen())
+        try db.open(with: right)
+    }
+
+    @Test func `raw bytes are the key that the shell takes as x and 64 hex digits`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
+        db.close()
+
+        #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
+        #expect(try shell(Self.rawKey.uppercasedDigits, "SELECT x FROM t;") == ["library"])
+        // The same text as passphrase is the same key, for both.
+        for text in [Self.rawKey, Self.rawKey.uppercasedDigits] {
+            try db.open(with: text)
+            #expect(try db.strings("SELECT x FROM t") == ["library"])
+            db.close()
+        }
+    }
+
+    @Test func `x and 96 hex digits are the raw key and its salt in both`() throws {
+        let salt = Data((100..<116).map { UInt8($0) })
+        let key = "x'\(TemporaryDatabase.key.hex)\(salt.hex)'"
+        let db = database.store()
+        try db.open(with: key)
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
+        db.close()
+
+        #expect(try Data(contentsOf: database.url).prefix(16) == salt)
+        #expect(try shell(key, "SELECT x FROM t;") == ["library"])
+        // The salt is in the file, so the key alone will do.
+        #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.strings("SELECT x FROM t") == ["library"])
+    }
+
+    @Test func `the shell opens a re-keyed file with the new key only`() throws {
+        let newRawKey = Data((101...132).map { UInt8($0) })
+        let db = database.store()
+        try db.open(with: "first")
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
+
+        try db.changeEncryptionKey(with: newRawKey)
+        // Also while the store is open, so nothing is under the old key any more.
+        #expect(try shellOpens("x'\(newRawKey.hex)'"))
+        #expect(try !shellOpens("first"))
+        db.close()
+        #expect(try shell("x'\(newRawKey.hex)'", "SELECT x FROM t;") == ["library"])
+        #expect(try !shellOpens("first"))
+
+        try db.open(with: newRawKey)
+        try db.changeEncryptionKey(with: "third's")
+        db.close()
+        #expect(try shell("third's", "SELECT x FROM t;") == ["library"])
+        #expect(try !shellOpens("x'\(newRawKey.hex)'"))
+        #expect(try !shellOpens("first"))
+        #expect(try shell("third's", "PRAGMA cipher_integrity_check;") == [])
+    }
+
+    @Test func `the library opens a file that the shell re-keyed`() throws {
+        _ = try shell("first", "CREATE TABLE t (x); INSERT INTO t VALUES (1);")
+        _ = try shell("first", "PRAGMA rekey = 'second';")
+        let db = database.store()
+
+        #expect(storageError { try db.open(with: "first") }?.kind == .authenticationFailed)
+        try db.open(with: "second")
+
+        #expect(try db.int("SELECT x FROM t") == 1)
+    }
+
+    // MARK: - Cipher configurations
+
+    @Test(arguments: CipherSample.all)
+    func `a cipher configuration means the same in both`(_ sample: CipherSample) throws {
+        let key = "pass"
+        let db = database.store { $0.cipher = sample.configuration }
+        try db.open(with: key)
+        try db.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES ('library'), (randomblob(100000))")
+        db.close()
+
+        let script = """
+            UPDATE t SET x = 'shell' WHERE x = 'library';
+            SELECT x FROM t WHERE typeof(x) = 'text';
+            PRAGMA cipher_integrity_check;
+            """
+        #expect(try shell(key, settings: sample.pragmas, script) == ["shell"])
+        try db.open(with: key)
+        #expect(try db.strings("SELECT x FROM t WHERE typeof(x) = 'text'") == ["shell"])
+        // The configuration is needed: it is no part of the file.
+        #expect(try !shellOpens(key))
+        db.close()
+        #expect(storageError { try database.store().open(with: key) } != nil)
+    }
+
+    @Test(arguments: CipherSample.all)
+    func `the library opens the shell's file of a cipher configuration`(
+        _ sample: CipherSample
+    ) throws {
+        _ = try shell(
+            Self.rawKey, settings: sample.pragmas,
+            "CREATE TABLE t (x); INSERT INTO t VALUES ('shell'), (randomblob(100000));")
+        let db = try database.openStore { $0.cipher = sample.configuration }
+        #expect(try db.strings("SELECT x FROM t WHERE typeof(x) = 'text'") == ["shell"])
+        try db.executeUpdate("UPDATE t SET x = 'library' WHERE x = 'shell'")
+        db.close()
+
+        let script = "SELECT x FROM t WHERE typeof(x) = 'text'; PRAGMA cipher_integrity_check;"
+        #expect(try shell(Self.rawKey, settings: sample.pragmas, script) == ["library"])
+    }
+
+    @Test func `a plaintext header shows SQLite's and nothing else`() throws {
+        let db = try database.openStore {
+            $0.cipher.plaintextHeaderSize = 32
+            $0.cipher.salt = CipherSample.salt
+        }
+        try db.executeStatements("CREATE TABLE marker (x); INSERT INTO marker VALUES ('marker')")
+        db.close()
+
+        let file = try Data(contentsOf: database.url)
+
+        #expect(file.prefix(16) == Data("SQLite format 3\0".utf8))
+        #expect(file.range(of: Data("marker".utf8)) == nil)
+        #expect(file.range(of: CipherSample.salt) == nil)
+    }
+}
+
+/// A value, as Swift binds it, as SQLite holds it and as SQL spells it.
+private struct SampleValue {
+    let value: (any SQLiteDatatypeBridgeable)?
+    let stored: SQLiteValue
+    let type: String
+    let literal: String
+
+    static var all: [SampleValue] {
+        texts + blobs + [
+            .init(
+                value: Int64.min, stored: .integer(.min), type: "integer", literal: "\(Int64.min)"),
+            .init(
+                value: Int64.max, stored: .integer(.max), type: "integer", literal: "\(Int64.max)"),
+            .init(value: 0, stored: .integer(0), type: "integer", literal: "0"),
+            .init(value: true, stored: .integer(1), type: "integer", literal: "1"),
+            .init(
+                value: Date(timeIntervalSince1970: -1.5), stored: .integer(-2), type: "integer",
+                literal: "-2"),
+            .init(value: 0.1, stored: .real(0.1), type: "real", literal: "0.1"),
+            .init(value: 1.0, stored: .real(1), type: "real", literal: "1.0"),
+            .init(
+                value: Double.infinity, stored: .real(.infinity), type: "real", literal: "9e999"),
+            .init(
+                value: -Double.infinity, stored: .real(-.infinity), type: "real",
+                literal: "-9e999"),
+            .init(
+                value: Double.leastNormalMagnitude, stored: .real(.leastNormalMagnitude),
+                type: "real", literal: "2.2250738585072014e-308"),
+            // SQLite has no NaN.
+            .init(value: Double.nan, stored: .null, type: "null", literal: "NULL"),
+            .init(value: nil, stored: .null, type: "null", literal: "NULL"),
+        ]
+    }
+
+    private static var texts: [SampleValue] {
+        [
+            "", "plain", "it's \"quoted\"", "a\0b", "\0", "\0\0tail", "é", "e\u{301}", "👩‍👩‍👧‍👦 🇩🇪 𝄞",
+            "مرحبا", "\u{FEFF}x", "\r\n\t",
+        ]
+        .map {
+            .init(
+                value: $0, stored: .text($0), type: "text",
+                literal: "CAST(X'\(Data($0.utf8).hex)' AS TEXT)")
+        }
+    }
+
+    private static var blobs: [SampleValue] {
+        [
+            Data(), Data([0]), Data([1, 0, 2]), Data(0...255), Data("text".utf8),
+            Data([0xff, 0xfe]),
+            Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }),
+        ]
+        .map { .init(value: $0, stored: .blob($0), type: "blob", literal: "X'\($0.hex)'") }
+    }
+}
+
+/// A column's value as it is stored, without a conversion.
+private struct StoredValue: SQLiteDatatypeBridgeable {
+    let sqliteValue: SQLiteValue
+
+    init?(sqliteValue: SQLiteValue) { self.sqliteValue = sqliteValue }
+}
+
+/// A cipher configuration other than the default, and the pragmas that ask the shell for it.
+struct CipherSample: Sendable, CustomTestStringConvertible {
+    let configuration: CipherConfiguration
+    let pragmas: [String]
+
+    var testDescription: String { pragmas.joined(separator: " ") }
+
+    static let salt = Data((0xa0...0xaf).map { UInt8($0) })
+
+    init(_ pragmas: [String], _ change: (inout CipherConfiguration) -> Void) {
+        var configuration = CipherConfiguration()
+        change(&configuration)
+        self.configuration = configuration
+        self.pragmas = pragmas.map { $0 + ";" }
+    }
+
+    static let all = [
+        CipherSample(["cipher_page_size = 1024"]) { $0.pageSize = 1024 },
+        CipherSample(["cipher_page_size = 8192"]) { $0.pageSize = 8192 },
+        CipherSample(["cipher_page_size = 65536"]) { $0.pageSize = 65536 },
+        CipherSample(["cipher_hmac_algorithm = HMAC_SHA1"]) { $0.hmacAlgorithm = .sha1 },
+        CipherSample(["cipher_hmac_algorithm = HMAC_SHA256"]) { $0.hmacAlgorithm = .sha256 },
+        CipherSample(["cipher_kdf_algorithm = PBKDF2_HMAC_SHA1"]) {
+            $0.kdfAlgorithm = .pbkdf2HMACSHA1
+        },
+        CipherSample(["cipher_kdf_algorithm = PBKDF2_HMAC_SHA256"]) {
+            $0.kdfAlgorithm = .pbkdf2HMACSHA256
+        },
+        CipherSample(["kdf_iter = 1"]) { $0.kdfIterations = 1 },
+        CipherSample(["kdf_iter = 300001"]) { $0.kdfIterations = 300_001 },
+        CipherSample([
+            "cipher_plaintext_header_size = 32", "cipher_salt = \"x'\(salt.hex)'\"",
+        ]) {
+            $0.plaintextHeaderSize = 32
+            $0.salt = salt
+        },
+        CipherSample([
+            "cipher_page_size = 8192", "cipher_hmac_algorithm = HMAC_SHA256",
+            "cipher_kdf_algorithm = PBKDF2_HMAC_SHA256", "kdf_iter = 1000",
+            "cipher_plaintext_header_size = 16", "cipher_salt = \"x'\(salt.hex)'\"",
+        ]) {
+            $0.pageSize = 8192
+            $0.hmacAlgorithm = .sha256
+            $0.kdfAlgorithm = .pbkdf2HMACSHA256
+            $0.kdfIterations = 1000
+            $0.plaintextHeaderSize = 16
+            $0.salt = salt
+        },
+    ]
+}
+
+extension String {
+    /// `x'ab'` as `x'AB'`.
+    fileprivate var uppercasedDigits: String { "x" + uppercased().dropFirst() }
+}

@@ -1,0 +1,385 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// The first `open` of a file: all of it, the handler's work included, or nothing.
+@Suite(.timeLimit(.minutes(10))) struct CreationTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    private struct HandlerError: Error, Equatable {
+        let id: Int
+    }
+
+    // MARK: - The handler
+
+    @Test func `the handler runs once, on the open that makes the file`() throws {
+        let db = database.store()
+        var calls: [Bool] = []
+        for _ in 1...3 {
+            try db.open(with: TemporaryDatabase.key) { store in
+                calls.append(store === db && store.isOpen())
+                return storageError { try store.executeUpdate("CREATE TABLE t (x)") }
+            }
+            #expect(try db.int("SELECT count(*) FROM t") == 0)
+            db.close()
+        }
+        #expect(calls == [true])
+        try database.store().open(with: TemporaryDatabase.key) { _ in HandlerError(id: 0) }
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    @Test func `the handler's work is in the file, and the store goes on with it`() throws {
+        for mode in SecureDatabaseConfiguration.JournalMode.allCases {
+            let database = try TemporaryDatabase()
+            let db = database.store { $0.journalMode = mode }
+            try db.open(with: "passphrase") { store in
+                storageError {
+                    #expect(store.databaseURL == database.url)
+                    try store.executeStatements("CREATE TABLE t (x); PRAGMA user_version = 7")
+                    try store.beginExclusiveTransaction()
+                    try store.executeUpdate(
+                        "INSERT INTO t VALUES (?)", values: [Data(count: 100_000)])
+                    try store.commit()
+                    // Left open.
+                    _ = try store.executeQuery("SELECT * FROM t").next()
+                }
+            }
+            #expect(try db.strings("PRAGMA journal_mode") == [mode.rawValue])
+            #expect(try db.int("SELECT length(x) FROM t") == 100_000)
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            db.close()
+            try db.open(with: "passphrase")
+            #expect(try db.int("SELECT count(*) FROM t") == 2)
+            #expect(try db.int("PRAGMA user_version") == 7)
+        }
+    }
+
+    @Test func `the handler's error is thrown by open, and no file is left`() throws {
+        for id in 1...2 {
+            let db = database.store()
+            #expect(throws: HandlerError(id: id)) {
+                try db.open(with: TemporaryDatabase.key) { store in
+                    storageError { try store.executeUpdate("CREATE TABLE t (x)") }
+                        ?? HandlerError(id: id)
+                }
+            }
+            #expect(!db.isOpen())
+            #expect(try database.fileNames() == [])
+        }
+        // Another key does: there is no file that had one.
+        let db = database.store()
+        try db.open(with: "another key")
+        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
+    @Test func `a handler that closes the store makes no file`() throws {
+        let db = database.store()
+        let error = storageError {
+            try db.open(with: TemporaryDatabase.key) { store in
+                store.close()
+                return nil
+            }
+        }
+        #expect(error?.kind == .openFailed)
+        #expect(error?.description.contains("handler closed the store") == true)
+        #expect(!db.isOpen())
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `a handler that leaves a transaction open makes no file`() throws {
+        let db = database.store()
+        let error = storageError {
+            try db.open(with: TemporaryDatabase.key) { store in
+                storageError {
+                    try store.beginDeferredTransaction()
+                    try store.executeUpdate("CREATE TABLE t (x)")
+                }
+            }
+        }
+        #expect(error?.kind == .openFailed)
+        #expect(error?.description.contains("transaction") == true)
+        #expect(!db.isOpen())
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `a handler may re-key, and the new key is the file's`() throws {
+        let db = database.store()
+        try db.open(with: TemporaryDatabase.key) { store in
+            storageError {
+                try store.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+                try store.changeEncryptionKey(with: "new")
+            }
+        }
+        #expect(try db.int("SELECT x FROM t") == 1)
+        db.close()
+        #expect(
+            storageError { try db.open(with: TemporaryDatabase.key) }?.kind
+                == .authenticationFailed)
+        try db.open(with: "new")
+        #expect(try db.int("SELECT x FROM t") == 1)
+    }
+
+    @Test func `a handler may keep a result set, which is closed then`() throws {
+        let db = database.store()
+        var kept: SecureDatabaseResultSet?
+        try db.open(with: TemporaryDatabase.key) { store in
+            storageError {
+                try store.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
+                kept = try store.executeQuery("SELECT x FROM t")
+                _ = try kept?.next()
+            }
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        #expect(!db.hasOpenResultSets)
+        #expect(storageError { _ = try kept?.next() } == .closed)
+    }
+
+    @Test func `a handler that opens the store again changes nothing`() throws {
+        let db = database.store()
+        var calls = 0
+        try db.open(with: TemporaryDatabase.key) { store in
+            calls += 1
+            return storageError {
+                try store.open(with: "another key")
+                try store.executeUpdate("CREATE TABLE t (x)")
+            }
+        }
+        #expect(calls == 1)
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    // MARK: - Kills
+
+    @Test func `a kill inside the handler leaves nothing under the name`() async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            try db.open(with: TemporaryDatabase.key) { store in
+                let error = storageError { try store.executeUpdate("CREATE TABLE half (x)") }
+                if error == nil { SuddenDeath.now() }
+                return error
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: database.path))
+
+        let db = database.store()
+        try db.open(with: "another key") { store in
+            storageError { try store.executeUpdate("CREATE TABLE whole (x)") }
+        }
+        #expect(try db.strings("SELECT name FROM sqlite_schema") == ["whole"])
+    }
+
+    @Test func `what a killed open left is gone after the next`() async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
+            try SecureDatabaseStore(fullDatabasePath: path).open(with: "key") { _ in
+                SuddenDeath.now()
+            }
+        }
+        try database.openStore().close()
+
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `a kill at any time leaves no file or a whole one`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) async throws {
+        var left = 0
+        var moment = SuddenDeath.Moment()
+        for _ in 1...SuddenDeath.count(15) {
+            let database = try TemporaryDatabase()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    path = database.path as String, mode = mode.rawValue as String,
+                    delay = moment.next() as Int
+                ] in
+                let mode = try #require(SecureDatabaseConfiguration.JournalMode(rawValue: mode))
+                SuddenDeath.after(microseconds: delay)
+                try CreationTests.create(path, mode)
+                while true { pause() }
+            }
+            let isThere = FileManager.default.fileExists(atPath: database.path)
+            if isThere { left += 1 }
+            moment.note(wasTooLate: isThere)
+            let db = database.store { $0.journalMode = mode }
+            var calls = 0
+            try db.open(with: TemporaryDatabase.key) { store in
+                calls += 1
+                return storageError { try Self.makeSchema(store) }
+            }
+            #expect(calls == (isThere ? 0 : 1))
+            #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 20)
+            #expect(try db.int("SELECT count(*) FROM t20") == 50)
+            #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+        }
+        SuddenDeath.report("creation, \(mode.rawValue): \(left) kills left the whole file")
+    }
+
+    private static func create(
+        _ path: String, _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.journalMode = mode
+        let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+        try db.open(with: TemporaryDatabase.key) { store in
+            storageError { try makeSchema(store) }
+        }
+    }
+
+    /// Twenty tables, each in a transaction of its own, fifty rows in the last.
+    private static func makeSchema(_ store: SecureDatabaseStore) throws {
+        for number in 1...20 { try store.executeUpdate("CREATE TABLE t\(number) (x)") }
+        for _ in 1...50 { try store.executeUpdate("INSERT INTO t20 VALUES (randomblob(100))") }
+    }
+
+    // MARK: - Several at once
+
+    @Test func `of eight threads one makes the file, and all open it`() throws {
+        for _ in 1...20 {
+            let database = try TemporaryDatabase()
+            let gate = Gate(count: 8)
+            let (calls, errors) = (Shared(0), Shared<[String]>([]))
+            let threads = DispatchGroup()
+            for number in 1...8 {
+                threads.enter()
+                Thread.detachNewThread {
+                    defer { threads.leave() }
+                    let db = database.store()
+                    gate.pass()
+                    do {
+                        try db.open(with: TemporaryDatabase.key) { store in
+                            calls.withLock { $0 += 1 }
+                            return storageError { try store.executeUpdate("CREATE TABLE t (x)") }
+                        }
+                        try db.executeUpdate("INSERT INTO t VALUES (?)", values: [number])
+                    } catch { errors.withLock { $0.append("\(error)") } }
+                }
+            }
+            threads.wait()
+
+            #expect(errors.current == [])
+            #expect(calls.current == 1)
+            #expect(try database.openStore().int("SELECT count(DISTINCT x) FROM t") == 8)
+            #expect(try database.fileNames() == ["test.db"])
+        }
+    }
+
+    @Test func `threads that come one after another find no half-made file`() throws {
+        for _ in 1...20 {
+            let database = try TemporaryDatabase()
+            let errors = Shared<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { number in
+                let db = database.store()
+                // Not to wait for anything: to come at every moment of another's work.
+                usleep(UInt32.random(in: 0...6000))
+                do {
+                    try db.open(with: TemporaryDatabase.key) { store in
+                        storageError { try store.executeUpdate("CREATE TABLE t (x)") }
+                    }
+                    try db.executeUpdate("INSERT INTO t VALUES (?)", values: [number])
+                } catch { errors.withLock { $0.append("\(error)") } }
+            }
+            #expect(errors.current == [])
+        }
+    }
+
+    @Test func `of two processes one makes the file, and both open it`() async throws {
+        for _ in 1...10 {
+            let database = try TemporaryDatabase()
+            let side = try TemporaryDatabase()
+            async let first: Void = Self.createInProcess("1", database, side)
+            async let second: Void = Self.createInProcess("2", database, side)
+            _ = await (first, second)
+
+            let calls = try String(contentsOf: side.url, encoding: .utf8)
+            #expect(calls == "1\n" || calls == "2\n")
+            #expect(try database.openStore().int("SELECT count(DISTINCT x) FROM t") == 2)
+            #expect(try database.fileNames() == ["test.db"])
+        }
+    }
+
+    private static func createInProcess(
+        _ name: String, _ database: TemporaryDatabase, _ side: TemporaryDatabase
+    ) async {
+        await #expect(processExitsWith: .success) {
+            [name = name as String, path = database.path as String, log = side.path as String] in
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            let meeting = log.replacingOccurrences(of: "/test.db", with: "")
+            Rendezvous.meet(in: meeting, as: name, count: 2)
+            try db.open(with: TemporaryDatabase.key) { store in
+                let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                write(descriptor, name + "\n", 2)
+                close(descriptor)
+                return storageError { try store.executeUpdate("CREATE TABLE t (x)") }
+            }
+            try db.executeUpdate("INSERT INTO t VALUES (?)", values: [name])
+        }
+    }
+
+    @Test func `another key than the creator's is refused, at once and later`() throws {
+        for _ in 1...10 {
+            let database = try TemporaryDatabase()
+            let gate = Gate(count: 2)
+            let outcomes = Shared<[SecureStorageError.Kind?]>([])
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                let db = database.store()
+                let key = Data(repeating: UInt8(number), count: 32)
+                gate.pass()
+                let error = storageError { try db.open(with: key) }
+                outcomes.withLock { $0.append(error?.kind) }
+            }
+            #expect(
+                Set(outcomes.current) == [nil, .authenticationFailed], "\(outcomes.current)")
+        }
+    }
+
+    // MARK: - The default directory
+
+    #if os(Linux)
+        @Test func `a name alone is a file below XDG_DATA_HOME`() async {
+            await #expect(processExitsWith: .success) {
+                [home = database.directory.path as String] in
+                setenv("XDG_DATA_HOME", home + "/data/home", 1)
+                umask(0)
+                let db = SecureDatabaseStore(databaseFileName: "named.db")
+                let program = ProcessInfo.processInfo.processName
+                let directory = home + "/data/home/" + program
+                #expect(db.databaseURL.path == directory + "/named.db")
+                #expect(!FileManager.default.fileExists(atPath: home + "/data"))
+
+                try db.open(with: TemporaryDatabase.key)
+
+                var status = stat()
+                #expect(lstat(directory, &status) == 0)
+                #expect(status.st_mode & 0o7777 == 0o700)
+                #expect(lstat(db.databaseURL.path, &status) == 0)
+                #expect(status.st_mode & 0o7777 == 0o600)
+                // The specification wants 0700 for XDG_DATA_HOME itself, too.
+                #expect(lstat(home + "/data/home", &status) == 0)
+                #expect(status.st_mode & 0o7777 == 0o700)
+            }
+        }
+
+        @Test func `a relative XDG_DATA_HOME is none`() async {
+            await #expect(processExitsWith: .success) {
+                [home = database.directory.path as String] in
+                setenv("HOME", home, 1)
+                for value in [nil, "", "relative/data"] {
+                    if let value { setenv("XDG_DATA_HOME", value, 1) }
+                    if value == nil { unsetenv("XDG_DATA_HOME") }
+                    let db = SecureDatabaseStore(databaseFileName: "named.db")
+                    let program = ProcessInfo.processInfo.processName
+                    // Required: a test must not write to the real one.
+                    try #require(
+                        db.databaseURL.path == "\(home)/.local/share/\(program)/named.db")
+                    try db.open(with: TemporaryDatabase.key)
+                }
+            }
+        }
+    #endif
+}

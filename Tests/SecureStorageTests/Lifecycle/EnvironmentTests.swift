@@ -1,0 +1,326 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A full disk, no more file descriptors, other processes.
+@Suite(.timeLimit(.minutes(10))) struct EnvironmentTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    // MARK: - The disk is full
+
+    #if os(Linux)
+        private func store(_ disk: SmallDisk, _ mode: JournalMode) -> SecureDatabaseStore {
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = mode
+            return SecureDatabaseStore(fullDatabasePath: disk.path, configuration: configuration)
+        }
+
+        @Test(
+            .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
+            arguments: JournalMode.allCases)
+        func `inserts on a full disk fail with code 13, and what was stored stays`(
+            _ mode: JournalMode
+        ) throws {
+            for number in 0..<environmentNumber("SECURESTORAGE_DISKS", default: 6) {
+                let disk = try SmallDisk(kilobytes: 512)
+                let db = store(disk, mode)
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+                try disk.fill(leaving: (100 + number * 4) * 1024)
+
+                var stored = 0
+                let error = storageError {
+                    for _ in 1...1000 {
+                        try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
+                        stored += 1
+                    }
+                }
+
+                #expect(error?.kind == .backingStoreError)
+                #expect(error?.code == 13, "\(error?.description ?? "no error")")
+                #expect(error?.description.contains("disk is full") == true)
+                #expect(stored > 0)
+                #expect(try !db.isInTransaction())
+                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
+
+                try disk.free()
+                try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
+                db.close()
+                try db.open(with: TemporaryDatabase.key)
+                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored + 1)
+                #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+            }
+        }
+
+        @Test(
+            .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
+            arguments: JournalMode.allCases)
+        func `what was stored is there when the disk is still full at the next open`(
+            _ mode: JournalMode
+        ) throws {
+            let disk = try SmallDisk(kilobytes: 512)
+            let db = store(disk, mode)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+            var stored = 0
+            #expect(
+                storageError {
+                    while true {
+                        try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
+                        stored += 1
+                    }
+                }?.code == 13)
+            db.close()
+
+            // In WAL mode there may be no room for the side files: then that is what it says.
+            let error = storageError { try db.open(with: TemporaryDatabase.key) }
+            if let error {
+                #expect(error.kind == .openFailed)
+                try FileManager.default.createDirectory(
+                    at: disk.directory.appendingPathComponent("ballast"),
+                    withIntermediateDirectories: true)
+                try disk.free()
+                try db.open(with: TemporaryDatabase.key)
+            }
+            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
+        }
+
+        @Test(
+            .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
+            arguments: JournalMode.allCases)
+        func `a transaction on a full disk is rolled back, and the queue goes on`(
+            _ mode: JournalMode
+        ) throws {
+            let disk = try SmallDisk(kilobytes: 512)
+            let db = store(disk, mode)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('before')")
+            let queue = SecureDatabaseQueue(databaseStore: db)
+            try disk.fill(leaving: 100 * 1024)
+
+            let error = storageError {
+                try queue.inExclusiveTransaction { db in
+                    for _ in 1...100 {
+                        try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))")
+                    }
+                    return false
+                }
+            }
+
+            #expect(error?.code == 13)
+            #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+            #expect(try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before"])
+            try disk.free()
+            try queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES ('after')")
+                return false
+            }
+            #expect(
+                try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before", "after"])
+        }
+
+        @Test(
+            .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
+            arguments: JournalMode.allCases)
+        func `a file that does not fit is not made`(_ mode: JournalMode) throws {
+            for spare in [0, 4, 8, 12, 16, 24, 32, 48, 64, 100] {
+                let disk = try SmallDisk(kilobytes: 256)
+                try disk.fill(leaving: spare * 1024)
+                let db = store(disk, mode)
+
+                let error = storageError {
+                    try db.open(with: TemporaryDatabase.key) { store in
+                        storageError {
+                            try store.executeStatements(
+                                "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")
+                        }
+                    }
+                }
+
+                #expect(error != nil, "\(spare) KB left")
+                #expect(!db.isOpen(), "\(spare) KB left")
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: disk.directory.path)
+                        == ["ballast"], "\(spare) KB left")
+                // The handler's error is the handler's; without a handler it is the open's.
+                if let plain = storageError({ try db.open(with: TemporaryDatabase.key) }) {
+                    #expect(plain.kind == .openFailed, "\(spare) KB left, \(plain)")
+                }
+                db.close()
+                try? FileManager.default.removeItem(atPath: disk.path)
+                try disk.free()
+                try db.open(with: TemporaryDatabase.key)
+            }
+        }
+    #endif
+
+    // MARK: - No file descriptors
+
+    @Test(arguments: JournalMode.allCases)
+    func `without descriptors open fails, and works when there are some again`(
+        _ mode: JournalMode
+    ) async {
+        await #expect(processExitsWith: .success) {
+            [path = database.path as String, mode = mode.rawValue as String] in
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = try #require(.init(rawValue: mode))
+            let directory = path.replacingOccurrences(of: "/test.db", with: "")
+            // What the process opens once is open.
+            let first = SecureDatabaseStore(
+                fullDatabasePath: directory + "/first.db", configuration: configuration)
+            try first.open(with: TemporaryDatabase.key)
+            try first.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
+            first.close()
+            let before = Descriptors.count
+            var failures = 0
+            for free in 0...10 {
+                for name in ["first.db", "new\(free).db"] {
+                    let db = SecureDatabaseStore(
+                        fullDatabasePath: directory + "/" + name, configuration: configuration)
+                    let error = Descriptors.withOnly(free) {
+                        storageError {
+                            try db.open(with: TemporaryDatabase.key)
+                            try db.executeUpdate("CREATE TABLE IF NOT EXISTS u (x)")
+                        }
+                    }
+                    if let error {
+                        failures += 1
+                        if !db.isOpen() { #expect(error.kind == .openFailed, "\(free): \(error)") }
+                        #expect(error.code == 14 || error.code == 10, "\(free): \(error)")
+                    }
+                    db.close()
+                    try db.open(with: TemporaryDatabase.key)
+                    if name == "first.db" {
+                        #expect(try db.strings("SELECT x FROM t") == ["row"])
+                    }
+                    db.close()
+                    #expect(Descriptors.count == before, "\(free)")
+                }
+            }
+            #expect(failures >= 4 && failures <= 16, "\(failures)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(names.count == 12, "\(names)")
+        }
+    }
+
+    @Test func `a store that is open does not need new descriptors in WAL mode`() async {
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeUpdate("CREATE TABLE t (x)")
+            try Descriptors.withOnly(0) {
+                for _ in 1...100 {
+                    try db.executeUpdate("INSERT INTO t VALUES (randomblob(50000))")
+                }
+                #expect(try db.int("SELECT count(*) FROM t") == 100)
+            }
+        }
+    }
+
+    @Test func `two hundred times opened and closed leaves no descriptor open`() async {
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
+            db.close()
+            let before = Descriptors.count
+            for round in 1...200 {
+                let db = SecureDatabaseStore(fullDatabasePath: path)
+                #expect(storageError { try db.open(with: Data(count: 32)) } != nil)
+                try db.open(with: TemporaryDatabase.key)
+                let rs = try db.executeQuery("SELECT x FROM t")
+                #expect(try rs.next())
+                if round.isMultiple(of: 2) { try db.beginExclusiveTransaction() }
+                if round.isMultiple(of: 3) { db.close() }
+                if round.isMultiple(of: 20) {
+                    let new = SecureDatabaseStore(fullDatabasePath: path + "\(round)")
+                    struct Refused: Error {}
+                    #expect(throws: Refused.self) {
+                        try new.open(with: TemporaryDatabase.key) { _ in Refused() }
+                    }
+                }
+            }
+            #expect(Descriptors.count == before)
+        }
+    }
+
+    // MARK: - Other processes
+
+    @Test(arguments: JournalMode.allCases)
+    func `four processes with 250 increments each count to 1000`(_ mode: JournalMode) async throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeStatements("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (0)")
+        db.close()
+        let meeting = try TemporaryDatabase()
+
+        await withTaskGroup { group in
+            for number in 1...4 {
+                group.addTask {
+                    await Self.incrementInProcess(number, database, meeting, mode)
+                }
+            }
+        }
+
+        #expect(try database.openStore { $0.journalMode = mode }.int("SELECT n FROM t") == 1000)
+    }
+
+    private static func incrementInProcess(
+        _ number: Int, _ database: TemporaryDatabase, _ meeting: TemporaryDatabase,
+        _ mode: JournalMode
+    ) async {
+        await #expect(processExitsWith: .success) {
+            [
+                name = "\(number)" as String, path = database.path as String,
+                meeting = meeting.directory.path as String, mode = mode.rawValue as String
+            ] in
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = try #require(.init(rawValue: mode))
+            let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+            Rendezvous.meet(in: meeting, as: name, count: 4)
+            try db.open(with: TemporaryDatabase.key)
+            let queue = SecureDatabaseQueue(databaseStore: db)
+            for _ in 1...250 {
+                try queue.inExclusiveTransaction { db in
+                    let n = try #require(try db.int("SELECT n FROM t"))
+                    try db.executeUpdate("UPDATE t SET n = ?", values: [n + 1])
+                    return false
+                }
+            }
+        }
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a busy file is code 5, after the timeout and not before`(_ mode: JournalMode) async throws
+    {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        try db.beginExclusiveTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+
+        await #expect(processExitsWith: .success) {
+            [path = database.path as String, mode = mode.rawValue as String] in
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.busyTimeout = .milliseconds(300)
+            let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+            let start = ContinuousClock.now
+            let error = storageError {
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+            }
+            let waited = ContinuousClock.now - start
+            #expect(error?.code == 5)
+            #expect(error?.kind == (mode == "wal" ? .backingStoreError : .openFailed))
+            #expect(waited >= .milliseconds(250) && waited < .seconds(4), "\(waited)")
+        }
+        try db.commit()
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+}

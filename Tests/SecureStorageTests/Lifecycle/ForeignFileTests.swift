@@ -1,0 +1,212 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Files that are no database of this library's, or no longer one: each gets its own error, and stays as
+/// it is to the byte and the time of its last change.
+@Suite struct ForeignFileTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    // MARK: - Databases of other formats
+
+    @Test(arguments: [1, 2, 3])
+    func `a file of SQLCipher 1, 2 or 3 is named as such`(_ version: Int) throws {
+        try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
+
+        let error = try database.expectRefusal(
+            .legacyFormat, mentioning: ["SQLCipher \(version)", "migrate"],
+            passphrase: Fixture.passphrase)
+
+        guard case .legacyFormat(version, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(arguments: [1, 2, 3])
+    func `a raw-key file of SQLCipher 1, 2 or 3 is named as such`(_ version: Int) throws {
+        try Fixture.copy("sqlcipher-\(version)-raw-key.db", to: database)
+
+        let error = try database.expectRefusal(.legacyFormat, key: Fixture.rawKey)
+
+        // 2 and 3 differ in the derivation of a passphrase only.
+        let versions = version == 1 ? [1] : [2, 3]
+        guard case .legacyFormat(let found, _) = error, versions.contains(found) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try database.expectRefusal(
+            .legacyFormat, passphrase: "x'\(Fixture.rawKey.hex)'")
+    }
+
+    @Test(arguments: [1, 2, 3], [true, false])
+    func `a wrong key does not tell a file of SQLCipher 1, 2 or 3 from noise`(
+        _ version: Int, _ raw: Bool
+    ) throws {
+        try Fixture.copy("sqlcipher-\(version)-\(raw ? "raw-key" : "passphrase").db", to: database)
+
+        // 4096 bytes could be a page of SQLCipher 4; 3072 could not.
+        try database.expectRefusal(
+            raw ? .openFailed : .authenticationFailed, mentioning: ["not changed"],
+            passphrase: "wrong passphrase")
+    }
+
+    @Test func `a file of SQLCipher 4 opens`() throws {
+        try Fixture.copy("sqlcipher-4-passphrase.db", to: database)
+        let db = database.store()
+        try db.open(with: Fixture.passphrase)
+        #expect(
+            try db.strings("SELECT text FROM note") == [
+                "written by SQLCipher 4", "second", "third",
+            ])
+
+        let other = try TemporaryDatabase()
+        try Fixture.copy("sqlcipher-4-raw-key.db", to: other)
+        let raw = other.store()
+        try raw.open(with: Fixture.rawKey)
+        #expect(try raw.int("SELECT count(*) FROM note") == 3)
+    }
+
+    @Test func `a plain SQLite database is named as such`() throws {
+        try Fixture.copy("plaintext.db", to: database)
+
+        try database.expectRefusal(.notEncrypted, mentioning: ["plain"])
+        try database.expectRefusal(.notEncrypted, mentioning: ["plain"], passphrase: "passphrase")
+    }
+
+    @Test func `a plain SQLite database is not taken for one with a plaintext header`() throws {
+        try Fixture.copy("plaintext.db", to: database)
+        let before = try DirectorySnapshot(of: database.directory)
+        let db = database.store {
+            $0.cipher.plaintextHeaderSize = 32
+            $0.cipher.salt = Data(count: 16)
+        }
+
+        #expect(storageError { try db.open(with: "passphrase") } != nil)
+
+        #expect(!db.isOpen())
+        #expect(try DirectorySnapshot(of: database.directory) == before)
+    }
+
+    // MARK: - No databases
+
+    @Test func `a text file is refused`() throws {
+        try Fixture.copy("text.txt", to: database)
+
+        try database.expectRefusal(.openFailed, mentioning: ["54 bytes", "not changed"])
+    }
+
+    @Test func `a text file of whole pages is refused`() throws {
+        let text = String(repeating: "A line of text, and no database.\n", count: 1000)
+        for pages in [1, 2, 4] {
+            try Data(text.utf8.prefix(pages * 4096)).write(to: database.url)
+            try database.expectRefusal(
+                .authenticationFailed, mentioning: ["no SQLCipher database", "not changed"])
+        }
+    }
+
+    /// The engine takes a file of 0 bytes, and one of 1, for a new database, under any key.
+    @Test(arguments: [0, 1])
+    func `a file without content is not taken for a new database`(_ size: Int) throws {
+        try Data(repeating: 7, count: size).write(to: database.url)
+
+        let error = try database.expectRefusal(
+            .openFailed, mentioning: ["\(size) byte", "cut off"])
+
+        #expect(error?.code == 14)
+    }
+
+    @Test(arguments: [2, 15, 16, 100, 511, 512, 1023, 4095, 4097])
+    func `a few bytes are refused`(_ size: Int) throws {
+        var generator = SystemRandomNumberGenerator()
+        for byte in [nil, 0, 255] as [UInt8?] {
+            try Data((0..<size).map { _ in byte ?? .random(in: 0...255, using: &generator) })
+                .write(to: database.url)
+            try database.expectRefusal(.openFailed, mentioning: ["\(size) bytes", "not changed"])
+        }
+    }
+
+    @Test(arguments: [4096, 65536, 1 << 20])
+    func `random bytes, and zeros, of whole pages are refused`(_ size: Int) throws {
+        for byte in [nil, 0] as [UInt8?] {
+            try Data((0..<size).map { _ in byte ?? .random(in: 0...255) }).write(to: database.url)
+            try database.expectRefusal(.authenticationFailed, mentioning: ["not changed"])
+        }
+    }
+
+    // MARK: - Damaged files
+
+    /// Ten pages and more, in delete mode: everything is in the one file.
+    private func makeFile() throws -> Data {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+        for _ in 1...10 {
+            try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(4000))")
+        }
+        try db.executeUpdate("VACUUM")  // a free page's content would not matter
+        db.close()
+        return try Data(contentsOf: database.url)
+    }
+
+    /// What reading every row of the file throws; nil when all are there and right.
+    private func readError(_ content: Data) throws -> SecureStorageError? {
+        try content.write(to: database.url)
+        let db = database.store { $0.journalMode = .delete }
+        defer { db.close() }
+        return storageError {
+            try db.open(with: TemporaryDatabase.key)
+            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 4000") == 10)
+            #expect(try db.int("SELECT count(DISTINCT hex(x)) FROM t") == 10)
+        }
+    }
+
+    @Test func `a file that was cut off is refused in open`() throws {
+        let whole = try makeFile()
+        try #require(whole.count >= 10 * 4096)
+        let lastPage = whole.count - 4096
+        for size in stride(from: 0, through: lastPage, by: 512) {
+            try whole.prefix(size).write(to: database.url)
+            let error = try database.expectRefusal(.openFailed)
+            // Too short for a page, it could be anything.
+            if size >= 4096 { #expect(error?.code == 11, "\(size) bytes") }
+        }
+        // The engine counts a part of a page as one; reading it fails.
+        for size in stride(from: lastPage + 1, to: whole.count, by: 511) {
+            #expect(try readError(whole.prefix(size))?.code == 11, "\(size) bytes")
+        }
+        #expect(try readError(whole) == nil)
+    }
+
+    @Test func `a page with another's content is an error, and says so`() throws {
+        let whole = try makeFile()
+        // The same key, but another salt.
+        let sibling = try TemporaryDatabase()
+        let other = try sibling.openStore { $0.journalMode = .delete }
+        try other.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+        for _ in 1...10 {
+            try other.executeUpdate("INSERT INTO t (x) VALUES (randomblob(4000))")
+        }
+        other.close()
+        let siblingFile = try Data(contentsOf: sibling.url)
+        for page in 1..<whole.count / 4096 {
+            let place = page * 4096..<(page + 1) * 4096
+            let neighbour = (page == 1 ? 2 : page - 1) * 4096
+            let contents = [
+                whole[neighbour..<neighbour + 4096], siblingFile[place], Data(count: 4096),
+            ]
+            for content in contents {
+                var changed = whole
+                changed.replaceSubrange(place, with: content)
+
+                let error = try readError(changed)
+
+                #expect(error?.kind == .backingStoreError, "page \(page + 1)")
+                #expect(error?.code == 11, "\(error?.description ?? "no error")")
+            }
+        }
+    }
+}

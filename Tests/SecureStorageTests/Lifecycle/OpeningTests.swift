@@ -1,0 +1,219 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Keys at `open`, and stores that are opened twice or again.
+@Suite struct OpeningTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    static let wrongKey = Data((2...33).map { UInt8($0) })
+
+    private func makeFile(mode: SecureDatabaseConfiguration.JournalMode = .wal) throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeStatements("CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES ('row')")
+        db.close()
+    }
+
+    // MARK: - Keys
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `a wrong key fails in open and changes nothing`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        try makeFile(mode: mode)
+
+        try database.expectRefusal(
+            .authenticationFailed, mentioning: ["wrong key", database.path], key: Self.wrongKey)
+        try database.expectRefusal(
+            .authenticationFailed, mentioning: ["wrong key", database.path],
+            passphrase: "no such passphrase")
+
+        #expect(try database.openStore().strings("SELECT x FROM t") == ["row"])
+    }
+
+    @Test func `an empty key fails in open and neither makes nor changes a file`() throws {
+        for _ in 1...2 {
+            try database.expectRefusal(
+                .authenticationFailed, mentioning: ["empty"], passphrase: "")
+            try database.expectRefusal(.authenticationFailed, mentioning: ["32"], key: Data())
+            try makeFile()
+        }
+    }
+
+    @Test(arguments: [1, 16, 31, 33, 48, 64])
+    func `a raw key of another length than 32 bytes fails in open`(_ length: Int) throws {
+        let key = Data((0..<length).map { UInt8(200 + $0 % 50) })
+        for _ in 1...2 {
+            try database.expectRefusal(
+                .authenticationFailed, mentioning: ["32 bytes", "\(length)"], key: key)
+            try makeFile()
+        }
+    }
+
+    @Test func `a raw key may be a slice of larger data`() throws {
+        let slice = (Data(repeating: 9, count: 7) + TemporaryDatabase.key + Data([1, 2]))[7..<39]
+        try database.store().open(with: slice)
+
+        try database.store().open(with: TemporaryDatabase.key)
+    }
+
+    /// SQLite moves a log into the file when its last connection closes, key or no key. (A rollback
+    /// journal is played back before the first page is read; that cannot be helped.)
+    @Test func `a wrong key leaves the log that a crash left`() async throws {
+        try await makeCrashedFile(.wal)
+        let before = try DirectorySnapshot(of: database.directory)
+        try #require((before.entries["test.db-wal"]?.content.count ?? 0) > 4096)
+
+        for _ in 1...2 {
+            #expect(
+                storageError { try database.store().open(with: Self.wrongKey) }?.kind
+                    == .authenticationFailed)
+            let after = try DirectorySnapshot(of: database.directory)
+            for name in ["test.db", "test.db-wal"] {
+                #expect(after.entries[name] == before.entries[name], "\(name)")
+            }
+        }
+    }
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `what a crash left is recovered after wrong keys`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) async throws {
+        try await makeCrashedFile(mode)
+        for _ in 1...3 {
+            #expect(
+                storageError { try database.store().open(with: Self.wrongKey) }?.kind
+                    == .authenticationFailed)
+            #expect(
+                storageError { try database.store().open(with: "wrong") }?.kind
+                    == .authenticationFailed)
+        }
+
+        let db = try database.openStore { $0.journalMode = mode }
+
+        #expect(try db.int("SELECT count(*) FROM t") == 100)
+        #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+        #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+    }
+
+    /// A hundred committed rows, and a transaction that a kill ended when part of it was written.
+    private func makeCrashedFile(_ mode: SecureDatabaseConfiguration.JournalMode) async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = database.path as String, mode = mode.rawValue as String] in
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = try #require(.init(rawValue: mode))
+            configuration.cacheSize = 8192
+            let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeStatements(
+                """
+                CREATE TABLE t (x);
+                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+                INSERT INTO t SELECT randomblob(500) FROM n;
+                BEGIN;
+                UPDATE t SET x = randomblob(500);
+                INSERT INTO t SELECT randomblob(500) FROM t;
+                """)
+            SuddenDeath.now()
+        }
+    }
+
+    @Test func `a wrong key writes nothing to standard error and standard output`() async throws {
+        try makeFile()
+        let result = await #expect(
+            processExitsWith: .success,
+            observing: [\.standardErrorContent, \.standardOutputContent]
+        ) { [path = database.path as String] in
+            for key in ["wrong", "x'\(OpeningTests.wrongKey.hex)'", ""] {
+                let db = SecureDatabaseStore(fullDatabasePath: path)
+                #expect(storageError { try db.open(with: key) }?.kind == .authenticationFailed)
+            }
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            try db.open(with: TemporaryDatabase.key)
+            #expect(storageError { try db.executeUpdate("no SQL") } != nil)
+        }
+        #expect(result?.standardErrorContent.text == "")
+        // The testing library itself writes a NUL or two there.
+        #expect(result?.standardOutputContent.text.filter { $0 != "\0" } == "")
+    }
+
+    // MARK: - Opening again
+
+    @Test func `open on an open store does nothing, not even with a wrong key`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); BEGIN; INSERT INTO t VALUES (1)")
+
+        try db.open(with: Self.wrongKey) { _ in TemporaryDatabase.Unexpected() }
+        try db.open(with: "wrong") { _ in TemporaryDatabase.Unexpected() }
+        try db.open(with: "")
+        try db.open(with: Data(count: 31))
+
+        #expect(db.isOpen())
+        #expect(try db.isInTransaction())
+        #expect(try db.int("SELECT x FROM t") == 1)
+    }
+
+    @Test func `a closed store opens again, with the right key only`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+        for round in 1...3 {
+            db.close()
+            db.close()
+            #expect(!db.isOpen())
+            #expect(
+                storageError { try db.open(with: Self.wrongKey) }?.kind == .authenticationFailed)
+            #expect(!db.isOpen())
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeUpdate("INSERT INTO t VALUES (?)", values: [round])
+            #expect(try db.int("SELECT count(*) FROM t") == round)
+        }
+    }
+
+    @Test func `close leaves one file, whatever was open`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
+        let kept = try db.executeQuery("SELECT x FROM t")
+        #expect(try kept.next())
+        try db.beginDeferredTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (3)")
+
+        db.close()
+
+        // The last connection to close removes the log, if it was able to close.
+        #expect(try database.fileNames() == ["test.db"])
+        #expect(storageError { _ = try kept.next() } == .closed)
+        #expect(kept.int(forColumnIndex: 0) == nil)
+        #expect(try database.openStore().int("SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `a store that is let go closes its file`() throws {
+        try { try database.openStore().executeUpdate("CREATE TABLE t (x)") }()
+
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    @Test func `what one store commits another sees`() throws {
+        let first = try database.openStore()
+        try first.executeUpdate("CREATE TABLE t (x)")
+        let second = try database.openStore()
+        try first.executeUpdate("INSERT INTO t VALUES (1)")
+        #expect(try second.int("SELECT count(*) FROM t") == 1)
+        try second.executeUpdate("INSERT INTO t VALUES (2)")
+        second.close()
+        #expect(try first.int("SELECT count(*) FROM t") == 2)
+        // A close of the other's descriptor must not have dropped this store's locks.
+        try first.beginExclusiveTransaction()
+        let third = try database.openStore { $0.busyTimeout = .zero }
+        #expect(storageError { try third.beginExclusiveTransaction() }?.code == 5)
+        try first.rollback()
+        try third.beginExclusiveTransaction()
+    }
+}
+
+extension [UInt8] {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import SecureStorage
+import Testing
+
+#if os(Linux)
+    /// Files and directories of another user, seen by one who is not root.
+    @Suite(.enabled(if: getuid() == 0, "needs root, to be another user in a child process"))
+    struct OtherUserTests {
+        typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+        let database: TemporaryDatabase
+
+        init() throws {
+            database = try TemporaryDatabase()
+        }
+
+        /// A closed file with three rows.
+        private func makeFile(_ mode: JournalMode, permissions: mode_t) throws {
+            let db = try database.openStore { $0.journalMode = mode }
+            try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)")
+            db.close()
+            try #require(chmod(database.path, permissions) == 0)
+        }
+
+        private static func becomeNobody() {
+            setgroups(0, nil)
+            setgid(65534)
+            setuid(65534)
+            precondition(getuid() == 65534 && geteuid() == 65534)
+        }
+
+        /// Opens the file as another user, and expects `expected` (`opened`, or the error's kind) and an
+        /// unchanged directory.
+        private func expectAsNobody(
+            _ expected: String, mode: JournalMode, isReadOnly: Bool,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
+            let before = try DirectorySnapshot(of: database.directory)
+            await #expect(processExitsWith: .success, sourceLocation: sourceLocation) {
+                [
+                    path = database.path as String, expected = expected as String,
+                    mode = mode.rawValue as String, isReadOnly = isReadOnly as Bool
+                ] in
+                OtherUserTests.becomeNobody()
+                var configuration = SecureDatabaseConfiguration()
+                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.isReadOnly = isReadOnly
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                let error = storageError { try db.open(with: TemporaryDatabase.key) }
+                #expect(
+                    error?.kind.rawValue ?? "opened" == expected,
+                    "\(mode), read-only: \(isReadOnly), \(error?.description ?? "no error")")
+                if error == nil {
+                    #expect(try db.int("SELECT count(*) FROM t") == 3)
+                    #expect(
+                        storageError { try db.executeUpdate("INSERT INTO t VALUES (4)") }?.code
+                            == 8)
+                }
+                db.close()
+            }
+            let after = try DirectorySnapshot(of: database.directory)
+            #expect(after == before, sourceLocation: sourceLocation)
+        }
+
+        @Test(arguments: JournalMode.allCases, [true, false])
+        func `an unreadable file cannot be opened`(
+            _ mode: JournalMode, _ isReadOnly: Bool
+        ) async throws {
+            try makeFile(mode, permissions: 0o600)
+            try await expectAsNobody("openFailed", mode: mode, isReadOnly: isReadOnly)
+        }
+
+        @Test(arguments: JournalMode.allCases, [true, false])
+        func `a file in an unsearchable directory cannot be opened`(
+            _ mode: JournalMode, _ isReadOnly: Bool
+        ) async throws {
+            try makeFile(mode, permissions: 0o666)
+            try #require(chmod(database.directory.path, 0o700) == 0)
+            try await expectAsNobody("openFailed", mode: mode, isReadOnly: isReadOnly)
+        }
+
+        @Test(arguments: JournalMode.allCases)
+        func `in an unwritable directory no file is made`(_ mode: JournalMode) async throws {
+            try await expectAsNobody("openFailed", mode: mode, isReadOnly: false)
+        }
+
+        @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
+        func `a file that may only be read opens read-only and leaves nothing`(
+            _ mode: JournalMode, _ directory: mode_t
+        ) async throws {
+            try makeFile(mode, permissions: 0o644)
+            try #require(chmod(database.directory.path, directory) == 0)
+            try await expectAsNobody("opened", mode: mode, isReadOnly: true)
+        }
+
+        @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
+        func `a file that may only be read is refused by a store that writes`(
+            _ mode: JournalMode, _ directory: mode_t
+        ) async throws {
+            try makeFile(mode, permissions: 0o644)
+            try #require(chmod(database.directory.path, directory) == 0)
+            try await expectAsNobody("openFailed", mode: mode, isReadOnly: false)
+        }
+
+        @Test(arguments: JournalMode.allCases)
+        func `a file without room for its journal is refused by a store that writes`(
+            _ mode: JournalMode
+        ) async throws {
+            try makeFile(mode, permissions: 0o666)
+            try await expectAsNobody("openFailed", mode: mode, isReadOnly: false)
+        }
+
+        @Test(arguments: [0o755, 0o777] as [mode_t])
+        func `a reader sees what a writer has only in its log`(_ directory: mode_t) async throws {
+            try makeFile(.wal, permissions: 0o644)
+            try #require(chmod(database.directory.path, directory) == 0)
+            let db = try database.openStore()
+            try db.executeUpdate("INSERT INTO t VALUES (4)")
+
+            await #expect(processExitsWith: .success) { [path = database.path as String] in
+                OtherUserTests.becomeNobody()
+                var configuration = SecureDatabaseConfiguration()
+                configuration.isReadOnly = true
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                #expect(try db.int("SELECT count(*) FROM t") == 4)
+                db.close()
+            }
+            try db.executeUpdate("INSERT INTO t VALUES (5)")
+            #expect(try db.int("SELECT count(*) FROM t") == 5)
+        }
+
+        @Test(arguments: [0o755, 0o777] as [mode_t])
+        func `a reader of what a crash left sees all of it, or an error`(
+            _ directory: mode_t
+        ) async throws {
+            try makeFile(.wal, permissions: 0o644)
+            try #require(chmod(database.directory.path, directory) == 0)
+            for keepsIndex in [true, false] {
+                await #expect(processExitsWith: .signal(SIGKILL)) {
+                    [path = database.path as String] in
+                    let db = SecureDatabaseStore(fullDatabasePath: path)
+                    try db.open(with: TemporaryDatabase.key)
+                    try db.executeUpdate("INSERT INTO t VALUES (4)")
+                    SuddenDeath.now()
+                }
+                if !keepsIndex {
+                    try FileManager.default.removeItem(atPath: database.path + "-shm")
+                }
+                let expected = keepsIndex ? 4 : 5
+
+                await #expect(processExitsWith: .success) {
+                    [path = database.path as String, expected = expected as Int] in
+                    OtherUserTests.becomeNobody()
+                    var configuration = SecureDatabaseConfiguration()
+                    configuration.isReadOnly = true
+                    let db = SecureDatabaseStore(
+                        fullDatabasePath: path, configuration: configuration)
+                    if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
+                        #expect(error.kind == .openFailed)
+                    } else {
+                        let count = try db.int("SELECT count(*) FROM t")
+                        #expect(count == expected)
+                    }
+                }
+            }
+            #expect(try database.openStore().int("SELECT count(*) FROM t") == 5)
+        }
+    }
+#endif

@@ -1,0 +1,445 @@
+import Foundation
+import Logging
+import SecureStorage
+import Testing
+
+/// Changing a file's key: wholly or not at all.
+@Suite(.timeLimit(.minutes(10))) struct RekeyTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    /// A key of either kind.
+    enum Key: Hashable, Sendable {
+        case text(String)
+        case data(Data)
+
+        static let allKinds = [
+            Key.text("a passphrase"), .data(Data((50..<82).map { UInt8($0) })),
+            .text("x'\(String(repeating: "ab", count: 32))'"),
+            // With a salt of its own, which then is the file's.
+            .text("x'\(String(repeating: "cd", count: 32))\(String(repeating: "5e", count: 16))'"),
+        ]
+
+        func open(_ db: SecureDatabaseStore) throws {
+            switch self {
+            case .text(let text): try db.open(with: text)
+            case .data(let data): try db.open(with: data)
+            }
+        }
+
+        func change(of db: SecureDatabaseStore) throws {
+            switch self {
+            case .text(let text): try db.changeEncryptionKey(with: text)
+            case .data(let data): try db.changeEncryptionKey(with: data)
+            }
+        }
+    }
+
+    /// A closed store whose key derivation costs nothing.
+    private func store(
+        _ mode: JournalMode, _ database: TemporaryDatabase? = nil
+    ) -> SecureDatabaseStore {
+        (database ?? self.database).store {
+            $0.journalMode = mode
+            $0.cipher.kdfIterations = 1000
+        }
+    }
+
+    private func makeFile(_ key: Key, _ mode: JournalMode) throws -> SecureDatabaseStore {
+        let db = store(mode)
+        try key.open(db)
+        try db.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES ('row'), (randomblob(20000))")
+        return db
+    }
+
+    // MARK: - It works
+
+    @Test(arguments: JournalMode.allCases)
+    func `the new key opens the file and the old one does not`(_ mode: JournalMode) throws {
+        for old in Key.allKinds {
+            for new in Key.allKinds where new != old {
+                let database = try TemporaryDatabase()
+                let db = store(mode, database)
+                try old.open(db)
+                try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('before')")
+
+                try new.change(of: db)
+
+                // The store goes on.
+                try db.executeUpdate("INSERT INTO t VALUES ('after')")
+                #expect(try db.strings("SELECT x FROM t") == ["before", "after"])
+                // Others open it with the new key at once.
+                let other = store(mode, database)
+                try new.open(other)
+                #expect(try other.int("SELECT count(*) FROM t") == 2)
+                other.close()
+                db.close()
+                #expect(
+                    storageError { try old.open(db) }?.kind == .authenticationFailed,
+                    "\(old) to \(new)")
+                try new.open(db)
+                #expect(try db.strings("SELECT x FROM t") == ["before", "after"])
+                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+                #expect(try database.fileNames().first == "test.db")
+            }
+        }
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a key may be changed again and again, to itself too`(_ mode: JournalMode) throws {
+        let db = try makeFile(.text("0"), mode)
+        for key in ["1", "1", "2", "0", "0"] {
+            try db.changeEncryptionKey(with: key)
+            #expect(try db.int("SELECT count(*) FROM t") == 2)
+        }
+        db.close()
+        try db.open(with: "0")
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `nothing under the old key is left in the files`(_ mode: JournalMode) throws {
+        let db = try makeFile(.data(TemporaryDatabase.key), mode)
+        db.close()
+        let old = try Data(contentsOf: database.url)
+        try db.open(with: TemporaryDatabase.key)
+        try db.changeEncryptionKey(with: "new")
+
+        let new = try Data(contentsOf: database.url)
+
+        try #require(new.count == old.count)
+        for page in 0..<new.count / 4096 {
+            let place = page * 4096 + 16..<(page + 1) * 4096
+            #expect(new[place] != old[place], "page \(page + 1)")
+        }
+        #expect(try database.fileNames().allSatisfy { !$0.hasSuffix("-journal") })
+        if mode == .wal {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: database.path + "-wal")).isEmpty)
+        }
+    }
+
+    @Test func `statements that were cached before go on after it`() throws {
+        let db = try makeFile(.text("old"), .wal)
+        for round in 1...3 {
+            try db.executeUpdate("INSERT INTO t VALUES (?)", values: [round])
+            try db.changeEncryptionKey(with: "key \(round)")
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 5)
+    }
+
+    // MARK: - It is refused
+
+    /// Checks that `change` fails as it should, and that the old key is still the only one.
+    private func expectFailure(
+        _ db: SecureDatabaseStore, old: Key, mode: JournalMode, mentioning word: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation, _ change: () throws -> Void
+    ) throws {
+        let error = storageError(change)
+        #expect(error?.kind == .encryptionKeyChangeFailed, sourceLocation: sourceLocation)
+        let text = error?.description ?? "no error"
+        if let word {
+            #expect(text.contains(word), sourceLocation: sourceLocation)
+        }
+        #expect(!text.contains("secret"), sourceLocation: sourceLocation)
+        #expect(db.isOpen(), sourceLocation: sourceLocation)
+        #expect(try db.int("SELECT count(*) FROM t") == 2, sourceLocation: sourceLocation)
+        let other = store(mode)
+        try old.open(other)
+        #expect(try other.int("SELECT count(*) FROM t") == 2, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `in a transaction it fails, and the transaction goes on`(_ mode: JournalMode) throws {
+        let db = try makeFile(.text("old"), mode)
+        try db.beginDeferredTransaction()
+        try expectFailure(db, old: .text("old"), mode: mode, mentioning: "transaction") {
+            try db.changeEncryptionKey(with: "secret")
+        }
+        #expect(try db.isInTransaction())
+        try db.executeUpdate("INSERT INTO t VALUES (3)")
+        try db.commit()
+        try db.changeEncryptionKey(with: "new")
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `with an open result set it fails, and the rows go on`(_ mode: JournalMode) throws {
+        let db = try makeFile(.text("old"), mode)
+        let rs = try db.executeQuery("SELECT x FROM t ORDER BY length(x)")
+        #expect(try rs.next())
+        try expectFailure(db, old: .text("old"), mode: mode, mentioning: "result set") {
+            try db.changeEncryptionKey(with: "secret")
+        }
+        #expect(rs.string(forColumnIndex: 0) == "row")
+        #expect(try rs.next())
+        #expect(rs.data(forColumnIndex: 0)?.count == 20000)
+        rs.close()
+        try db.changeEncryptionKey(with: "new")
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a read-only store cannot`(_ mode: JournalMode) throws {
+        try makeFile(.text("old"), mode).close()
+        let db = database.store {
+            $0.isReadOnly = true
+            $0.cipher.kdfIterations = 1000
+        }
+        try db.open(with: "old")
+        try expectFailure(db, old: .text("old"), mode: mode, mentioning: "read-only") {
+            try db.changeEncryptionKey(with: "secret")
+        }
+    }
+
+    @Test func `an empty key and one of a wrong length are refused`() throws {
+        let db = try makeFile(.text("old"), .wal)
+        try expectFailure(db, old: .text("old"), mode: .wal, mentioning: "empty") {
+            try db.changeEncryptionKey(with: "")
+        }
+        for length in [0, 1, 31, 33, 64] {
+            try expectFailure(db, old: .text("old"), mode: .wal, mentioning: "32 bytes") {
+                try db.changeEncryptionKey(with: Data(repeating: 1, count: length))
+            }
+        }
+    }
+
+    @Test func `a closed store throws closed, whatever the key`() throws {
+        let db = try makeFile(.text("old"), .wal)
+        db.close()
+        for key in ["new", ""] {
+            #expect(storageError { try db.changeEncryptionKey(with: key) } == .closed)
+        }
+        for length in [32, 31] {
+            #expect(
+                storageError { try db.changeEncryptionKey(with: Data(count: length)) } == .closed)
+        }
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `another connection's lock prevents it`(_ mode: JournalMode) throws {
+        try makeFile(.text("old"), mode).close()
+        let db = database.store {
+            $0.journalMode = mode
+            $0.cipher.kdfIterations = 1000
+            $0.busyTimeout = .zero
+        }
+        try db.open(with: "old")
+        let other = store(mode)
+        try other.open(with: "old")
+        try other.beginExclusiveTransaction()
+        try other.executeUpdate("UPDATE t SET x = 'other' WHERE x = 'row'")
+
+        let error = storageError { try db.changeEncryptionKey(with: "secret") }
+        #expect(error?.kind == .encryptionKeyChangeFailed)
+        #expect(error?.code == 5)
+
+        try other.commit()
+        #expect(try db.int("SELECT count(*) FROM t WHERE x = 'other'") == 1)
+        other.close()
+        try db.changeEncryptionKey(with: "new")
+    }
+
+    /// In WAL mode a reader does not stop a writer, but the checkpoint after it; in delete mode it
+    /// stops the writer.
+    @Test(arguments: JournalMode.allCases)
+    func `beside a reader exactly one key opens the file`(_ mode: JournalMode) throws {
+        try makeFile(.text("old"), mode).close()
+        let recorder = LogRecorder()
+        let db = database.store {
+            $0.journalMode = mode
+            $0.cipher.kdfIterations = 1000
+            $0.busyTimeout = .zero
+            $0.logger = Logger(label: "test") { _ in recorder }
+        }
+        try db.open(with: "old")
+        let reader = store(mode)
+        try reader.open(with: "old")
+        try reader.beginDeferredTransaction()
+        #expect(try reader.int("SELECT count(*) FROM t") == 2)
+
+        let error = storageError { try db.changeEncryptionKey(with: "new") }
+
+        switch mode {
+        case .wal:
+            #expect(error == nil)
+            #expect(recorder.lines.contains { $0.contains("pages under the old key") })
+        case .delete:
+            #expect(error?.kind == .encryptionKeyChangeFailed)
+            #expect(error?.code == 5)
+            #expect(try !db.isInTransaction())
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 2)
+        reader.close()
+        try db.executeUpdate("INSERT INTO t VALUES (3)")
+        db.close()
+        let (right, wrong) = error == nil ? ("new", "old") : ("old", "new")
+        #expect(storageError { try db.open(with: wrong) }?.kind == .authenticationFailed)
+        try db.open(with: right)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+    }
+
+    // MARK: - It is killed
+
+    @Test(arguments: JournalMode.allCases, [Key.allKinds[1], Key.allKinds[3]])
+    func `a kill leaves exactly one of the two keys, and every row`(
+        _ mode: JournalMode, _ new: Key
+    ) async throws {
+        let old = Key.text("old")
+        let original = try makeLargeFile(mode)
+        var outcomes: [Key?: Int] = [:]
+        var moment = SuddenDeath.Moment()
+        for round in 1...SuddenDeath.count(8) {
+            let database = try TemporaryDatabase()
+            try original.write(to: database.url)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    path = database.path as String, mode = mode.rawValue as String,
+                    isFirst = (new == Key.allKinds[1]) as Bool,
+                    delay = moment.next() as Int
+                ] in
+                let mode = try #require(JournalMode(rawValue: mode))
+                try RekeyTests.rekey(path, mode, to: Key.allKinds[isFirst ? 1 : 3]) {
+                    SuddenDeath.after(microseconds: delay)
+                }
+                while true { pause() }
+            }
+            // Each is right the first time, in whatever order they are tried, and after a wrong one.
+            let keys = [[old, new], [new, old], [.text("neither"), old, new]]
+            let found = try checkOneKey(database, mode, keys[round % 3])
+            outcomes[found, default: 0] += 1
+            moment.note(wasTooLate: found == new)
+        }
+        SuddenDeath.report(
+            "re-key, \(mode.rawValue): \(outcomes[old] ?? 0) old, \(outcomes[new] ?? 0) new")
+    }
+
+    #if os(Linux)
+        /// At a chosen byte of the log or journal, not at a chosen time: the kernel kills a process whose
+        /// file grows above its limit.
+        @Test(arguments: JournalMode.allCases)
+        func `a kill in the middle of its writing leaves the old key`(
+            _ mode: JournalMode
+        ) async throws {
+            let original = try makeLargeFile(mode)
+            for (round, new) in [Key.allKinds[1], Key.allKinds[3]].enumerated() {
+                for part in [2, 50, 98] {
+                    let database = try TemporaryDatabase()
+                    try original.write(to: database.url)
+                    // The copy of the whole file is written to a journal or a log.
+                    let limit = original.count * part / 100
+                    await #expect(processExitsWith: .signal(SIGXFSZ)) {
+                        [
+                            path = database.path as String, mode = mode.rawValue as String,
+                            limit = limit as Int, round = round as Int
+                        ] in
+                        SuddenDeath.whenAFileGrows(beyond: limit)
+                        let mode = try #require(JournalMode(rawValue: mode))
+                        try RekeyTests.rekey(path, mode, to: Key.allKinds[round == 0 ? 1 : 3])
+                    }
+                    let found = try checkOneKey(database, mode, [.text("old"), new])
+                    #expect(found == .text("old"), "\(part) %")
+                }
+            }
+        }
+    #endif
+
+    /// About 4 MB under the passphrase "old", in a closed file.
+    private func makeLargeFile(_ mode: JournalMode) throws -> Data {
+        let db = try makeFile(.text("old"), mode)
+        try db.executeStatements(
+            """
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
+            INSERT INTO t SELECT zeroblob(4000) FROM n;
+            """)
+        db.close()
+        return try Data(contentsOf: database.url)
+    }
+
+    private static func rekey(
+        _ path: String, _ mode: JournalMode, to key: Key, whenOpen: () -> Void = {}
+    ) throws {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.journalMode = mode
+        configuration.cipher.kdfIterations = 1000
+        // Smaller than the file, so that pages go out before the end.
+        configuration.cacheSize = 1 << 20
+        let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+        try db.open(with: "old")
+        whenOpen()
+        try key.change(of: db)
+        db.close()
+    }
+
+    /// Opens the file with each key in this order, once, and returns the only one that does.
+    private func checkOneKey(
+        _ database: TemporaryDatabase, _ mode: JournalMode, _ keys: [Key],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Key? {
+        var right: [Key] = []
+        for key in keys {
+            let db = store(mode, database)
+            if let error = storageError({ try key.open(db) }) {
+                #expect(error.kind == .authenticationFailed, sourceLocation: sourceLocation)
+                continue
+            }
+            right.append(key)
+            #expect(try db.int("SELECT count(*) FROM t") == 1000, sourceLocation: sourceLocation)
+            // The check reads the main file only.
+            try db.executeStatements("PRAGMA wal_checkpoint(TRUNCATE)")
+            #expect(
+                try db.strings("PRAGMA cipher_integrity_check") == [],
+                sourceLocation: sourceLocation)
+            #expect(
+                try db.strings("PRAGMA integrity_check") == ["ok"], sourceLocation: sourceLocation)
+            try db.executeUpdate("UPDATE t SET x = 'changed' WHERE x = 'row'")
+        }
+        #expect(right.count == 1, "\(right)", sourceLocation: sourceLocation)
+        return right.first
+    }
+
+    // MARK: - The disk is full
+
+    #if os(Linux)
+        @Test(
+            .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
+            arguments: JournalMode.allCases)
+        func `on a full disk it fails, and the old key opens the file`(_ mode: JournalMode) throws {
+            for spare in [0, 4, 8, 40, 100, 300, 500] {
+                let disk = try SmallDisk(kilobytes: 2048)
+                var configuration = SecureDatabaseConfiguration()
+                configuration.journalMode = mode
+                let db = SecureDatabaseStore(
+                    fullDatabasePath: disk.path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeUpdate("CREATE TABLE t (x)")
+                for _ in 1...10 { try db.executeUpdate("INSERT INTO t VALUES (zeroblob(50000))") }
+                db.close()
+                try db.open(with: TemporaryDatabase.key)
+                try disk.fill(leaving: spare * 1024)
+
+                let error = storageError {
+                    try db.changeEncryptionKey(with: Data(repeating: 1, count: 32))
+                }
+
+                #expect(error?.kind == .encryptionKeyChangeFailed, "\(spare) KB left")
+                #expect(db.isOpen(), "\(spare) KB left")
+                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 50000") == 10)
+                db.close()
+                #expect(
+                    storageError { try db.open(with: Data(repeating: 1, count: 32)) }?.kind
+                        == .authenticationFailed)
+                try disk.free()
+                try db.open(with: TemporaryDatabase.key)
+                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 50000") == 10)
+                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+                try db.changeEncryptionKey(with: "new")
+                #expect(try db.int("SELECT count(*) FROM t") == 10)
+            }
+        }
+    #endif
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+/// The file descriptors of this process, which is an exit test's: how many, and hardly any more.
+enum Descriptors {
+    static var count: Int {
+        (0..<4096).filter { fcntl($0, F_GETFD) != -1 }.count
+    }
+
+    /// Runs `body` when only `free` more can be opened.
+    static func withOnly<R>(_ free: Int, _ body: () throws -> R) rethrows -> R {
+        var limits = rlimit()
+        #if canImport(Darwin)
+            let resource = RLIMIT_NOFILE
+        #else
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #endif
+        getrlimit(resource, &limits)
+        let usual = limits.rlim_cur
+        limits.rlim_cur = 128
+        setrlimit(resource, &limits)
+        var taken: [Int32] = []
+        while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 {
+            taken.append(descriptor)
+        }
+        for descriptor in taken.suffix(free) { close(descriptor) }
+        defer {
+            for descriptor in taken.dropLast(free) { close(descriptor) }
+            limits.rlim_cur = usual
+            setrlimit(resource, &limits)
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,22 @@
+import SecureStorage
+
+extension SecureStorageError {
+    /// Which case it is, without what it carries.
+    enum Kind: String {
+        case openFailed, closed, authenticationFailed, notEncrypted, legacyFormat
+        case encryptionKeyChangeFailed, typeConversionFailed, backingStoreError
+    }
+
+    var kind: Kind {
+        switch self {
+        case .openFailed: .openFailed
+        case .closed: .closed
+        case .authenticationFailed: .authenticationFailed
+        case .notEncrypted: .notEncrypted
+        case .legacyFormat: .legacyFormat
+        case .encryptionKeyChangeFailed: .encryptionKeyChangeFailed
+        case .typeConversionFailed: .typeConversionFailed
+        case .backingStoreError: .backingStoreError
+        }
+    }
+}

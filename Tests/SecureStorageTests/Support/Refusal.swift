@@ -1,0 +1,72 @@
+import Foundation
+import SecureStorage
+import Testing
+
+extension TemporaryDatabase {
+    /// Checks that opening the path fails, by a read-write and by a read-only store, and does nothing
+    /// else: nothing in the directory changes, no key gets into the error.
+    ///
+    /// Returns the read-write store's error.
+    @discardableResult
+    func expectRefusal(
+        _ kind: SecureStorageError.Kind, path: String? = nil, mentioning words: [String] = [],
+        key: Data = TemporaryDatabase.key, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> SecureStorageError? {
+        try expectRefusal(
+            kind, path: path, mentioning: words, secrets: key.isEmpty ? [] : [key.hex],
+            sourceLocation: sourceLocation
+        ) { try $0.open(with: key) { _ in Unexpected() } }
+    }
+
+    /// As above, with a passphrase.
+    @discardableResult
+    func expectRefusal(
+        _ kind: SecureStorageError.Kind, path: String? = nil, mentioning words: [String] = [],
+        passphrase: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> SecureStorageError? {
+        try expectRefusal(
+            kind, path: path, mentioning: words, secrets: passphrase.isEmpty ? [] : [passphrase],
+            sourceLocation: sourceLocation
+        ) { try $0.open(with: passphrase) { _ in Unexpected() } }
+    }
+
+    private func expectRefusal(
+        _ kind: SecureStorageError.Kind, path: String?, mentioning words: [String],
+        secrets: [String], sourceLocation: SourceLocation,
+        opening open: (SecureDatabaseStore) throws -> Void
+    ) throws -> SecureStorageError? {
+        var errors: [SecureStorageError?] = []
+        let before = try DirectorySnapshot(of: directory)
+        for isReadOnly in [false, true] {
+            var configuration = SecureDatabaseConfiguration()
+            configuration.isReadOnly = isReadOnly
+            let store = SecureDatabaseStore(
+                fullDatabasePath: path ?? self.path, configuration: configuration)
+
+            let error = storageError { try open(store) }
+
+            errors.append(error)
+            #expect(!store.isOpen(), sourceLocation: sourceLocation)
+            #expect(
+                try DirectorySnapshot(of: directory) == before, "read-only: \(isReadOnly)",
+                sourceLocation: sourceLocation)
+            #expect(
+                error?.kind == kind,
+                "\(error?.description ?? "no error"); read-only: \(isReadOnly)",
+                sourceLocation: sourceLocation)
+            guard let error else { continue }
+            for text in [error.description, String(reflecting: error), error.localizedDescription] {
+                for secret in secrets {
+                    #expect(!text.contains(secret), sourceLocation: sourceLocation)
+                }
+            }
+            for word in words {
+                #expect(error.description.contains(word), sourceLocation: sourceLocation)
+            }
+        }
+        return errors[0]
+    }
+
+    /// What an initialization handler throws that must not run.
+    struct Unexpected: Error {}
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+#if os(Linux)
+    /// A file system of a few hundred kilobytes in memory, mounted for as long as this lives.
+    final class SmallDisk: Sendable {
+        let directory: URL
+
+        /// Only root may mount, and not in every container.
+        static let isAvailable = (try? SmallDisk(kilobytes: 64)) != nil
+
+        var path: String { directory.path + "/test.db" }
+
+        init(kilobytes: Int) throws {
+            directory = FileManager.default.temporaryDirectory
+                .appendingPathComponent("SecureStorageTests-disk-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: false)
+            let mount = try ChildProcess(
+                "mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", directory.path])
+            guard mount.status == 0 else {
+                try FileManager.default.removeItem(at: directory)
+                throw CocoaError(.featureUnsupported)
+            }
+        }
+
+        deinit {
+            // Lazily: a descriptor that is still open must not leave the mount behind.
+            _ = try? ChildProcess("umount", ["-l", directory.path])
+            rmdir(directory.path)
+        }
+
+        /// Takes all but `spare` bytes of the space that is left, until the file is removed.
+        func fill(leaving spare: Int = 0) throws {
+            var space = statvfs()
+            guard statvfs(directory.path, &space) == 0 else {
+                throw CocoaError(.fileReadUnknown)
+            }
+            let size = max(Int(space.f_bavail) * Int(space.f_frsize) - spare, 0)
+            try Data(repeating: 0, count: size).write(to: ballast)
+        }
+
+        func free() throws {
+            try FileManager.default.removeItem(at: ballast)
+        }
+
+        private var ballast: URL { directory.appendingPathComponent("ballast") }
+    }
+#endif

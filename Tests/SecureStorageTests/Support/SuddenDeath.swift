@@ -1,0 +1,61 @@
+import Foundation
+
+/// Ends this process, which is an exit test's, as a crash or a power cut would.
+enum SuddenDeath {
+    /// SIGKILL from another thread after `microseconds`.
+    static func after(microseconds: Int) {
+        Thread.detachNewThread {
+            usleep(UInt32(microseconds))
+            kill(getpid(), SIGKILL)
+        }
+    }
+
+    /// Random times around the end of the work that is to be killed, whatever it takes on this machine:
+    /// a kill that came too late moves the next ones forward.
+    struct Moment {
+        private var latest = 100_000
+        private var last = 0
+
+        mutating func next() -> Int {
+            last = Int.random(in: 0...latest)
+            return last
+        }
+
+        mutating func note(wasTooLate: Bool) {
+            latest = wasTooLate ? (latest + last) / 2 : max(latest, last * 2)
+        }
+    }
+
+    #if os(Linux)
+        /// The kernel's SIGXFSZ at the first write that would make a file longer.
+        static func whenAFileGrows(beyond bytes: Int) {
+            var limits = rlimit(rlim_cur: UInt(bytes), rlim_max: UInt(bytes))
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+            // Worker threads of libdispatch block it.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGXFSZ)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        }
+    #endif
+
+    static func now() -> Never {
+        kill(getpid(), SIGKILL)
+        while true { pause() }
+    }
+
+    /// Prints what a campaign of kills met, so that one sees that they fell where they should.
+    static func report(_ line: String) {
+        if ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"] != nil { print(line) }
+    }
+
+    /// How often a test kills a process: a few times, or as often as `make crash` says.
+    static func count(_ usual: Int) -> Int {
+        ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? usual
+    }
+}
+
+/// A number from the environment, for longer runs than the usual one.
+func environmentNumber(_ name: String, default usual: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
+}
