@@ -66,6 +66,7 @@ extension SecureDatabaseStore {
         if directoryIsOurs { try makeDefaultDirectory() }
         let file = try DatabaseFile(
             at: databaseURL, creatingDirectory: !configuration.isReadOnly)
+        if !configuration.isReadOnly { try file.requireWritableDirectory() }
         if try file.state() == .missing {
             guard !configuration.isReadOnly else {
                 throw SecureStorageError.openFailed(
@@ -87,13 +88,8 @@ extension SecureDatabaseStore {
             return try Connection.open(file.path, key: .given(key), configuration: configuration)
         } catch SecureStorageError.backingStoreError(let code, let message) {
             guard code == ResultCode.notADatabase.rawValue else {
-                var message = "cannot open \"\(file.path)\": \(message)"
-                if configuration.isReadOnly, code == ResultCode.cannotOpen.rawValue {
-                    message +=
-                        "; to read a file in WAL mode, its directory must be writable or "
-                        + "another connection must have it open"
-                }
-                throw SecureStorageError.openFailed(code: code, message: message)
+                throw SecureStorageError.openFailed(
+                    code: code, message: "cannot open \"\(file.path)\": \(message)")
             }
             throw notADatabase(file, key)
         }

@@ -88,6 +88,13 @@ struct DatabaseFile {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
+    /// Refuses a directory in which no side file could be made.
+    func requireWritableDirectory() throws {
+        guard access(directoryPath, W_OK) == 0 else {
+            throw failure("its directory cannot be written: \(Self.reason(errno))")
+        }
+    }
+
     // MARK: - Errors
 
     static func reason(_ code: Int32) -> String {

@@ -19,6 +19,8 @@ extension Connection {
     enum StepVerdict {
         case sound
         case damaged
+        /// The file is read without locks and has been changed meanwhile.
+        case changed
         /// The error state, if there was one, has gone with the read transaction; only running the
         /// statement once more inside a transaction can tell.
         case unknown
@@ -44,6 +46,7 @@ extension Connection {
             return .sound
         }
         guard hasReadPages else { return .sound }
+        if let untouchable, !untouchable.isCurrent() { return .changed }
         guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
         // Leaving the error state resets the pager, and a reset counts as a new version; so does a
         // commit of another connection, but only when a statement begins.

@@ -65,10 +65,17 @@ extension Connection {
             .notADatabase, "the key does not open the file, which was left in a transaction")
     }
 
-    /// Derives the key of a coming re-key, which keeps the file's salt unless the key brings its own.
+    /// Derives the key of a coming re-key, which keeps the file's salt.
+    ///
+    /// SQLCipher can replace it, but puts the new one into the rollback journal's copy of page 1: a
+    /// kill would leave a file that neither key opens.
     func deriveForRekey(_ key: EncryptionKey) throws -> DerivedKey {
-        guard let salt = try fixedSalt(key) ?? self.key?.salt else {
-            throw SecureStorageError.closed
+        guard let salt = self.key?.salt else { throw SecureStorageError.closed }
+        if case .rawWithSalt(_, let given) = key, given != salt {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "a file keeps its salt when its key changes; give the key alone, as x'…' "
+                    + "around 64 digits")
         }
         return try key.derived(salt: salt, cipher: configuration.cipher)
     }

@@ -19,6 +19,8 @@ final class Connection {
     /// False for a read-only connection that found no log: SQLite makes one, empty, to read a WAL
     /// file, and a read-only connection does not remove it.
     private let madeNoSideFiles: Bool
+    /// Non-nil for a file that is read without locks; see `FileStamp.ofUntouchable`.
+    let untouchable: FileStamp?
 
     var logger: Logger { configuration.logger }
 
@@ -32,6 +34,7 @@ final class Connection {
         let engine = try Engine.shared(announcingTo: configuration.logger)
         let connection = try Connection(path: path, configuration: configuration)
         do {
+            try connection.refuseReadOnlyFallback()
             try connection.applyKey(connection.derive(key))
             try connection.proveKey()
             try connection.applySettings()
@@ -48,13 +51,24 @@ final class Connection {
         self.configuration = configuration
         madeNoSideFiles =
             !configuration.isReadOnly || FileManager.default.fileExists(atPath: path + "-wal")
+        untouchable = FileStamp.ofUntouchable(path, configuration)
         // The file exists: it is made beforehand, with its mode, and never by SQLite. NOMUTEX since
         // one thread at a time is the rule anyway; NOFOLLOW since a link could lead anywhere.
         let flags =
             (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         // On failure there is a handle as well, for the message; deinit closes it.
-        try check(sqlite3_open_v2(path, &handle, flags, nil))
+        try check(
+            untouchable == nil
+                ? sqlite3_open_v2(path, &handle, flags, nil)
+                : sqlite3_open_v2(immutableURI(path), &handle, flags | SQLITE_OPEN_URI, nil))
+    }
+
+    /// SQLite opens a file that it may not write for reading only; the first write would fail then.
+    private func refuseReadOnlyFallback() throws {
+        guard !configuration.isReadOnly, sqlite3_db_readonly(handle, "main") == 1 else { return }
+        throw SecureStorageError.statementFailed(
+            .readOnly, "the file may not be written; set isReadOnly to read it")
     }
 
     deinit { close() }

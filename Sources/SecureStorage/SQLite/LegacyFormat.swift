@@ -12,15 +12,10 @@ enum LegacyFormat {
     }
 
     private static func opens(_ path: String, key: EncryptionKey, version: Int) -> Bool {
-        // The allowed set leaves no character that a URI would read as its own.
-        guard let escaped = path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) else {
-            return false
-        }
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(handle) }
-        let uri = "file:\(escaped)?immutable=1"
-        guard sqlite3_open_v2(uri, &handle, flags, nil) == SQLITE_OK,
+        guard sqlite3_open_v2(immutableURI(path), &handle, flags, nil) == SQLITE_OK,
             apply(key, to: handle) == SQLITE_OK
         else { return false }
         return run("PRAGMA cipher_compatibility = \(version)", on: handle)
@@ -43,4 +38,13 @@ enum LegacyFormat {
     private static func run(_ sql: String, on handle: OpaquePointer?) -> Bool {
         sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK
     }
+}
+
+/// A name for `sqlite3_open_v2` with which SQLite takes no lock and makes no side file.
+func immutableURI(_ path: String) -> String {
+    // Byte by byte: nothing is left that a URI would read as its own.
+    let escaped = path.utf8.map { byte in
+        "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+    return "file:\(escaped.joined())?immutable=1"
 }

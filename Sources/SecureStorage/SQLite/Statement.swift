@@ -117,6 +117,11 @@ final class Statement {
         {
         case .sound: break
         case .damaged: throw damagedPage()
+        case .changed:
+            throw SecureStorageError.statementFailed(
+                .busy,
+                "the file was changed by somebody else while it was read without the permission "
+                    + "to lock it; open it again", in: sql)
         case .unknown: return try repeatInTransaction()
         }
         if isFirstStep, code == SQLITE_ROW { connection.noteDataVersion() }

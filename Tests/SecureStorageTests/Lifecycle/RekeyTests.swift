@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: JournalMode.allCases)
     func `the new key opens the file and the old one does not`(_ mode: JournalMode) throws {
         for old in Key.allKinds {
-            for new in Key.allKinds where new != old {
+            for new in Key.allKinds.dropLast() where new != old {
                 let database = try TemporaryDatabase()
                 let db = store(mode, database)
                 try old.open(db)
@@ -283,9 +283,33 @@ import Testing
         #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
     }
 
+    @Test(arguments: JournalMode.allCases)
+    func `a key with another salt is refused, one with the file's own salt is taken`(
+        _ mode: JournalMode
+    ) throws {
+        // SQLCipher 4.6.1 writes the new salt into the journal's copy of page 1: after a kill the file
+        // would have the new salt and the old key, which nothing opens.
+        let db = store(mode)
+        try Key.allKinds[3].open(db)
+
+        let error = storageError {
+            try db.changeEncryptionKey(with: "x'\(hex("ab", 32))\(hex("77", 16))'")
+        }
+        #expect(error?.kind == .encryptionKeyChangeFailed)
+        #expect("\(error, default: "none")".contains("keeps its salt"))
+        try db.changeEncryptionKey(with: "x'\(hex("ab", 32))\(hex("5e", 16))'")
+
+        db.close()
+        try db.open(with: "x'\(hex("ab", 32))'")
+    }
+
+    private func hex(_ byte: String, _ count: Int) -> String {
+        String(repeating: byte, count: count)
+    }
+
     // MARK: - It is killed
 
-    @Test(arguments: JournalMode.allCases, [Key.allKinds[1], Key.allKinds[3]])
+    @Test(arguments: JournalMode.allCases, [Key.allKinds[1], Key.allKinds[0]])
     func `a kill leaves exactly one of the two keys, and every row`(
         _ mode: JournalMode, _ new: Key
     ) async throws {
@@ -303,7 +327,7 @@ import Testing
                     delay = moment.next() as Int
                 ] in
                 let mode = try #require(JournalMode(rawValue: mode))
-                try RekeyTests.rekey(path, mode, to: Key.allKinds[isFirst ? 1 : 3]) {
+                try RekeyTests.rekey(path, mode, to: Key.allKinds[isFirst ? 1 : 0]) {
                     SuddenDeath.after(microseconds: delay)
                 }
                 while true { pause() }
@@ -326,7 +350,7 @@ import Testing
             _ mode: JournalMode
         ) async throws {
             let original = try makeLargeFile(mode)
-            for (round, new) in [Key.allKinds[1], Key.allKinds[3]].enumerated() {
+            for (round, new) in [Key.allKinds[1], Key.allKinds[0]].enumerated() {
                 for part in [2, 50, 98] {
                     let database = try TemporaryDatabase()
                     try original.write(to: database.url)
@@ -339,7 +363,7 @@ import Testing
                         ] in
                         SuddenDeath.whenAFileGrows(beyond: limit)
                         let mode = try #require(JournalMode(rawValue: mode))
-                        try RekeyTests.rekey(path, mode, to: Key.allKinds[round == 0 ? 1 : 3])
+                        try RekeyTests.rekey(path, mode, to: Key.allKinds[round == 0 ? 1 : 0])
                     }
                     let found = try checkOneKey(database, mode, [.text("old"), new])
                     #expect(found == .text("old"), "\(part) %")
