@@ -1,14 +1,6 @@
 internal import CPlatform
 internal import Foundation
 
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
-
 /// Key bytes in memory that this library owns: never swapped out where the system allows it, and
 /// overwritten when the last reference goes.
 ///

@@ -61,7 +61,8 @@ final class Connection {
         try check(
             untouchable == nil
                 ? sqlite3_open_v2(path, &handle, flags, nil)
-                : sqlite3_open_v2(immutableURI(path), &handle, flags | SQLITE_OPEN_URI, nil))
+                : sqlite3_open_v2(
+                    FileStamp.immutableURI(path), &handle, flags | SQLITE_OPEN_URI, nil))
     }
 
     /// SQLite opens a file that it may not write for reading only; the first write would fail then.

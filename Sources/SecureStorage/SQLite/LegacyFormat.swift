@@ -15,7 +15,7 @@ enum LegacyFormat {
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
         defer { sqlite3_close_v2(handle) }
-        guard sqlite3_open_v2(immutableURI(path), &handle, flags, nil) == SQLITE_OK,
+        guard sqlite3_open_v2(FileStamp.immutableURI(path), &handle, flags, nil) == SQLITE_OK,
             apply(key, to: handle) == SQLITE_OK
         else { return false }
         return run("PRAGMA cipher_compatibility = \(version)", on: handle)
@@ -38,13 +38,4 @@ enum LegacyFormat {
     private static func run(_ sql: String, on handle: OpaquePointer?) -> Bool {
         sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK
     }
-}
-
-/// A name for `sqlite3_open_v2` with which SQLite takes no lock and makes no side file.
-func immutableURI(_ path: String) -> String {
-    // Byte by byte: nothing is left that a URI would read as its own.
-    let escaped = path.utf8.map { byte in
-        "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    return "file:\(escaped.joined())?immutable=1"
 }

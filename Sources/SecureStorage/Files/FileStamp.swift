@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
-
 /// The state of a database file that this process may read but whose side files it could not make or
 /// remove, and that nobody has open: SQLite then reads it as immutable, without locks.
 ///
@@ -48,4 +40,13 @@ struct FileStamp: Equatable {
 
     /// Whether the file is still as it was.
     func isCurrent() -> Bool { FileStamp(path) == self }
+
+    /// A name for `sqlite3_open_v2` with which SQLite takes no lock and makes no side file.
+    static func immutableURI(_ path: String) -> String {
+        // Byte by byte: nothing is left that a URI would read as its own.
+        let escaped = path.utf8.map { byte in
+            "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "file:\(escaped.joined())?immutable=1"
+    }
 }

@@ -1,14 +1,6 @@
 internal import CPlatform
 internal import Foundation
 
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
-
 // How a new file is made: beside its place, as a draft, which takes its name when it is complete. One
 // at a time per name, under a lock file that exists only meanwhile.
 

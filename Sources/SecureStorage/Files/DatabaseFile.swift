@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Darwin)
-    internal import Darwin
-#elseif canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
-
 /// The file of a database as the file system sees it: whether it can be opened, and how it is made.
 ///
 /// A database file is never opened and closed here: closing any descriptor of a file drops the POSIX

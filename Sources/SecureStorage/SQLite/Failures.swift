@@ -1,0 +1,28 @@
+extension SecureStorageError {
+    /// The error for a statement that failed with `code`.
+    ///
+    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too.
+    static func statementFailed(
+        _ code: ResultCode, _ reason: String, in sql: String? = nil
+    ) -> SecureStorageError {
+        var message = reason
+        if let sql {
+            message =
+                SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
+        }
+        if let name = code.name { message += " [\(name)]" }
+        return .backingStoreError(code: Int(code.primary.rawValue), message: message)
+    }
+
+    /// The error for what SQLite itself reports, with a hint where its message has none.
+    static func engineFailed(
+        _ code: ResultCode, _ message: String, in sql: String? = nil
+    ) -> SecureStorageError {
+        // SQLCipher says no more when the HMAC of a page fails; SQLite itself gives a reason for 1.
+        if code == .error, message == "SQL logic error" {
+            return statementFailed(
+                .corrupt, "the file is damaged: a page is not as it was written", in: sql)
+        }
+        return statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+    }
+}
