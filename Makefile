@@ -3,7 +3,7 @@
 SOURCES := Package.swift Sources Tests Examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format boundary check tsan asan docs clean
+.PHONY: help setup build demo test lint format boundary check tsan asan trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,6 +38,9 @@ tsan: setup ## the tests under ThreadSanitizer
 
 asan: setup ## the tests under AddressSanitizer
 	swift test --disable-xctest --sanitize=address --scratch-path .build/asan
+
+trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
+	Scripts/check-trait
 
 docs: setup ## the documentation, in .build/docs
 	Scripts/docs

@@ -1,16 +1,20 @@
 #ifndef CSQLCIPHER_H
 #define CSQLCIPHER_H
 
-// Both providers declare sqlite3_key and its kin only where this is defined.
-#ifndef SQLITE_HAS_CODEC
-#define SQLITE_HAS_CODEC 1
-#endif
-
 #include <sqlite3.h>
 
 #if SQLITE_VERSION_NUMBER < 3039000
 #error "SQLCipher 4 with SQLite 3.39 or later is needed: run Scripts/setup"
 #endif
+
+// Both providers declare these only where SQLITE_HAS_CODEC is defined, and swift-sqlcipher's header is
+// a module of its own, compiled before any definition of ours. Declared again, alike.
+
+/// Keys a database that was just opened; any key is taken, the first read tells.
+int sqlite3_key_v2(sqlite3 *db, const char *name, const void *key, int length);
+
+/// Re-encrypts a database. Returns SQLITE_OK also when that has failed.
+int sqlite3_rekey_v2(sqlite3 *db, const char *name, const void *key, int length);
 
 /// `SQLITE_TRANSIENT`, a macro with a cast that Swift does not import: SQLite copies the bytes.
 static inline sqlite3_destructor_type csqlcipher_transient(void) {
