@@ -3,7 +3,7 @@
 SOURCES := Package.swift Sources Tests Examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format boundary check tsan asan trait docs clean
+.PHONY: help setup build demo test lint format boundary check tsan asan crash trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,8 +36,11 @@ check: lint test ## what CI runs
 tsan: setup ## the tests under ThreadSanitizer
 	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan
 
-asan: setup ## the tests under AddressSanitizer
-	swift test --disable-xctest --sanitize=address --scratch-path .build/asan
+crash: setup ## a long campaign of kills during first opens and re-keys (KILLS=500)
+	SECURESTORAGE_KILLS=$(or $(KILLS),500) swift test --disable-xctest --filter kill
+
+asan: setup ## the tests under AddressSanitizer and LeakSanitizer
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan
 
 trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
 	Scripts/check-trait

@@ -25,7 +25,7 @@ extension SecureDatabaseStore {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
-        guard connection == nil else { return }
+        guard !isOpen() else { return }
         try open(EncryptionKey(passphrase: encryptionKey), initializationHandler)
     }
 
@@ -43,7 +43,7 @@ extension SecureDatabaseStore {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
-        guard connection == nil else { return }
+        guard !isOpen() else { return }
         try open(EncryptionKey(rawKey: encryptionKeyData), initializationHandler)
     }
 
@@ -75,11 +75,17 @@ extension SecureDatabaseStore {
                         + "read-only store makes none")
             }
             // Whoever is faster makes it; the others open it like any other file.
-            try file.withCreationLock(timeout: configuration.busyTimeout) {
-                if try file.state() == .missing { try create(file, key, handler) }
+            let made = try file.withCreationLock(timeout: configuration.busyTimeout) {
+                try file.state() == .missing ? try create(file, key, handler) : nil
+            }
+            if let made {
+                // A connection knows its side files by name, so the published file needs a new one.
+                connection = try Connection.open(
+                    file.path, key: .derived(made), configuration: configuration)
+                return
             }
         }
-        if connection == nil { connection = try openExisting(file, key) }
+        connection = try openExisting(file, key)
     }
 
     /// Opens a file that is there, and says what it is when that fails.
@@ -120,21 +126,19 @@ extension SecureDatabaseStore {
 
     // MARK: - Creating
 
-    /// Makes the file and opens it.
+    /// Makes the file and returns the key that opens it now.
     ///
     /// The file is made beside its place under another name, and takes its own when it is complete,
     /// the work of the handler included: a kill at any point leaves nothing under the name that
     /// would later open without its schema.
     private func create(
         _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
-    ) throws {
+    ) throws -> DerivedKey {
         let draft = try file.makeDraft()
         do {
             let finalKey = try fill(draft, key, handler)
             try file.publish(draft)
-            // A connection knows its side files by name, so the published file needs a new one.
-            connection = try Connection.open(
-                file.path, key: .derived(finalKey), configuration: configuration)
+            return finalKey
         } catch {
             close()
             draft.removeDraft()

@@ -50,21 +50,39 @@ extension SecureDatabaseStore {
         // The connection's two halves disagree about the key now. The file does not: the engine's
         // transaction was either committed or will be rolled back by the next to open it.
         close()
-        for (key, isNew) in [(newKey, true), (oldKey, false)] {
-            guard
-                let reopened = try? Connection.open(
-                    connection.path, key: .derived(key), configuration: configuration)
-            else { continue }
-            self.connection = reopened
-            if isNew { return }
+        reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
+        do {
+            // As a rule the old key; the new one when only the look at the outcome has failed.
+            if try openConnection().key?.key === newKey.key { return }
+        } catch {
             throw SecureStorageError.statementFailed(
                 .error,
-                "the file could not be rewritten (a full disk, an input or output error, or a lock "
-                    + "of another connection); the old key still opens it")
+                "the file could not be rewritten, and cannot be read at the moment (\(error)); the "
+                    + "store tries again at its next call")
         }
         throw SecureStorageError.statementFailed(
             .error,
-            "the file could not be rewritten and cannot be read now; the store is closed, "
-                + "open it again with the old key")
+            "the file could not be rewritten (a full disk, or an input or output error); the old "
+                + "key still opens it")
+    }
+}
+
+/// How to open a file again whose re-key has failed: where there is no room for a side file or no free
+/// descriptor, that may have to wait.
+struct Reopening {
+    let path: String
+    /// One of them is the file's.
+    let keys: [DerivedKey]
+
+    func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
+        var failure: any Error = SecureStorageError.closed
+        for key in keys {
+            do {
+                return try Connection.open(path, key: .derived(key), configuration: configuration)
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
     }
 }

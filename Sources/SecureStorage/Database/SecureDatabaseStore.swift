@@ -31,6 +31,9 @@ public class SecureDatabaseStore {
     let directoryIsOurs: Bool
     /// Non-nil while the store is open.
     var connection: Connection?
+    /// Non-nil while the store is open but its connection had to be given up; see
+    /// `SecureDatabaseStore+Rekey`.
+    var reopening: Reopening?
     /// In the order of their opening.
     ///
     /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
@@ -103,13 +106,14 @@ public class SecureDatabaseStore {
     }
 
     /// Whether the store is open and can be used.
-    public func isOpen() -> Bool { connection != nil }
+    public func isOpen() -> Bool { connection != nil || reopening != nil }
 
     /// Closes the store: its result sets first, then its cached statements, then the file.
     ///
     /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
     /// be opened again. The key leaves the memory of this library and of the engine.
     public func close() {
+        reopening = nil
         guard let connection else { return }
         closeOpenResultSets()
         connection.close()
@@ -125,8 +129,12 @@ public class SecureDatabaseStore {
     ///
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
-        guard let connection else { throw SecureStorageError.closed }
-        return connection
+        if let connection { return connection }
+        guard let reopening else { throw SecureStorageError.closed }
+        let reopened = try reopening.open(configuration)
+        self.reopening = nil
+        connection = reopened
+        return reopened
     }
 }
 

@@ -45,8 +45,10 @@ extension Connection {
             pageReads.dataVersion = dataVersion
             return .sound
         }
+        if let untouchable, hasReadPages || isFirstStep, !untouchable.isCurrent() {
+            return .changed
+        }
         guard hasReadPages else { return .sound }
-        if let untouchable, !untouchable.isCurrent() { return .changed }
         guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
         // Leaving the error state resets the pager, and a reset counts as a new version; so does a
         // commit of another connection, but only when a statement begins.
@@ -56,8 +58,8 @@ extension Connection {
         return isFirstStep ? .unknown : .damaged
     }
 
-    /// To be called at the first row of a statement: what changes from here on is not the commit of
-    /// another connection.
+    /// To be called at the first row of a statement and when one that writes is given back: what
+    /// changes from here on is not the commit of another connection, nor of this one.
     func noteDataVersion() { pageReads.dataVersion = dataVersion }
 
     private var dataVersion: UInt32 {

@@ -3,13 +3,18 @@ internal import Foundation
 internal import Logging
 
 /// The SQLCipher that this process is linked with: what it is, and its process-wide state.
-struct Engine: Sendable {
+struct Engine: @unchecked Sendable {
+    // @unchecked: `keeper` is only kept, never used.
+
     /// SQLite's version, for example `3.46.1`.
     let sqliteVersion: String
     /// SQLCipher's version, for example `4.6.1 community`.
     let cipherVersion: String
     /// The cryptographic library behind SQLCipher, for example `openssl`.
     let cipherProvider: String
+    /// A connection that stays open for the life of the process: the last one to close would tear
+    /// SQLCipher's global state down while another thread opens its first.
+    private let keeper: OpaquePointer
 
     /// SQLite 3.7.0 to 3.51.2 can damage a WAL file when two connections check-point and write at
     /// the same instant ("WAL-reset bug", fixed in 3.51.3): see `Connection.installCheckpointing`.
@@ -48,11 +53,10 @@ struct Engine: Sendable {
                     + "nothing would be encrypted; link SQLCipher before any other SQLite")
         }
         _ = text(of: "PRAGMA cipher_log_level = NONE", handle)
-        // `handle` stays open for the life of the process: the last connection to close would tear
-        // SQLCipher's global state down while another thread opens its first.
         return Engine(
             sqliteVersion: String(cString: sqlite3_libversion()), cipherVersion: version,
-            cipherProvider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown")
+            cipherProvider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown",
+            keeper: handle)
     }
 
     /// The first column of the first row, or nil.

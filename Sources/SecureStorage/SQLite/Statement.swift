@@ -173,7 +173,11 @@ final class Statement {
     /// Ends the execution and drops the values: the statement is the cache's again, or ends here.
     func giveBack() {
         isInUse = false
-        hasBegun = false
+        defer {
+            // What writes may commit only now, when it was not run to its end.
+            if hasBegun, !isQuery { connection.noteDataVersion() }
+            hasBegun = false
+        }
         guard isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)

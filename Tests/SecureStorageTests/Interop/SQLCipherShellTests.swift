@@ -91,7 +91,8 @@ struct SQLCipherShellTests {
         "x'\(String(repeating: "g", count: 64))'", String(repeating: "0", count: 64),
     ])
     func `a passphrase opens the same file in both`(_ passphrase: String) throws {
-        let db = database.store()
+        // This is about the bytes that go into the derivation, not about its length.
+        let db = database.store { $0.cipher.kdfIterations = 1000 }
         try db.open(with: passphrase)
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
         db.close()
@@ -99,7 +100,13 @@ struct SQLCipherShellTests {
         // In single quotes, which take any text.
         let key = passphrase.replacingOccurrences(of: "'", with: "''")
         let lines = try shell(
-            nil, "PRAGMA key = '\(key)'; INSERT INTO t VALUES ('shell'); SELECT x FROM t;")
+            nil,
+            """
+            PRAGMA key = '\(key)';
+            PRAGMA kdf_iter = 1000;
+            INSERT INTO t VALUES ('shell');
+            SELECT x FROM t;
+            """)
 
         #expect(lines == ["ok", "library", "shell"])
         try db.open(with: passphrase)
@@ -121,8 +128,8 @@ struct SQLCipherShellTests {
         ("a", "a\0b"), ("\u{212B}", "\u{C5}"),
     ])
     func `a passphrase counts byte by byte`(_ right: String, _ wrong: String) throws {
-        _ = try shell(right, "CREATE TABLE t (x);")
-        let db = database.store()
+        _ = try shell(right, settings: ["kdf_iter = 1000;"], "CREATE TABLE t (x);")
+        let db = database.store { $0.cipher.kdfIterations = 1000 }
 
         #expect(storageError { try db.open(with: wrong) }?.kind == .authenticationFailed)
 
@@ -199,7 +206,8 @@ struct SQLCipherShellTests {
 
     @Test(arguments: CipherSample.all)
     func `a cipher configuration means the same in both`(_ sample: CipherSample) throws {
-        let key = "pass"
+        // A passphrase costs a derivation at each open.
+        let key = sample.isAboutPassphrases ? "pass" : Self.rawKey
         let db = database.store { $0.cipher = sample.configuration }
         try db.open(with: key)
         try db.executeStatements(
@@ -321,6 +329,11 @@ struct CipherSample: Sendable, CustomTestStringConvertible {
     let pragmas: [String]
 
     var testDescription: String { pragmas.joined(separator: " ") }
+
+    var isAboutPassphrases: Bool {
+        configuration.kdfIterations != CipherConfiguration().kdfIterations
+            || configuration.kdfAlgorithm != CipherConfiguration().kdfAlgorithm
+    }
 
     static let salt = Data((0xa0...0xaf).map { UInt8($0) })
 

@@ -154,6 +154,19 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
+    @Test func `a handler that opens the file with another store gets an error`() throws {
+        let db = database.store { $0.busyTimeout = .milliseconds(50) }
+        var error: SecureStorageError?
+        try db.open(with: TemporaryDatabase.key) { _ in
+            let other = database.store { $0.busyTimeout = .milliseconds(50) }
+            error = storageError { try other.open(with: TemporaryDatabase.key) }
+            return nil
+        }
+        #expect(error?.kind == .openFailed)
+        #expect(error?.code == 5)
+        #expect(try database.openStore().int("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
     // MARK: - Kills
 
     @Test func `a kill inside the handler leaves nothing under the name`() async throws {

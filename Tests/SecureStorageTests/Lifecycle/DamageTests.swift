@@ -82,19 +82,123 @@ import Testing
         try file.write(to: database.url)
 
         try db.open(with: TemporaryDatabase.key)
-        for sql in [
+        // Alone, and in a transaction, where the engine would remember the failure.
+        let modes = [("", ""), ("BEGIN; ", "; COMMIT")]
+        let statements = [
             "SELECT id FROM t WHERE hex(x) LIKE '%01'", "SELECT id FROM t WHERE hex(x) LIKE '%02'",
             "SELECT count(*) FROM t WHERE hex(x) LIKE '%01'", "SELECT hex(x) FROM t",
             "UPDATE t SET x = x || x'02'", "INSERT INTO t (x) SELECT x FROM t",
             "CREATE TABLE copy AS SELECT * FROM t", "CREATE INDEX i ON t (x)",
-        ] {
-            let error = storageError { try db.executeStatements(sql) }
-            #expect(error?.code == 11, "\(sql): \(error?.description ?? "no error")")
-            #expect(try !db.isInTransaction())
+        ]
+        for sql in statements {
+            for (before, after) in modes {
+                let error = storageError { try db.executeStatements(before + sql + after) }
+                #expect(error?.code == 11, "\(before)\(sql): \(error?.description ?? "no error")")
+                if try db.isInTransaction() { try db.rollback() }
+            }
+            guard sql.hasPrefix("SELECT") else { continue }
+            #expect(storageError { _ = try db.strings(sql) }?.code == 11, "\(sql)")
         }
         // What needs no damaged page goes on.
         #expect(try db.int("SELECT count(*) FROM t") == 1)
         #expect(try db.strings("PRAGMA cipher_integrity_check").count >= 1)
+    }
+
+    /// What one result set reads must not be taken for damage because of what else is going on.
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `a sound file is never called damaged`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        // Nearly every step reads pages from the file.
+        let db = try database.openStore {
+            $0.journalMode = mode
+            $0.cacheSize = 8192
+            $0.busyTimeout = .zero
+        }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+            INSERT INTO t (x) SELECT randomblob(6000) FROM n;
+            CREATE TABLE log (id INTEGER PRIMARY KEY, x);
+            """)
+        let other = try database.openStore {
+            $0.journalMode = mode
+            $0.busyTimeout = .zero
+        }
+        let work: [(String, () throws -> Void)] = [
+            ("an update", { try db.executeUpdate("INSERT INTO log (x) VALUES (zeroblob(5000))") }),
+            ("a batch", { try db.executeStatements("BEGIN; UPDATE log SET x = 1; COMMIT") }),
+            ("RETURNING to its end", { _ = try db.strings("UPDATE log SET x = 2 RETURNING id") }),
+            (
+                "RETURNING, closed on a row",
+                {
+                    let rs = try db.executeQuery(
+                        "INSERT INTO log (x) VALUES (randomblob(5000)), (1) RETURNING id")
+                    #expect(try rs.next())
+                    rs.close()
+                }
+            ),
+            (
+                "a query, closed on a row",
+                { _ = try db.executeQuery("SELECT x FROM t ORDER BY id DESC").next() }
+            ),
+            (
+                "a savepoint",
+                { try db.executeStatements("SAVEPOINT s; DELETE FROM log; RELEASE s") }
+            ),
+            (
+                "a savepoint rolled back",
+                {
+                    try db.executeStatements(
+                        "SAVEPOINT s; INSERT INTO log (x) VALUES (zeroblob(9000)); "
+                            + "ROLLBACK TO s; RELEASE s")
+                }
+            ),
+            (
+                "a failing statement",
+                { _ = storageError { try db.executeUpdate("DELETE FROM no") } }
+            ),
+            (
+                "a failing constraint",
+                {
+                    _ = storageError {
+                        try db.executeUpdate("INSERT INTO t SELECT id, x FROM t WHERE id > 30")
+                    }
+                }
+            ),
+            ("a schema change", { try db.executeStatements("CREATE TABLE u (x); DROP TABLE u") }),
+            ("a checkpoint", { try db.executeStatements("PRAGMA wal_checkpoint(TRUNCATE)") }),
+            (
+                "another store",
+                { try other.executeUpdate("INSERT INTO log (x) VALUES (3)") }
+            ),
+        ]
+        let queries = [
+            // All rows; one row, and pages after it; no row at all.
+            ("SELECT id, x FROM t", 60), ("SELECT id FROM t WHERE id = 1 OR hex(x) = 'no'", 1),
+            ("SELECT id FROM t WHERE hex(x) = 'no'", 0), ("SELECT id FROM t ORDER BY hex(x)", 60),
+        ]
+        for (name, body) in work {
+            for (sql, count) in queries {
+                for pause in [0, 1, count] {
+                    let rs = try db.executeQuery(sql)
+                    var rows = 0
+                    // Beside an open result set some of the work is refused, which is all right.
+                    if pause == 0 { _ = storageError(body) }
+                    do {
+                        while try rs.next() {
+                            rows += 1
+                            if rows == pause { _ = storageError(body) }
+                        }
+                    } catch {
+                        Issue.record("\(name) at row \(pause) of \(sql): \(error)")
+                        continue
+                    }
+                    #expect(rows == count, "\(name) at row \(pause) of \(sql)")
+                }
+            }
+        }
     }
 
     /// A log's frames have a checksum, behind whose first mismatch SQLite sees no log: a changed byte

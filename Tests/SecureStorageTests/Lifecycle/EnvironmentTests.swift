@@ -282,6 +282,8 @@ import Testing
             ] in
             var configuration = SecureDatabaseConfiguration()
             configuration.journalMode = try #require(.init(rawValue: mode))
+            // Who waits is not served in turn; a slow disk must not make one wait too long.
+            configuration.busyTimeout = .seconds(60)
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             Rendezvous.meet(in: meeting, as: name, count: 4)
             try db.open(with: TemporaryDatabase.key)

@@ -61,19 +61,27 @@ import Testing
         try database.store().open(with: TemporaryDatabase.key)
     }
 
-    /// SQLite moves a log into the file when its last connection closes, key or no key. (A rollback
-    /// journal is played back before the first page is read; that cannot be helped.)
-    @Test func `a wrong key leaves the log that a crash left`() async throws {
-        try await makeCrashedFile(.wal)
+    /// SQLite itself would play back a journal before it reads the first page, and move a log into the
+    /// file when its last connection closes, key or no key.
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `a wrong key leaves what a crash left`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) async throws {
+        try await makeCrashedFile(mode)
+        let sideFile = mode == .wal ? "test.db-wal" : "test.db-journal"
         let before = try DirectorySnapshot(of: database.directory)
-        try #require((before.entries["test.db-wal"]?.content.count ?? 0) > 4096)
+        try #require((before.entries[sideFile]?.content.count ?? 0) > 512)
 
-        for _ in 1...2 {
+        for isReadOnly in [false, true, false] {
+            let db = database.store {
+                $0.journalMode = mode
+                $0.isReadOnly = isReadOnly
+            }
             #expect(
-                storageError { try database.store().open(with: Self.wrongKey) }?.kind
-                    == .authenticationFailed)
+                storageError { try db.open(with: Self.wrongKey) }?.kind == .authenticationFailed)
+            #expect(storageError { try db.open(with: "wrong") }?.kind == .authenticationFailed)
             let after = try DirectorySnapshot(of: database.directory)
-            for name in ["test.db", "test.db-wal"] {
+            for name in ["test.db", sideFile] {
                 #expect(after.entries[name] == before.entries[name], "\(name)")
             }
         }

@@ -130,6 +130,72 @@ import Testing
             #expect(try db.int("SELECT count(*) FROM t") == 5)
         }
 
+        @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
+        func `a reader sees what is committed while it is open, or an error`(
+            _ mode: JournalMode, _ directory: mode_t
+        ) async throws {
+            try makeFile(mode, permissions: 0o644)
+            try #require(chmod(database.directory.path, directory) == 0)
+            let (readerIsOpen, writerIsDone) = (try TemporaryDatabase(), try TemporaryDatabase())
+            for place in [readerIsOpen, writerIsDone] {
+                try #require(chmod(place.directory.path, 0o777) == 0)
+            }
+
+            async let reader: Void = Self.readTwice(database, readerIsOpen, writerIsDone)
+            async let writer: Void = Self.writeOnce(database, mode, readerIsOpen, writerIsDone)
+            _ = await (reader, writer)
+        }
+
+        private static func readTwice(
+            _ database: TemporaryDatabase, _ readerIsOpen: TemporaryDatabase,
+            _ writerIsDone: TemporaryDatabase
+        ) async {
+            await #expect(processExitsWith: .success) {
+                [
+                    path = database.path as String,
+                    readerIsOpen = readerIsOpen.directory.path as String,
+                    writerIsDone = writerIsDone.directory.path as String
+                ] in
+                OtherUserTests.becomeNobody()
+                var configuration = SecureDatabaseConfiguration()
+                configuration.isReadOnly = true
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                #expect(try db.int("SELECT count(*) FROM t") == 3)
+                Rendezvous.meet(in: readerIsOpen, as: "reader", count: 2)
+                Rendezvous.meet(in: writerIsDone, as: "reader", count: 2)
+                var count: Int?
+                let error = storageError { count = try db.int("SELECT count(*) FROM t") }
+                #expect(error != nil || count == 4, "\(count ?? -1) rows")
+                #expect(error == nil || error?.kind == .backingStoreError)
+                // Opened again, it sees the file as it is.
+                db.close()
+                try db.open(with: TemporaryDatabase.key)
+                #expect(try db.int("SELECT count(*) FROM t") == 4)
+            }
+        }
+
+        private static func writeOnce(
+            _ database: TemporaryDatabase, _ mode: JournalMode, _ readerIsOpen: TemporaryDatabase,
+            _ writerIsDone: TemporaryDatabase
+        ) async {
+            await #expect(processExitsWith: .success) {
+                [
+                    path = database.path as String, mode = mode.rawValue as String,
+                    readerIsOpen = readerIsOpen.directory.path as String,
+                    writerIsDone = writerIsDone.directory.path as String
+                ] in
+                var configuration = SecureDatabaseConfiguration()
+                configuration.journalMode = try #require(.init(rawValue: mode))
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                Rendezvous.meet(in: readerIsOpen, as: "writer", count: 2)
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeUpdate("INSERT INTO t VALUES (4)")
+                db.close()
+                Rendezvous.meet(in: writerIsDone, as: "writer", count: 2)
+            }
+        }
+
         @Test(arguments: [0o755, 0o777] as [mode_t])
         func `a reader of what a crash left sees all of it, or an error`(
             _ directory: mode_t

@@ -11,7 +11,7 @@ enum Rendezvous {
         while Date() < deadline {
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
             if (names?.count ?? 0) >= count { return }
-            sched_yield()
+            usleep(200)
         }
     }
 }
