@@ -55,13 +55,18 @@ struct StorageClass: RawRepresentable, Equatable {
 
 extension String {
     /// The text of exactly these bytes; nil, not a repaired text, when they are not UTF-8.
+    ///
+    /// Not `String(validating:as:)`, which is newer than the oldest system here and is not specialised:
+    /// it costs more than the rest of reading a short text.
     fileprivate init?(validatingUTF8 bytes: UnsafeBufferPointer<UInt8>) {
-        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, macCatalyst 18, *) {
-            self.init(validating: bytes, as: UTF8.self)
-        } else {
-            self.init(decoding: bytes, as: UTF8.self)
-            // A repaired text differs from its source.
-            guard utf8.elementsEqual(bytes) else { return nil }
+        var text = String(decoding: bytes, as: UTF8.self)
+        let isUnchanged = text.withUTF8 { text in
+            guard let start = text.baseAddress, let source = bytes.baseAddress else {
+                return text.count == bytes.count
+            }
+            return text.count == bytes.count && memcmp(start, source, text.count) == 0
         }
+        guard isUnchanged else { return nil }
+        self = text
     }
 }

@@ -7,8 +7,9 @@ internal import Foundation
 /// Not thread-safe, like its connection.
 final class Statement {
     let sql: String
-    /// Unowned: the connection's cache owns its statements.
-    unowned let connection: Connection
+    /// Unsafe, but never used after the connection: whoever uses a statement holds the store, which
+    /// closes its result sets before its connection goes.
+    unowned(unsafe) let connection: Connection
     /// Valid until `finalize`; nobody uses it after giving the statement back.
     let handle: OpaquePointer
     let parameterCount: Int

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Prepared statements by their SQL text, the least recently used leaving first.
 ///
 /// A statement in use stays in the cache but is never handed out a second time: who asks for the
@@ -57,7 +59,16 @@ final class StatementCache {
         let sql: String
 
         static func == (left: Key, right: Key) -> Bool {
-            left.sql.utf8.elementsEqual(right.sql.utf8)
+            var (left, right) = (left.sql, right.sql)
+            return left.withUTF8 { left in
+                right.withUTF8 { right in
+                    guard left.count == right.count else { return false }
+                    guard let start = left.baseAddress, let other = right.baseAddress else {
+                        return true
+                    }
+                    return start == other || memcmp(start, other, left.count) == 0
+                }
+            }
         }
 
         func hash(into hasher: inout Hasher) {

@@ -15,10 +15,11 @@ import Testing
     // MARK: - The disk is full
 
     #if os(Linux)
-        private func store(_ disk: SmallDisk, _ mode: JournalMode) -> SecureDatabaseStore {
+        private static func store(_ directory: String, _ mode: String) -> SecureDatabaseStore {
             var configuration = SecureDatabaseConfiguration()
-            configuration.journalMode = mode
-            return SecureDatabaseStore(fullDatabasePath: disk.path, configuration: configuration)
+            configuration.journalMode = JournalMode(rawValue: mode) ?? .wal
+            return SecureDatabaseStore(
+                fullDatabasePath: directory + "/test.db", configuration: configuration)
         }
 
         @Test(
@@ -26,36 +27,44 @@ import Testing
             arguments: JournalMode.allCases)
         func `inserts on a full disk fail with code 13, and what was stored stays`(
             _ mode: JournalMode
-        ) throws {
+        ) async throws {
             for number in 0..<environmentNumber("SECURESTORAGE_DISKS", default: 6) {
                 let disk = try SmallDisk(kilobytes: 512)
-                let db = store(disk, mode)
-                try db.open(with: TemporaryDatabase.key)
-                try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
-                try disk.fill(leaving: (100 + number * 4) * 1024)
+                await #expect(processExitsWith: .success) {
+                    [
+                        disk = disk.directory.path as String, mode = mode.rawValue as String,
+                        number = number as Int
+                    ] in
+                    let db = EnvironmentTests.store(disk, mode)
+                    try db.open(with: TemporaryDatabase.key)
+                    try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+                    let ballast = Ballast(directory: disk)
+                    try ballast.fill(leaving: (100 + number % 50 * 4) * 1024)
 
-                var stored = 0
-                let error = storageError {
-                    for _ in 1...1000 {
-                        try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
-                        stored += 1
+                    var stored = 0
+                    let error = storageError {
+                        for _ in 1...1000 {
+                            try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
+                            stored += 1
+                        }
                     }
+
+                    #expect(error?.kind == .backingStoreError)
+                    #expect(error?.code == 13, "\(error?.description ?? "no error")")
+                    #expect(error?.description.contains("disk is full") == true)
+                    #expect(stored > 0)
+                    #expect(try !db.isInTransaction())
+                    let count = "SELECT count(*) FROM t WHERE length(x) = 1500"
+                    #expect(try db.int(count) == stored)
+
+                    try ballast.remove()
+                    try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
+                    db.close()
+                    try db.open(with: TemporaryDatabase.key)
+                    #expect(try db.int(count) == stored + 1)
+                    #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
+                    #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
                 }
-
-                #expect(error?.kind == .backingStoreError)
-                #expect(error?.code == 13, "\(error?.description ?? "no error")")
-                #expect(error?.description.contains("disk is full") == true)
-                #expect(stored > 0)
-                #expect(try !db.isInTransaction())
-                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
-
-                try disk.free()
-                try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
-                db.close()
-                try db.open(with: TemporaryDatabase.key)
-                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored + 1)
-                #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
-                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
             }
         }
 
@@ -64,32 +73,33 @@ import Testing
             arguments: JournalMode.allCases)
         func `what was stored is there when the disk is still full at the next open`(
             _ mode: JournalMode
-        ) throws {
+        ) async throws {
             let disk = try SmallDisk(kilobytes: 512)
-            let db = store(disk, mode)
-            try db.open(with: TemporaryDatabase.key)
-            try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
-            var stored = 0
-            #expect(
-                storageError {
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String, mode = mode.rawValue as String] in
+                let db = EnvironmentTests.store(disk, mode)
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+                var stored = 0
+                let full = storageError {
                     while true {
                         try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(1500))")
                         stored += 1
                     }
-                }?.code == 13)
-            db.close()
+                }
+                #expect(full?.code == 13)
+                db.close()
+                let ballast = Ballast(directory: disk)
+                try ballast.fill()
 
-            // In WAL mode there may be no room for the side files: then that is what it says.
-            let error = storageError { try db.open(with: TemporaryDatabase.key) }
-            if let error {
-                #expect(error.kind == .openFailed)
-                try FileManager.default.createDirectory(
-                    at: disk.directory.appendingPathComponent("ballast"),
-                    withIntermediateDirectories: true)
-                try disk.free()
-                try db.open(with: TemporaryDatabase.key)
+                // In WAL mode there is no room for the side files: then that is what it says.
+                if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
+                    #expect(error.kind == .openFailed)
+                    try ballast.remove()
+                    try db.open(with: TemporaryDatabase.key)
+                }
+                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
             }
-            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 1500") == stored)
         }
 
         @Test(
@@ -97,66 +107,77 @@ import Testing
             arguments: JournalMode.allCases)
         func `a transaction on a full disk is rolled back, and the queue goes on`(
             _ mode: JournalMode
-        ) throws {
+        ) async throws {
             let disk = try SmallDisk(kilobytes: 512)
-            let db = store(disk, mode)
-            try db.open(with: TemporaryDatabase.key)
-            try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('before')")
-            let queue = SecureDatabaseQueue(databaseStore: db)
-            try disk.fill(leaving: 100 * 1024)
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String, mode = mode.rawValue as String] in
+                let db = EnvironmentTests.store(disk, mode)
+                try db.open(with: TemporaryDatabase.key)
+                try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('before')")
+                let queue = SecureDatabaseQueue(databaseStore: db)
+                let ballast = Ballast(directory: disk)
+                try ballast.fill(leaving: 100 * 1024)
 
-            let error = storageError {
-                try queue.inExclusiveTransaction { db in
-                    for _ in 1...100 {
-                        try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))")
+                let error = storageError {
+                    try queue.inExclusiveTransaction { db in
+                        for _ in 1...100 {
+                            try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))")
+                        }
+                        return false
                     }
+                }
+
+                #expect(error?.code == 13)
+                #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+                #expect(try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before"])
+                try ballast.remove()
+                try queue.inExclusiveTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES ('after')")
                     return false
                 }
+                #expect(
+                    try queue.inDatabase { try $0.strings("SELECT x FROM t") }
+                        == ["before", "after"])
             }
-
-            #expect(error?.code == 13)
-            #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
-            #expect(try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before"])
-            try disk.free()
-            try queue.inExclusiveTransaction { db in
-                try db.executeUpdate("INSERT INTO t VALUES ('after')")
-                return false
-            }
-            #expect(
-                try queue.inDatabase { try $0.strings("SELECT x FROM t") } == ["before", "after"])
         }
 
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `a file that does not fit is not made`(_ mode: JournalMode) throws {
+        func `a file that does not fit is not made`(_ mode: JournalMode) async throws {
             for spare in [0, 4, 8, 12, 16, 24, 32, 48, 64, 100] {
                 let disk = try SmallDisk(kilobytes: 256)
-                try disk.fill(leaving: spare * 1024)
-                let db = store(disk, mode)
+                await #expect(processExitsWith: .success, "\(spare) KB left") {
+                    [
+                        disk = disk.directory.path as String, mode = mode.rawValue as String,
+                        spare = spare as Int
+                    ] in
+                    let ballast = Ballast(directory: disk)
+                    try ballast.fill(leaving: spare * 1024)
+                    let db = EnvironmentTests.store(disk, mode)
 
-                let error = storageError {
-                    try db.open(with: TemporaryDatabase.key) { store in
-                        storageError {
-                            try store.executeStatements(
-                                "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")
+                    let error = storageError {
+                        try db.open(with: TemporaryDatabase.key) { store in
+                            storageError {
+                                try store.executeStatements(
+                                    "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")
+                            }
                         }
                     }
-                }
 
-                #expect(error != nil, "\(spare) KB left")
-                #expect(!db.isOpen(), "\(spare) KB left")
-                #expect(
-                    try FileManager.default.contentsOfDirectory(atPath: disk.directory.path)
-                        == ["ballast"], "\(spare) KB left")
-                // The handler's error is the handler's; without a handler it is the open's.
-                if let plain = storageError({ try db.open(with: TemporaryDatabase.key) }) {
-                    #expect(plain.kind == .openFailed, "\(spare) KB left, \(plain)")
+                    #expect(error != nil)
+                    #expect(!db.isOpen())
+                    #expect(
+                        try FileManager.default.contentsOfDirectory(atPath: disk) == ["ballast"])
+                    // The handler's error is the handler's; without a handler it is the open's.
+                    if let plain = storageError({ try db.open(with: TemporaryDatabase.key) }) {
+                        #expect(plain.kind == .openFailed, "\(plain)")
+                    }
+                    db.close()
+                    try? FileManager.default.removeItem(atPath: disk + "/test.db")
+                    try ballast.remove()
+                    try db.open(with: TemporaryDatabase.key)
                 }
-                db.close()
-                try? FileManager.default.removeItem(atPath: disk.path)
-                try disk.free()
-                try db.open(with: TemporaryDatabase.key)
             }
         }
     #endif

@@ -432,37 +432,47 @@ import Testing
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `on a full disk it fails, and the old key opens the file`(_ mode: JournalMode) throws {
+        func `on a full disk it fails, and the old key opens the file`(
+            _ mode: JournalMode
+        ) async throws {
             for spare in [0, 4, 8, 40, 100, 300, 500] {
                 let disk = try SmallDisk(kilobytes: 2048)
-                var configuration = SecureDatabaseConfiguration()
-                configuration.journalMode = mode
-                let db = SecureDatabaseStore(
-                    fullDatabasePath: disk.path, configuration: configuration)
-                try db.open(with: TemporaryDatabase.key)
-                try db.executeUpdate("CREATE TABLE t (x)")
-                for _ in 1...10 { try db.executeUpdate("INSERT INTO t VALUES (zeroblob(50000))") }
-                db.close()
-                try db.open(with: TemporaryDatabase.key)
-                try disk.fill(leaving: spare * 1024)
+                await #expect(processExitsWith: .success, "\(spare) KB left") {
+                    [
+                        disk = disk.directory.path as String, mode = mode.rawValue as String,
+                        spare = spare as Int
+                    ] in
+                    var configuration = SecureDatabaseConfiguration()
+                    configuration.journalMode = try #require(.init(rawValue: mode))
+                    let db = SecureDatabaseStore(
+                        fullDatabasePath: disk + "/test.db", configuration: configuration)
+                    try db.open(with: TemporaryDatabase.key)
+                    try db.executeUpdate("CREATE TABLE t (x)")
+                    for _ in 1...10 {
+                        try db.executeUpdate("INSERT INTO t VALUES (zeroblob(50000))")
+                    }
+                    db.close()
+                    try db.open(with: TemporaryDatabase.key)
+                    let ballast = Ballast(directory: disk)
+                    try ballast.fill(leaving: spare * 1024)
+                    let newKey = Data(repeating: 1, count: 32)
 
-                let error = storageError {
-                    try db.changeEncryptionKey(with: Data(repeating: 1, count: 32))
+                    let error = storageError { try db.changeEncryptionKey(with: newKey) }
+
+                    #expect(error?.kind == .encryptionKeyChangeFailed)
+                    #expect(db.isOpen())
+                    let count = "SELECT count(*) FROM t WHERE length(x) = 50000"
+                    #expect(try db.int(count) == 10)
+                    db.close()
+                    #expect(
+                        storageError { try db.open(with: newKey) }?.kind == .authenticationFailed)
+                    try ballast.remove()
+                    try db.open(with: TemporaryDatabase.key)
+                    #expect(try db.int(count) == 10)
+                    #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
+                    try db.changeEncryptionKey(with: "new")
+                    #expect(try db.int(count) == 10)
                 }
-
-                #expect(error?.kind == .encryptionKeyChangeFailed, "\(spare) KB left")
-                #expect(db.isOpen(), "\(spare) KB left")
-                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 50000") == 10)
-                db.close()
-                #expect(
-                    storageError { try db.open(with: Data(repeating: 1, count: 32)) }?.kind
-                        == .authenticationFailed)
-                try disk.free()
-                try db.open(with: TemporaryDatabase.key)
-                #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 50000") == 10)
-                #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
-                try db.changeEncryptionKey(with: "new")
-                #expect(try db.int("SELECT count(*) FROM t") == 10)
             }
         }
     #endif

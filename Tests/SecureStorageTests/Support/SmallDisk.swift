@@ -8,8 +8,6 @@ import Foundation
         /// Only root may mount, and not in every container.
         static let isAvailable = (try? SmallDisk(kilobytes: 64)) != nil
 
-        var path: String { directory.path + "/test.db" }
-
         init(kilobytes: Int) throws {
             directory = FileManager.default.temporaryDirectory
                 .appendingPathComponent("SecureStorageTests-disk-\(UUID().uuidString)")
@@ -28,21 +26,27 @@ import Foundation
             _ = try? ChildProcess("umount", ["-l", directory.path])
             rmdir(directory.path)
         }
+    }
 
-        /// Takes all but `spare` bytes of the space that is left, until the file is removed.
+    /// Fills the file system of a directory, but for a chosen rest.
+    ///
+    /// For exit tests. Where a test starts another process, that one has for a moment a copy of every
+    /// descriptor, and a removed file keeps its space: this must not be decided by other tests.
+    struct Ballast {
+        let directory: String
+
+        var path: String { directory + "/ballast" }
+
+        /// Takes all but `spare` bytes of the space that is left.
         func fill(leaving spare: Int = 0) throws {
             var space = statvfs()
-            guard statvfs(directory.path, &space) == 0 else {
-                throw CocoaError(.fileReadUnknown)
-            }
+            guard statvfs(directory, &space) == 0 else { throw CocoaError(.fileReadUnknown) }
             let size = max(Int(space.f_bavail) * Int(space.f_frsize) - spare, 0)
-            try Data(repeating: 0, count: size).write(to: ballast)
+            try Data(repeating: 0, count: size).write(to: URL(fileURLWithPath: path))
         }
 
-        func free() throws {
-            try FileManager.default.removeItem(at: ballast)
+        func remove() throws {
+            try FileManager.default.removeItem(atPath: path)
         }
-
-        private var ballast: URL { directory.appendingPathComponent("ballast") }
     }
 #endif
