@@ -16,9 +16,10 @@ internal import Foundation
 public class SecureDatabaseQueue: @unchecked Sendable {
     // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
     private let store: SecureDatabaseStore
-    private let turn = SerialTurn(label: "SecureStorage.SecureDatabaseQueue")
 
     /// Puts a store behind this queue; from now on use it through the queue only.
+    ///
+    /// Several queues of one store take turns with each other as well.
     ///
     /// - Parameter databaseStore: Open already, or opened later in a block.
     public init(databaseStore: SecureDatabaseStore) {
@@ -74,7 +75,7 @@ public class SecureDatabaseQueue: @unchecked Sendable {
     private func perform<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try turn.run {
+        try store.turn.run {
             let open = store.openResultSets.count
             defer { store.closeResultSets(openedAfter: open) }
             return try block(store)

@@ -5,7 +5,7 @@ extension SecureDatabaseStore {
     ///
     /// The passphrase goes through PBKDF2-HMAC-SHA512 with 256,000 rounds (a tenth of a second) and
     /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code point
-    /// or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key, or a
+    /// or with two are different passphrases (only NULs at its end do not count). `x'…'` around 64 or 96 hex digits is a raw key, or a
     /// raw key with its salt, as everywhere with SQLCipher.
     ///
     /// Does nothing when the store is open already; the key is not checked then.
@@ -80,24 +80,25 @@ extension SecureDatabaseStore {
             }
             if let made {
                 // A connection knows its side files by name, so the published file needs a new one.
-                connection = try Connection.open(
-                    file.path, key: .derived(made), configuration: configuration)
+                connection = try openExisting(file, .derived(made), key)
                 return
             }
         }
-        connection = try openExisting(file, key)
+        connection = try openExisting(file, .given(key), key)
     }
 
     /// Opens a file that is there, and says what it is when that fails.
-    private func openExisting(_ file: DatabaseFile, _ key: EncryptionKey) throws -> Connection {
+    private func openExisting(
+        _ file: DatabaseFile, _ key: Connection.Key, _ given: EncryptionKey
+    ) throws -> Connection {
         do {
-            return try Connection.open(file.path, key: .given(key), configuration: configuration)
+            return try Connection.open(file.path, key: key, configuration: configuration)
         } catch SecureStorageError.backingStoreError(let code, let message) {
             guard code == ResultCode.notADatabase.rawValue else {
                 throw SecureStorageError.openFailed(
                     code: code, message: "cannot open \"\(file.path)\": \(message)")
             }
-            throw notADatabase(file, key)
+            throw notADatabase(file, given)
         }
     }
 

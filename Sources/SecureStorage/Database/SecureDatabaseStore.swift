@@ -29,8 +29,14 @@ public class SecureDatabaseStore {
     /// `URL` would turn a NUL into something else, and so hide it.
     let givenPath: String
     let directoryIsOurs: Bool
+    /// Whose turn it is to use this store, for all of its queues.
+    let turn = SerialTurn(label: "SecureStorage")
+    /// Counts the openings, so that others know when what they remember of the file is out of date.
+    private(set) var generation = 0
     /// Non-nil while the store is open.
-    var connection: Connection?
+    var connection: Connection? {
+        didSet { if connection != nil { generation += 1 } }
+    }
     /// Non-nil while the store is open but its connection had to be given up; see
     /// `SecureDatabaseStore+Rekey`.
     var reopening: Reopening?
