@@ -69,6 +69,11 @@ let package = Package(
             path: "Examples/Quickstart",
             resources: [.copy("packages.sample")],
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "Settings",
+            dependencies: ["SecureStorage"],
+            path: "Examples/Settings",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: ["SecureStorage"],

@@ -158,4 +158,24 @@ import Testing
         // end
         #expect(try db.int("SELECT priority FROM task") == 2)
     }
+
+    @Test func `settings in a key-value store`() throws {
+        // begin
+        let settings = SecureKeyValueStore(fullDatabasePath: path)
+        try settings.open(with: "correct horse battery staple")
+
+        try settings.put("dark", forKey: "theme")
+        try settings.put(3, forKey: "launches")
+        let launches = try settings.getInt("launches", defaultValue: 0)
+        // end
+        #expect(launches == 3)
+        try settings.put(["a"], for: .recentFiles)
+        #expect(try settings.get(.recentFiles) == ["a"])
+    }
 }
+
+// begin
+extension KeyValueKey where Value == [String] {
+    static var recentFiles: KeyValueKey { KeyValueKey("recent files") }
+}
+// end

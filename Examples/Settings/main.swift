@@ -1,0 +1,71 @@
+import Foundation
+import SecureStorage
+
+// An app's settings in an encrypted key-value store: plain values, and a Codable value under a typed key. A background queue writes while the main thread reads; at the end the file gets
+// another key.
+
+/// Settings of a window, as an app stores them as one value.
+struct Window: Codable, Sendable {
+    var width = 800.0
+    var height = 600.0
+    var isFullScreen = false
+}
+
+extension KeyValueKey where Value == Window {
+    static var mainWindow: KeyValueKey { KeyValueKey("window/main") }
+}
+
+let directory = FileManager.default.temporaryDirectory
+    .appendingPathComponent("settings-\(UUID().uuidString)", isDirectory: true)
+defer { try? FileManager.default.removeItem(at: directory) }
+let settings = SecureKeyValueStore(
+    fullDatabasePath: directory.appendingPathComponent("settings.db").path)
+
+try settings.open(with: "correct horse battery staple")
+try settings.put("dark", forKey: "theme")
+try settings.put(Window(width: 1024), for: .mainWindow)
+
+// The background work counts up; the main thread sees each number that it reads, and never a torn one.
+let background = DispatchQueue(label: "background")
+let finished = DispatchSemaphore(value: 0)
+background.async {
+    for count in 1...500 {
+        do {
+            try settings.put(count, forKey: "sync/count")
+            try settings.put(Date(), forKey: "sync/last")
+        } catch {
+            print("the background work could not store a setting: \(error)")
+        }
+    }
+    finished.signal()
+}
+var reads = 0
+var last = 0
+while last < 500 {
+    let count = try settings.getInt("sync/count", defaultValue: 0) ?? 0
+    precondition(count >= last, "an older value came back")
+    last = count
+    reads += 1
+}
+finished.wait()
+
+try settings.put("a link that is good for an hour", forKey: "invitation", expiresIn: .seconds(3600))
+try settings.changeEncryptionKey(with: "another passphrase")
+settings.close()
+
+// Only the new key opens it, and everything is there.
+do {
+    try settings.open(with: "correct horse battery staple")
+    print("the old key still opens the file")
+    exit(1)
+} catch SecureStorageError.authenticationFailed {
+    try settings.open(with: "another passphrase")
+}
+let window = try settings.get(.mainWindow) ?? Window()
+
+print("theme        \(try settings.getString("theme") ?? "none")")
+print("window       \(window.width) × \(window.height)")
+print(
+    "sync/count   \(try settings.getInt("sync/count") ?? 0), read \(reads) times while it was written"
+)
+print("keys         \(try settings.keys(withPrefix: "").joined(separator: ", "))")

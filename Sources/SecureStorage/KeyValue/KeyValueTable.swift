@@ -1,0 +1,177 @@
+internal import Foundation
+
+/// The table of one named store, as `Docs/FileFormats.md` describes it.
+struct KeyValueTable: Sendable {
+    /// What a row's value is.
+    enum Kind: Int64, SQLiteDatatypeBridgeable {
+        /// An explicit nil.
+        case null = 0
+        /// A number, text, blob or date, in SQLite's own type.
+        case plain = 1
+        /// A keyed archive (`NSKeyedArchiver`), a BLOB. Reserved: nothing writes or reads it yet.
+        case archive = 2
+        /// A `Codable` value as JSON, TEXT: an array that holds the value and nothing else.
+        case json = 3
+    }
+
+    /// A value with its kind.
+    struct Entry: Sendable {
+        var kind: Kind
+        var value: SQLiteValue
+    }
+
+    /// Of the table's layout.
+    ///
+    /// A newer one is refused.
+    static let version = 1
+
+    private let select: String
+    private let upsert: String
+    private let delete: String
+    private let deleteAll: String
+    private let selectKeys: String
+    private let selectKeysFrom: String
+    private let countAll: String
+
+    private init(identifier: Int) {
+        let table = "securestorage_kv_\(identifier)"
+        let alive = "(expires IS NULL OR expires > ?1)"
+        select = "SELECT kind, value, expires FROM \(table) WHERE key = ?"
+        upsert = """
+            INSERT INTO \(table) (key, kind, value, expires) VALUES (?, ?, ?, ?)
+            ON CONFLICT (key) DO UPDATE SET
+                kind = excluded.kind, value = excluded.value, expires = excluded.expires
+            """
+        delete = "DELETE FROM \(table) WHERE key = ?"
+        deleteAll = "DELETE FROM \(table)"
+        selectKeys = "SELECT key FROM \(table) WHERE \(alive)"
+        selectKeysFrom = "SELECT key FROM \(table) WHERE \(alive) AND key >= ?2 ORDER BY key"
+        countAll = "SELECT count(*) FROM \(table) WHERE \(alive)"
+    }
+
+    // MARK: - Finding and making
+
+    /// Finds the table of the store called `name`, or makes it.
+    ///
+    /// - Throws: `.openFailed` when a newer version of this library has made it.
+    static func prepare(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable {
+        guard !name.utf8.contains(0) else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message: "the name of a key-value store must not hold a NUL")
+        }
+        if let table = try find(name, in: db) { return table }
+        try db.inTransaction(.exclusive) { db in
+            try db.executeUpdate(
+                """
+                CREATE TABLE IF NOT EXISTS securestorage_kv (
+                    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL)
+                """)
+            // Somebody else may have been faster.
+            try db.executeUpdate(
+                "INSERT OR IGNORE INTO securestorage_kv (name, version) VALUES (?, ?)",
+                values: [name, version])
+            let rs = try db.executeQuery(
+                "SELECT id FROM securestorage_kv WHERE name = ?", values: [name])
+            guard try rs.next(), let identifier = rs.int(forColumnIndex: 0) else { return true }
+            rs.close()
+            try db.executeUpdate(
+                """
+                CREATE TABLE IF NOT EXISTS securestorage_kv_\(identifier) (
+                    key TEXT NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, value, expires REAL
+                ) WITHOUT ROWID
+                """)
+            return false
+        }
+        guard let table = try find(name, in: db) else {
+            throw SecureStorageError.backingStoreError(
+                code: Int(ResultCode.error.rawValue), message: "the table cannot be made")
+        }
+        return table
+    }
+
+    private static func find(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable? {
+        let registry = try db.executeQuery(
+            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'securestorage_kv'")
+        defer { registry.close() }
+        guard try registry.next() else { return nil }
+        let rs = try db.executeQuery(
+            "SELECT id, version FROM securestorage_kv WHERE name = ?", values: [name])
+        defer { rs.close() }
+        guard try rs.next(), let identifier = rs.int(forColumnIndex: 0),
+            let found = rs.int(forColumnIndex: 1)
+        else { return nil }
+        guard found <= version else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message: "the key-value store was made by a newer version of this library "
+                    + "(format \(found), this one knows \(version)); update the library")
+        }
+        return KeyValueTable(identifier: identifier)
+    }
+
+    // MARK: - Rows
+
+    /// The entry under `key`; nil when there is none, or it has expired, and then it is removed.
+    func entry(_ key: String, in db: SecureDatabaseStore) throws -> Entry? {
+        let rs = try db.executeQuery(select, values: [key])
+        defer { rs.close() }
+        guard try rs.next() else { return nil }
+        if let expires = rs.double(forColumnIndex: 2), expires <= Self.now {
+            rs.close()
+            if !db.configuration.isReadOnly { _ = try remove(key, in: db) }
+            return nil
+        }
+        guard let kind: Kind = try rs.object(forColumnIndex: 0) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return Entry(kind: kind, value: try rs.object(forColumnIndex: 1) ?? .null)
+    }
+
+    func put(
+        _ entry: Entry, forKey key: String, lifetime: Duration?, in db: SecureDatabaseStore
+    ) throws {
+        let expires = lifetime.map { Self.now + $0 / .seconds(1) }
+        try db.executeUpdate(upsert, values: [key, entry.kind, entry.value, expires])
+    }
+
+    /// Whether there was a row.
+    func remove(_ key: String, in db: SecureDatabaseStore) throws -> Bool {
+        try db.executeUpdate(delete, values: [key])
+        return try db.changedRowCount() > 0
+    }
+
+    func removeAll(in db: SecureDatabaseStore) throws {
+        try db.executeUpdate(deleteAll)
+    }
+
+    /// Calls `body` with each key until it returns false; from `start` on and in order if there is one.
+    func forEachKey(
+        from start: String? = nil, in db: SecureDatabaseStore, _ body: (String) -> Bool
+    ) throws {
+        let rs =
+            try start.map { try db.executeQuery(selectKeysFrom, values: [Self.now, $0]) }
+            ?? db.executeQuery(selectKeys, values: [Self.now])
+        defer { rs.close() }
+        while try rs.next() {
+            guard let key = rs.string(forColumnIndex: 0), body(key) else { return }
+        }
+    }
+
+    func count(in db: SecureDatabaseStore) throws -> Int {
+        let rs = try db.executeQuery(countAll, values: [Self.now])
+        defer { rs.close() }
+        return try rs.next() ? rs.int(forColumnIndex: 0) ?? 0 : 0
+    }
+
+    /// Seconds since 1970, by the wall clock: an expiry has to survive the process.
+    private static var now: Double { Date().timeIntervalSince1970 }
+}
+
+extension SQLiteValue: SQLiteDatatypeBridgeable {
+    /// The value itself.
+    public var sqliteValue: SQLiteValue { self }
+
+    /// The value itself.
+    public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
+}

@@ -1,0 +1,165 @@
+internal import Foundation
+
+/// A key that knows the type of its value.
+///
+/// ```swift
+/// extension KeyValueKey where Value == [String] {
+///     static var recentFiles: KeyValueKey { KeyValueKey("recent files") }
+/// }
+/// ```
+public struct KeyValueKey<Value: Codable & Sendable>: Sendable {
+    /// The key's text.
+    public let name: String
+
+    /// Names a key.
+    ///
+    /// - Parameter name: Any text.
+    public init(_ name: String) { self.name = name }
+}
+
+extension SecureKeyValueStore {
+    // MARK: - One value
+
+    /// Stores a `Codable` value.
+    ///
+    /// A type that is also a plain one, such as `String` or `Int`, is stored as that; a `Date` is not.
+    ///
+    /// - Parameters:
+    ///   - value: Stored as JSON.
+    ///   - key: Any text; what it held before is replaced, whatever its kind.
+    ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
+    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded;
+    ///   `.backingStoreError`.
+    @_disfavoredOverload
+    public func put<T: Codable & Sendable>(
+        _ value: T, forKey key: String, expiresIn lifetime: Duration? = nil
+    ) throws {
+        try put(Self.entry(encoding: value), forKey: key, lifetime: lifetime)
+    }
+
+    /// Reads a value as a `Codable` type.
+    ///
+    /// - Parameters:
+    ///   - key: Any text.
+    ///   - type: The type that was put.
+    /// - Returns: nil for an absent key and for an explicit nil.
+    /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind or shape;
+    ///   `.backingStoreError`.
+    public func get<T: Codable & Sendable>(_ key: String, as type: T.Type) throws -> T? {
+        guard let entry = try entry(key) else { return nil }
+        return try Self.decode(entry)
+    }
+
+    /// Stores the value of a typed key.
+    ///
+    /// - Parameters:
+    ///   - value: nil removes the key.
+    ///   - key: A typed key.
+    /// - Throws: As `put(_:forKey:expiresIn:)`.
+    public func put<T>(_ value: T?, for key: KeyValueKey<T>) throws {
+        guard let value else {
+            try remove(key.name)
+            return
+        }
+        try put(Self.entry(encoding: value), forKey: key.name)
+    }
+
+    /// Reads the value of a typed key.
+    ///
+    /// - Parameter key: A typed key.
+    /// - Returns: nil for an absent key.
+    /// - Throws: As `get(_:as:)`.
+    public func get<T>(_ key: KeyValueKey<T>) throws -> T? {
+        try get(key.name, as: T.self)
+    }
+
+    // MARK: - Several values
+
+    /// Reads several values, as of one moment.
+    ///
+    /// - Parameters:
+    ///   - keys: Any texts; one that is absent or holds an explicit nil is left out of the result.
+    ///   - type: The type of all of them.
+    /// - Returns: The values by their keys.
+    /// - Throws: As `get(_:as:)`.
+    public func getAll<T: Codable & Sendable>(
+        keys: [String], as type: T.Type
+    ) throws -> [String: T] {
+        var values: [String: T] = [:]
+        try queue.inDeferredTransaction { _ in
+            for key in keys { values[key] = try get(key, as: type) }
+            return false
+        }
+        return values
+    }
+
+    /// Replaces a value if it is what the caller believes it to be, in one step.
+    ///
+    /// - Parameters:
+    ///   - key: Any text.
+    ///   - expected: nil for an absent key or an explicit nil.
+    ///   - new: nil removes the key.
+    /// - Returns: Whether the value was `expected` and is `new` now.
+    /// - Throws: As `get(_:as:)` and `put(_:forKey:expiresIn:)`.
+    public func compareAndSet<T: Codable & Sendable & Equatable>(
+        _ key: String, expected: T?, new: T?
+    ) throws -> Bool {
+        var isReplaced = false
+        try write { db, table in
+            let current: T? = try table.entry(key, in: db).flatMap { try Self.decode($0) }
+            guard current == expected else { return }
+            if let new {
+                try table.put(Self.entry(encoding: new), forKey: key, lifetime: nil, in: db)
+            } else {
+                _ = try table.remove(key, in: db)
+            }
+            isReplaced = true
+        }
+        return isReplaced
+    }
+
+    // MARK: - Coding
+
+    private static func entry<T: Codable>(encoding value: T) throws -> KeyValueTable.Entry {
+        // A date would lose its fraction of a second as a plain value.
+        if let plain = value as? any SQLiteDatatypeBridgeable, !(value is Date) {
+            return try entry(plain)
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+        // In an array, since not every decoder takes a bare value.
+        guard let json = try? encoder.encode([value]) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return KeyValueTable.Entry(kind: .json, value: .text(String(decoding: json, as: UTF8.self)))
+    }
+
+    private static func decode<T: Codable>(_ entry: KeyValueTable.Entry) throws -> T? {
+        switch (entry.kind, entry.value) {
+        case (.null, _): return nil
+        case (.json, .text(let json)):
+            let decoder = JSONDecoder()
+            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+            guard let values = try? decoder.decode([T].self, from: Data(json.utf8)),
+                let value = values.first
+            else { throw SecureStorageError.typeConversionFailed }
+            return value
+        case (.plain, _):
+            guard let type = T.self as? any SQLiteDatatypeBridgeable.Type,
+                let value = type.init(sqliteValue: entry.value) as? T
+            else { throw SecureStorageError.typeConversionFailed }
+            return value
+        default: throw SecureStorageError.typeConversionFailed
+        }
+    }
+
+    private static func entry(_ plain: any SQLiteDatatypeBridgeable) throws -> KeyValueTable.Entry {
+        func open<T: SQLiteDatatypeBridgeable>(_ value: T) throws -> KeyValueTable.Entry {
+            try entry(Optional(value))
+        }
+        return try open(plain)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct DataStoringTests {
+    struct Failure: Error {}
+
+    /// A store that refuses one key.
+    struct Picky: DataStoring {
+        let inner = MemoryDataStorage()
+        func put(data: Data, for key: String) throws {
+            if key == "refused" { throw Failure() }
+            inner.put(data: data, for: key)
+        }
+        func data(for key: String) throws -> Data? { inner.data(for: key) }
+        func removeData(for key: String) throws { inner.removeData(for: key) }
+        func keys() throws -> Set<String> { inner.keys() }
+    }
+
+    private func exercise(_ store: any DataStoring) throws {
+        #expect(try store.data(for: "k") == nil)
+        try store.put(data: Data([1]), for: "k")
+        try store.put(data: Data([2]), for: "k")
+        try store.put(data: Data(), for: "empty")
+        #expect(try store.data(for: "k") == Data([2]))
+        #expect(try store.data(for: "empty") == Data())
+        #expect(try store.keys() == ["k", "empty"])
+        try store.removeData(for: "k")
+        try store.removeData(for: "k")
+        #expect(try store.keys() == ["empty"])
+    }
+
+    @Test func `all three stores of bytes behave alike`() throws {
+        let database = try TemporaryDatabase()
+        let secure = SecureKeyValueStore(fullDatabasePath: database.path)
+        try secure.open(with: TemporaryDatabase.key)
+        try exercise(secure)
+        try exercise(MemoryDataStorage())
+        try exercise(CompositeStorage())
+        let composite = CompositeStorage()
+        try composite.setPersistentStore(MemoryDataStorage())
+        try exercise(composite)
+    }
+
+    @Test func `what was written before the persistent store is there moves into it`() throws {
+        let persistent = MemoryDataStorage()
+        persistent.put(data: Data([9]), for: "old")
+        persistent.put(data: Data([9]), for: "kept")
+        let composite = CompositeStorage()
+        try composite.put(data: Data([1]), for: "new")
+        try composite.removeData(for: "old")
+        #expect(composite.persistentStore == nil)
+        try composite.setPersistentStore(persistent)
+        #expect(composite.persistentStore != nil)
+        #expect(persistent.keys() == ["new", "kept"])
+        try composite.put(data: Data([2]), for: "later")
+        #expect(persistent.data(for: "later") == Data([2]))
+        #expect(try composite.data(for: "kept") == Data([9]))
+    }
+
+    @Test func `what a persistent store refuses stays in memory`() throws {
+        let composite = CompositeStorage()
+        try composite.put(data: Data([1]), for: "refused")
+        try composite.put(data: Data([2]), for: "taken")
+        #expect(throws: Failure.self) { try composite.setPersistentStore(Picky()) }
+        #expect(composite.persistentStore == nil)
+        #expect(try composite.data(for: "refused") == Data([1]))
+        let memory = MemoryDataStorage()
+        try composite.setPersistentStore(memory)
+        #expect(memory.data(for: "refused") == Data([1]))
+    }
+
+    @Test func `Codable values go through any of them`() throws {
+        let storage = CodableStorage(store: MemoryDataStorage())
+        try storage.put(["a": [1.5, 2]], for: "k")
+        try storage.put(7, for: "number")
+        #expect(try storage.get([String: [Double]].self, for: "k") == ["a": [1.5, 2]])
+        #expect(try storage.get(Int.self, for: "number") == 7)
+        #expect(try storage.get(Int.self, for: "absent") == nil)
+        #expect(throws: (any Error).self) { try storage.get(String.self, for: "number") }
+        try storage.remove(for: "k")
+        #expect(try storage.get([String: [Double]].self, for: "k") == nil)
+    }
+}
