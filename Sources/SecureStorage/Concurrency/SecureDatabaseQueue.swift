@@ -45,6 +45,18 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         try perform(block)
     }
 
+    /// Runs `block` with the store, alone; for a block that is a function or a variable.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws.
+    @_disfavoredOverload
+    public func inDatabase<T: Sendable>(
+        _ block: (SecureDatabaseStore) throws -> T
+    ) throws -> T {
+        try perform { try block($0) }
+    }
+
     /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
     ///
     /// In a block of this queue that is in a transaction already, it becomes a savepoint.
@@ -76,7 +88,7 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try store.turn.run {
-            let open = store.openResultSets.count
+            let open = store.resultSetCount
             defer { store.closeResultSets(openedAfter: open) }
             return try block(store)
         }

@@ -21,12 +21,16 @@ public class SecureDatabaseResultSet {
     public var query: String { statement.sql }
 
     let statement: Statement
+    /// Counts up within a store.
+    let number: Int
     private let store: SecureDatabaseStore
     private var state = State.beforeFirstRow
 
     init(_ statement: Statement, of store: SecureDatabaseStore) {
         self.statement = statement
         self.store = store
+        store.resultSetCount += 1
+        number = store.resultSetCount
         store.openResultSets.append(.passUnretained(self))
     }
 

@@ -5,7 +5,7 @@ extension SecureDatabaseStore {
     ///
     /// The passphrase goes through PBKDF2-HMAC-SHA512 with 256,000 rounds (a tenth of a second) and
     /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code point
-    /// or with two are different passphrases (only NULs at its end do not count). `x'…'` around 64 or 96 hex digits is a raw key, or a
+    /// or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key, or a
     /// raw key with its salt, as everywhere with SQLCipher.
     ///
     /// Does nothing when the store is open already; the key is not checked then.

@@ -44,9 +44,11 @@ extension SecureDatabaseStore {
     }
 
     private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
-        let statement = try openConnection().statement(for: sql, cached: shouldCacheStatements)
+        let connection = try openConnection()
+        let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
         defer { statement.giveBack() }
         try bind(statement)
+        try requireOpen(connection)
         try statement.run()
     }
 
@@ -91,7 +93,8 @@ extension SecureDatabaseStore {
     private func query(
         _ sql: String, bind: (Statement) throws -> Void
     ) throws -> SecureDatabaseResultSet {
-        let statement = try openConnection().statement(for: sql, cached: shouldCacheStatements)
+        let connection = try openConnection()
+        let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
         do {
             guard statement.columnCount > 0 else {
                 throw SecureStorageError.statementFailed(
@@ -99,6 +102,7 @@ extension SecureDatabaseStore {
                     "the statement returns no columns; use executeUpdate for it", in: sql)
             }
             try bind(statement)
+            try requireOpen(connection)
         } catch {
             statement.giveBack()
             throw error
@@ -139,6 +143,7 @@ extension SecureDatabaseStore {
                     let own = UnsafeRawBufferPointer(start: start + position, count: consumed)
                     let statement = Statement(
                         handle: handle, sql: String(decoding: own, as: UTF8.self), on: connection)
+                    defer { statement.giveBack() }
                     guard try show(statement, to: resultBlock) else { return }
                 }
                 guard consumed > 0 else { return }
@@ -157,8 +162,14 @@ extension SecureDatabaseStore {
                 row[name] = .some(statement.text(at: index))
             }
             guard block(row) else { return false }
+            try requireOpen(statement.connection)
         }
         return true
+    }
+
+    /// Refuses to go on when a value's conversion or a block has closed the store meanwhile.
+    private func requireOpen(_ connection: Connection) throws {
+        guard self.connection === connection else { throw SecureStorageError.closed }
     }
 
     // MARK: - Outcomes
@@ -187,7 +198,7 @@ extension SecureDatabaseStore {
 
     // MARK: - Result sets
 
-    /// Whether a result set of this store is between its first row and its end.
+    /// Whether a result set of this store has neither come to its end nor been closed.
     public var hasOpenResultSets: Bool { !openResultSets.isEmpty }
 
     /// Closes the result sets that are still open.
@@ -195,11 +206,10 @@ extension SecureDatabaseStore {
         closeResultSets(openedAfter: 0)
     }
 
-    /// Closes the result sets that were opened when `count` were open already.
-    func closeResultSets(openedAfter count: Int) {
-        while openResultSets.count > count, let last = openResultSets.last {
-            // `close` takes it out of the list.
-            last.takeUnretainedValue().close()
+    /// Closes the result sets whose number is larger; they are in the order of their numbers.
+    func closeResultSets(openedAfter number: Int) {
+        while let last = openResultSets.last?.takeUnretainedValue(), last.number > number {
+            last.close()  // takes it out of the list
         }
     }
 }

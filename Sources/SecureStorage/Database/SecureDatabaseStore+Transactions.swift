@@ -27,7 +27,7 @@ extension SecureDatabaseStore {
 
     /// Takes back the changes of the transaction.
     ///
-    /// Result sets that are open end with an error.
+    /// A result set that is open may end with an error then.
     ///
     /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction.
     public func rollback() throws {
@@ -62,7 +62,7 @@ extension SecureDatabaseStore {
         _ kind: TransactionKind, _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
         let nested = try isInTransaction()
-        let open = openResultSets.count
+        let open = resultSetCount
         try execute(nested ? "SAVEPOINT \(Self.savepoint)" : kind.rawValue)
         do {
             let wantsRollback = try block(self)

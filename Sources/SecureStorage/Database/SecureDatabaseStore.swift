@@ -44,6 +44,7 @@ public class SecureDatabaseStore {
     ///
     /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
     /// of this list before it goes.
+    var resultSetCount = 0
     var openResultSets: [Unmanaged<SecureDatabaseResultSet>] = []
 
     /// Whether statements are kept, prepared, for the next call with the same SQL.

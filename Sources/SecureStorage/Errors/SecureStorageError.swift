@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What can go wrong with a store, as a caller can act on it.
 ///
 /// Messages are for people: lower case, what failed, why, and a hint. They may hold SQL text and file
@@ -57,4 +59,9 @@ extension SecureStorageError: CustomStringConvertible {
             "\(message) (\(code))"
         }
     }
+}
+
+extension SecureStorageError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

@@ -11,12 +11,14 @@ extension Connection {
         guard engine.hasWALResetBug, !configuration.isReadOnly else { return }
         _ = sqlite3_wal_hook(
             handle,
-            { connection, _, _, pages in
+            { connection, _, database, pages in
                 // 1000 pages: the engine's own default for `wal_autocheckpoint`.
-                guard pages >= 1000, let connection else { return SQLITE_OK }
+                guard pages >= 1000, let connection, let database else { return SQLITE_OK }
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
                 // Busy is no error here: the commit stands, and the next one tries again.
-                _ = owner.checkpoint(SQLITE_CHECKPOINT_FULL, waiting: false)
+                // Nor beside a running statement, which the interruption would meet as well.
+                guard !owner.hasRunningStatement else { return SQLITE_OK }
+                _ = owner.checkpoint(SQLITE_CHECKPOINT_FULL, of: database, waiting: false)
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }
@@ -29,9 +31,12 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - mode: `SQLITE_CHECKPOINT_FULL`, `…_RESTART` or `…_TRUNCATE`.
+    ///   - database: Its name; nil for the main one and those attached.
     ///   - waiting: Whether to wait as long as the busy timeout says for writers and readers.
     /// - Returns: Whether the whole log is in the file now.
-    func checkpoint(_ mode: Int32, waiting: Bool) -> Bool {
+    func checkpoint(
+        _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
+    ) -> Bool {
         var patience = Patience(handle: handle, remaining: waiting ? busyMilliseconds : 0)
         return withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
@@ -48,10 +53,20 @@ extension Connection {
                     usleep(1000)
                     return 1
                 }, patience)
-            let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
+            // nil is every attached database.
+            let code = sqlite3_wal_checkpoint_v2(handle, database, mode, nil, nil)
             _ = sqlite3_busy_timeout(handle, busyMilliseconds)
             return code == SQLITE_OK
         }
+    }
+
+    private var hasRunningStatement: Bool {
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let running = statement {
+            if sqlite3_stmt_busy(running) != 0 { return true }
+            statement = sqlite3_next_stmt(handle, running)
+        }
+        return false
     }
 
     /// What the busy handler of a checkpoint knows.
@@ -63,8 +78,8 @@ extension Connection {
 
     /// The configured busy timeout as SQLite takes it.
     var busyMilliseconds: Int32 {
+        guard configuration.busyTimeout < .milliseconds(Int64(Int32.max)) else { return Int32.max }
         let parts = configuration.busyTimeout.components
-        guard parts.seconds < Int32.max / 1000 else { return Int32.max }
         return Int32(clamping: parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -35,12 +35,7 @@ extension Connection {
     ///     committed after an error, and what returns no columns returns nothing wrong.
     /// - Returns: Whether what the step has returned can be believed.
     func verdict(isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool) -> StepVerdict {
-        var misses: Int32 = 0
-        var highest: Int32 = 0
-        // Cannot fail for an open connection.
-        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
-        let hasReadPages = misses != pageReads.misses
-        pageReads.misses = misses
+        let hasReadPages = hasReadPages()
         if isAtEnd, !isQuery {
             pageReads.dataVersion = dataVersion
             return .sound
@@ -75,18 +70,32 @@ extension Connection {
     }
 
     /// Asks the pager of each database for a page that is in its cache: an error in its error state.
-    private func isPagerSound() -> Bool {
+    ///
+    /// Only of those that are in a transaction: no other pager stays in that state, and a lock of another
+    /// connection says nothing.
+    func isPagerSound() -> Bool {
         var index: Int32 = 0
         while let name = sqlite3_db_name(handle, index) {
             defer { index += 1 }
-            guard index != 1 else { continue }  // temporary tables are in memory
+            guard index != 1, sqlite3_txn_state(handle, name) != SQLITE_TXN_NONE else { continue }
             let sql =
                 "SELECT 1 FROM \(SQLText.identifier(String(cString: name))).sqlite_schema LIMIT 1"
-            guard let probe = try? statement(for: sql) else { return false }
-            defer { probe.giveBack() }
-            let code = sqlite3_step(probe.handle)
-            guard code == SQLITE_ROW || code == SQLITE_DONE else { return false }
+            var probe: OpaquePointer?
+            defer { sqlite3_finalize(probe) }
+            var code = sqlite3_prepare_v2(handle, sql, -1, &probe, nil)
+            if code == SQLITE_OK { code = sqlite3_step(probe) }
+            if [SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff) { return false }
         }
         return true
+    }
+
+    /// Whether the last step has read pages from the file: without that, none can have been damaged.
+    func hasReadPages() -> Bool {
+        var misses: Int32 = 0
+        var highest: Int32 = 0
+        // Cannot fail for an open connection.
+        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
+        defer { pageReads.misses = misses }
+        return misses != pageReads.misses
     }
 }

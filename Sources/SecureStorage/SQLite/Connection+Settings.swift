@@ -14,7 +14,9 @@ extension Connection {
         try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
         try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
         try text("PRAGMA cell_size_check = ON")
-        try text("PRAGMA cache_size = \(-(max(configuration.cacheSize, 1024) / 1024))")
+        try text(
+            "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
+        )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
         try text("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
         #if canImport(Darwin)

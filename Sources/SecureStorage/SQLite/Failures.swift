@@ -8,7 +8,8 @@ extension SecureStorageError {
         var message = reason
         if let sql {
             message =
-                SQLText.holdsKey(sql) ? "a statement with a key failed" : "\(reason); in: \(sql)"
+                SQLText.holdsKey(sql)
+                ? "a statement with a key failed" : "\(reason); in: \(SQLText.forMessage(sql))"
         }
         if let name = code.name { message += " [\(name)]" }
         return .backingStoreError(code: Int(code.primary.rawValue), message: message)
@@ -18,11 +19,6 @@ extension SecureStorageError {
     static func engineFailed(
         _ code: ResultCode, _ message: String, in sql: String? = nil
     ) -> SecureStorageError {
-        // SQLCipher says no more when the HMAC of a page fails; SQLite itself gives a reason for 1.
-        if code == .error, message == "SQL logic error" {
-            return statementFailed(
-                .corrupt, "the file is damaged: a page is not as it was written", in: sql)
-        }
-        return statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+        statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 }

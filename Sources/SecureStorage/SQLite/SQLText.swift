@@ -8,8 +8,26 @@ enum SQLText {
     /// Errs on the safe side.
     static func holdsKey(_ sql: String) -> Bool {
         guard sql.range(of: "key", options: .caseInsensitive) != nil else { return false }
-        return sql.range(of: "pragma", options: .caseInsensitive) != nil
-            || sql.range(of: "attach", options: .caseInsensitive) != nil
+        // As words: a table of attachments with a primary key is none.
+        return sql.range(
+            of: #"\b(pragma\b[\s\S]*key|attach\b[\s\S]*\bkey)\b"#,
+            options: [.regularExpression, .caseInsensitive]) != nil
+    }
+
+    /// `sql` as a message may show it: not endless, and without the literal behind a word such as KEY,
+    /// which a misspelt PRAGMA or ATTACH leaves standing.
+    static func forMessage(_ sql: String) -> String {
+        let limit = 500
+        let short = sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql
+        return short.replacingOccurrences(
+            of: #"(key\s*[=(]?\s*)(x?'[^']*'?|"[^"]*"?)"#, with: "$1…",
+            options: [.regularExpression, .caseInsensitive])
+    }
+
+    /// `message` with everything in quotes or brackets replaced.
+    static func withoutQuotations(_ message: String) -> String {
+        message.replacingOccurrences(
+            of: #"'[\s\S]*'|"[\s\S]*"|\[[\s\S]*\]"#, with: "…", options: .regularExpression)
     }
 
     /// `message` with every word replaced that stands in `expanded`, the statement with its values

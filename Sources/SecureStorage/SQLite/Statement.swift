@@ -145,6 +145,18 @@ final class Statement {
         return false
     }
 
+    /// Whether a step that has failed without a reason failed for a damaged page: the pager still says
+    /// so in a transaction, so outside of one the statement is run once more inside.
+    private func meetsDamagedPage() -> Bool {
+        if connection.isInTransaction { return !connection.isPagerSound() }
+        sqlite3_reset(handle)
+        guard (try? connection.execute("BEGIN")) != nil else { return false }
+        defer { try? connection.execute("ROLLBACK") }
+        _ = sqlite3_step(handle)
+        // What writes cannot even be rolled back as a statement then, and the transaction goes with it.
+        return !connection.isInTransaction || !connection.isPagerSound()
+    }
+
     private func damagedPage() -> SecureStorageError {
         .statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
@@ -157,7 +169,15 @@ final class Statement {
     private func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
         let code = ResultCode(rawValue: code)
-        let reason = String(cString: sqlite3_errmsg(database))
+        var reason = String(cString: sqlite3_errmsg(database))
+        if code == .error {
+            // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
+            if reason == "SQL logic error", connection.hasReadPages(), meetsDamagedPage() {
+                return damagedPage()
+            }
+            // Functions and virtual tables quote what they were given, from values or from rows.
+            reason = SQLText.withoutQuotations(reason)
+        }
         guard hasBoundValues else { return .engineFailed(code, reason, in: sql) }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {

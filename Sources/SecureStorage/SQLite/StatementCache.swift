@@ -27,7 +27,7 @@ final class StatementCache {
         touch(statement)
         statements[Key(sql: statement.sql)] = statement
         statement.isCached = true
-        if statements.count > capacity { evict() }
+        while statements.count > capacity, evict() {}
     }
 
     /// Ends every statement; those in use end when they are given back.
@@ -46,12 +46,14 @@ final class StatementCache {
         statement.lastUse = clock
     }
 
-    private func evict() {
+    /// false when every statement is in use.
+    private func evict() -> Bool {
         // A scan, but only when a statement was prepared, which costs far more.
         let free = statements.values.lazy.filter { !$0.isInUse }
-        guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return }
+        guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return false }
         statements[Key(sql: oldest.sql)] = nil
         drop(oldest)
+        return true
     }
 
     /// SQL by its bytes: as `String`s, two spellings of one character in a literal would be equal.

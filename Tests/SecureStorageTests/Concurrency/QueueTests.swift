@@ -234,6 +234,22 @@ import Testing
         #expect(value == 0)
     }
 
+    @Test func `a block may be a variable or a method, and what an inner block opens is closed`()
+        throws
+    {
+        let block: (SecureDatabaseStore) throws -> Int? = { try $0.int("SELECT 7") }
+        #expect(try queue.inDatabase(block) == 7)
+        try queue.inDatabase { db in
+            let outer = try db.executeQuery("SELECT 1 UNION SELECT 2")
+            nonisolated(unsafe) var inner: SecureDatabaseResultSet?
+            try queue.inDatabase { db in
+                outer.close()
+                inner = try db.executeQuery("SELECT 1 UNION SELECT 2")
+            }
+            #expect(storageError { _ = try inner?.next() } == .closed)
+        }
+    }
+
     // MARK: - Threads
 
     @Test(.timeLimit(.minutes(2))) func `16 threads of 1,000 calls lose no update`() throws {

@@ -286,3 +286,58 @@ import Testing
         db.clearCachedStatements()
     }
 }
+
+/// What a caller's own code does in the middle of a call.
+@Suite struct ReentrancyTests {
+    struct Closer: SQLiteDatatypeBridgeable {
+        var store: SecureDatabaseStore?
+
+        init(store: SecureDatabaseStore) { self.store = store }
+
+        init?(sqliteValue: SQLiteValue) { nil }
+
+        var sqliteValue: SQLiteValue {
+            store?.close()
+            return .integer(1)
+        }
+    }
+
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a)")
+    }
+
+    @Test func `a value that closes the store while it is bound ends the call`() throws {
+        let values = [Closer(store: db)]
+        #expect(
+            storageError { try db.executeUpdate("INSERT INTO t VALUES (?)", values: values) }
+                == .closed)
+        try db.open(with: TemporaryDatabase.key)
+        #expect(storageError { _ = try db.executeQuery("SELECT ?", values: values) } == .closed)
+    }
+
+    @Test func `a block that closes the store ends the batch`() throws {
+        let error = storageError {
+            try db.executeStatements("INSERT INTO t VALUES (4), (5) RETURNING a; SELECT 1") { _ in
+                db.close()
+                return true
+            }
+        }
+        #expect(error == .closed)
+        try db.open(with: TemporaryDatabase.key)
+    }
+
+    @Test func `a thousand result sets at once leave no more statements than the cache holds`()
+        throws
+    {
+        var open: [SecureDatabaseResultSet] = []
+        for number in 1...1000 { open.append(try db.executeQuery("SELECT \(number)")) }
+        for rs in open { rs.close() }
+        try db.executeUpdate("SELECT 'one more'")
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+}

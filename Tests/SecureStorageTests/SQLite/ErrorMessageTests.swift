@@ -83,6 +83,50 @@ import Testing
         #expect(text.contains("NOT NULL constraint failed: u.name"))
     }
 
+    @Test func `what a function quotes is left out, wherever it came from`() throws {
+        try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES ('hunter2')")
+        for (sql, values) in [
+            ("SELECT json_extract('{}', ?)", [Data("hunter2".utf8)]),
+            ("SELECT json_extract('{}', lower(?))", ["HUNTER2"]),
+            ("SELECT json_extract('{}', a) FROM t", []),
+        ] as [(String, [(any SQLiteDatatypeBridgeable)?])] {
+            let text = message { _ = try db.executeQuery(sql, values: values).next() }
+            #expect(text.contains("bad JSON path"))
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
+    @Test func `a table of attachments with a key keeps its messages`() throws {
+        try db.executeUpdate("CREATE TABLE attachment (key TEXT PRIMARY KEY)")
+        try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')")
+        let text = message { try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')") }
+        #expect(text.contains("UNIQUE constraint failed: attachment.key"))
+    }
+
+    @Test func `an error without a reason is not taken for damage`() throws {
+        try db.executeUpdate("CREATE VIRTUAL TABLE f USING fts5 (a)")
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+        let error = storageError { try db.executeUpdate("INSERT INTO f (f) VALUES ('nonsense')") }
+        #expect(error?.code == 1)
+        #expect((error as (any Error)?)?.localizedDescription == error?.description)
+    }
+
+    @Test func `a lock on an attached file is not taken for damage`() throws {
+        let other = try TemporaryDatabase()
+        let rival = try other.openStore { $0.journalMode = .delete }
+        try rival.executeStatements("CREATE TABLE u (a); INSERT INTO u VALUES (1)")
+        try db.executeStatements(
+            "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000)), (zeroblob(100000))")
+        let key = TemporaryDatabase.key.map { String(format: "%02x", $0) }.joined()
+        db.close()
+        let busy = try database.openStore { $0.busyTimeout = .zero }
+        try busy.executeUpdate("ATTACH ? AS o KEY ?", values: [other.path, "x'\(key)'"])
+        try rival.beginExclusiveTransaction()
+        #expect(try busy.int("SELECT sum(length(a)) FROM t") == 200_000)
+        try rival.rollback()
+    }
+
     @Test func `a wrong key's error says so and holds neither key`() throws {
         db.close()
         for text in [
