@@ -44,7 +44,7 @@ extension SecureDatabaseStore {
     }
 
     private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
-        let connection = try openConnection()
+        let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
         defer { statement.giveBack() }
         try bind(statement)
@@ -93,7 +93,7 @@ extension SecureDatabaseStore {
     private func query(
         _ sql: String, bind: (Statement) throws -> Void
     ) throws -> SecureDatabaseResultSet {
-        let connection = try openConnection()
+        let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
         do {
             guard statement.columnCount > 0 else {
@@ -133,7 +133,7 @@ extension SecureDatabaseStore {
     public func executeStatements(
         _ sql: String, resultBlock: @escaping (_ results: [String: String?]) -> Bool
     ) throws {
-        let connection = try openConnection()
+        let connection = try workingConnection()
         try Statement.withTerminatedText(of: sql) { start, length in
             var position = 0
             while position < length {

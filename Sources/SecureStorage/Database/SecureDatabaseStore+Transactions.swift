@@ -65,7 +65,7 @@ extension SecureDatabaseStore {
         let open = resultSetCount
         try execute(nested ? "SAVEPOINT \(Self.savepoint)" : kind.rawValue)
         do {
-            let wantsRollback = try block(self)
+            let wantsRollback = try inBlock(block)
             closeResultSets(openedAfter: open)
             if wantsRollback {
                 try undo(nested: nested)
@@ -78,6 +78,12 @@ extension SecureDatabaseStore {
             try? undo(nested: nested)
             throw error
         }
+    }
+
+    private func inBlock(_ block: (SecureDatabaseStore) throws -> Bool) throws -> Bool {
+        transactionBlocks += 1
+        defer { transactionBlocks -= 1 }
+        return try block(self)
     }
 
     private func undo(nested: Bool) throws {

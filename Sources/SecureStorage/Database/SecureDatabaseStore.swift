@@ -45,6 +45,8 @@ public class SecureDatabaseStore {
     /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
     /// of this list before it goes.
     var resultSetCount = 0
+    /// How many blocks are running that have to be in a transaction.
+    var transactionBlocks = 0
     var openResultSets: [Unmanaged<SecureDatabaseResultSet>] = []
 
     /// Whether statements are kept, prepared, for the next call with the same SQL.
@@ -142,6 +144,20 @@ public class SecureDatabaseStore {
         self.reopening = nil
         connection = reopened
         return reopened
+    }
+
+    /// The open connection, for a statement of the caller.
+    ///
+    /// - Throws: `.closed`; `.backingStoreError` code 1 in a transaction block whose transaction has ended,
+    ///   by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by the block: what it writes could not be
+    ///   taken back any more.
+    func workingConnection() throws -> Connection {
+        let connection = try openConnection()
+        guard transactionBlocks == 0 || connection.isInTransaction else {
+            throw SecureStorageError.statementFailed(
+                .error, "the transaction of this block has ended; end the block before going on")
+        }
+        return connection
     }
 }
 

@@ -152,6 +152,29 @@ import Testing
         #expect(try rows() == ["1"])
     }
 
+    @Test func `nothing is written after a block's transaction has ended`() throws {
+        let schema = "CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1)"
+        try queue.inDatabase { try $0.executeStatements(schema) }
+        var refused: SecureStorageError?
+        var wasInTransaction = true
+        let outcome: Void? = try? queue.inExclusiveTransaction { db -> Bool in
+            try db.executeUpdate("INSERT INTO u VALUES (2)")
+            // SQLite rolls the whole transaction back.
+            try? db.executeUpdate("INSERT OR ROLLBACK INTO u VALUES (1)")
+            wasInTransaction = try db.isInTransaction()
+            refused = storageError { try db.executeUpdate("INSERT INTO u VALUES (3)") }
+            throw Failure()
+        }
+        #expect(outcome == nil)
+        #expect(!wasInTransaction)
+        #expect(refused?.description.contains("has ended") == true)
+        #expect(try queue.inDatabase { try $0.strings("SELECT a FROM u") } == ["1"])
+        try queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO u VALUES (4)")
+            return false
+        }
+    }
+
     @Test func `a block that closes the store gets closed and no row`() throws {
         let error = storageError {
             try queue.inExclusiveTransaction { db in
