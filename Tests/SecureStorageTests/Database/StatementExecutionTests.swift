@@ -330,14 +330,4 @@ import Testing
         #expect(error == .closed)
         try db.open(with: TemporaryDatabase.key)
     }
-
-    @Test func `a thousand result sets at once leave no more statements than the cache holds`()
-        throws
-    {
-        var open: [SecureDatabaseResultSet] = []
-        for number in 1...1000 { open.append(try db.executeQuery("SELECT \(number)")) }
-        for rs in open { rs.close() }
-        try db.executeUpdate("SELECT 'one more'")
-        #expect(try db.int("SELECT count(*) FROM t") == 0)
-    }
 }

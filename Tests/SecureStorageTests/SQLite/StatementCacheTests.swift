@@ -98,4 +98,12 @@ import Testing
         #expect(try again.step())
         #expect(again.storageClass(at: 0) == .null)
     }
+
+    @Test func `a thousand result sets at once leave no more than the cache holds`() throws {
+        let open = try (1...1000).map { try db.executeQuery("SELECT \($0)") }
+        #expect(connection.statements.count == 1000)
+        for rs in open { rs.close() }
+        try db.executeUpdate("SELECT 'one more'")
+        #expect(connection.statements.count == 64)
+    }
 }
