@@ -16,15 +16,6 @@ extension Connection {
         return bytes
     }
 
-    /// The size of the main file in bytes.
-    func fileSize() throws -> Int64 {
-        try withFile { file, methods in
-            var size: sqlite3_int64 = 0
-            try check(methods.xFileSize(file, &size))
-            return size
-        }
-    }
-
     private func withFile<R>(
         _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws -> R
     ) throws -> R {

@@ -4,8 +4,7 @@ internal import Logging
 
 /// The sole owner of a `sqlite3` handle, keyed and set up.
 ///
-/// Not thread-safe: its store, queue or pool sees to it that one thread at a time is here. Only
-/// ``interrupt()`` may come from another thread.
+/// Not thread-safe: its store or queue sees to it that one thread at a time is here.
 final class Connection {
     /// Non-nil until `close()`.
     private(set) var handle: OpaquePointer?
@@ -150,11 +149,4 @@ final class Connection {
     var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
-
-    /// Makes the running statement fail with code 9.
-    ///
-    /// From any thread, while the connection is open.
-    func interrupt() {
-        sqlite3_interrupt(handle)
-    }
 }

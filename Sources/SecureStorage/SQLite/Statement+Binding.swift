@@ -59,7 +59,7 @@ extension Statement {
     }
 
     private func bind(_ value: (any SQLiteDatatypeBridgeable)?, at index: Int32) throws {
-        noteBoundValues()
+        hasBoundValues = true
         try connection.check(bind(try value?.sqliteValue ?? .null, at: index), sql: sql)
     }
 

@@ -23,7 +23,7 @@ final class Statement {
     private var exactIndexes: [String: Int]?
     private var foldedIndexes: [String: Int]?
     private var knownReprepares: Int32 = -1
-    private(set) var hasBoundValues = false
+    var hasBoundValues = false
     /// Whether it has been stepped since it was last reset.
     private var hasBegun = false
     private let isQuery: Bool
@@ -210,8 +210,6 @@ final class Statement {
         _ = sqlite3_clear_bindings(handle)  // cannot fail
         hasBoundValues = false
     }
-
-    func noteBoundValues() { hasBoundValues = true }
 
     // MARK: - Columns' names
 
