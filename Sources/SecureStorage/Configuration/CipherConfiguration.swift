@@ -63,6 +63,9 @@ public struct CipherConfiguration: Sendable, Equatable {
     /// Not secret. nil (default) for files that begin with their salt, which is all others.
     public var salt: Data?
 
+    /// Bytes of salt, of any file.
+    static let saltLength = 16
+
     /// SQLCipher 4's defaults.
     public init() {}
 }
@@ -84,8 +87,14 @@ extension CipherConfiguration {
                 "the plaintext header must be 0 to 96 bytes in steps of 16, "
                     + "not \(plaintextHeaderSize)")
         }
-        if let salt, salt.count != EncryptionKey.saltLength {
+        guard let salt else { return }
+        guard salt.count == Self.saltLength else {
             throw refuse("the salt must be 16 bytes long, not \(salt.count)")
+        }
+        guard plaintextHeaderSize > 0 else {
+            throw refuse(
+                "cipher.salt is for files with a plaintext header, all others hold their salt; "
+                    + "leave it nil, or set cipher.plaintextHeaderSize as well")
         }
     }
 }

@@ -69,7 +69,7 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { bool(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER, or TEXT that spells a number.
+    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -77,7 +77,7 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { double(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER, or TEXT that spells a number.
+    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -192,7 +192,7 @@ extension SecureDatabaseResultSet {
 
     private func data(at index: Int) -> Data? {
         switch statement.storageClass(at: index) {
-        case .blob, .text: statement.blob(at: index)
+        case .blob, .text: statement.bytes(at: index)
         default: nil
         }
     }

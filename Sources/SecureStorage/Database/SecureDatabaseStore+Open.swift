@@ -63,7 +63,12 @@ extension SecureDatabaseStore {
             throw SecureStorageError.openFailed(
                 code: Int(ResultCode.cannotOpen.rawValue), message: "the path holds a NUL")
         }
-        if directoryIsOurs { try makeDefaultDirectory() }
+        guard !isCreating else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message: "the initialization handler has closed the store and cannot open it again")
+        }
+        if let givenFileName { try makeDefaultDirectory(for: givenFileName) }
         let file = try DatabaseFile(
             at: databaseURL, creatingDirectory: !configuration.isReadOnly)
         if !configuration.isReadOnly { try file.requireWritableDirectory() }
@@ -162,6 +167,8 @@ extension SecureDatabaseStore {
             throw SecureStorageError.openFailed(
                 code: code, message: "cannot make \"\(databaseURL.path)\": \(message)")
         }
+        isCreating = true
+        defer { isCreating = false }
         if let error = handler(self) { throw error }
         func incomplete(_ reason: String) -> SecureStorageError {
             .openFailed(
@@ -181,7 +188,12 @@ extension SecureDatabaseStore {
         return finalKey
     }
 
-    private func makeDefaultDirectory() throws {
+    private func makeDefaultDirectory(for fileName: String) throws {
+        guard !fileName.contains("/"), !["", ".", ".."].contains(fileName) else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.cannotOpen.rawValue),
+                message: "\"\(fileName)\" is no file name; use init(fullDatabasePath:) for a path")
+        }
         do {
             try FileManager.default.createDirectory(
                 at: databaseURL.deletingLastPathComponent(), withIntermediateDirectories: true,

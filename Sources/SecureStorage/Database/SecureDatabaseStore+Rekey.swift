@@ -7,6 +7,9 @@ extension SecureDatabaseStore {
     /// at any point leaves a file that opens with exactly one of the two keys and holds all
     /// committed rows. Other connections to the file have to be opened again afterwards.
     ///
+    /// After a failure of the disk in the middle the store opens the file anew by itself: temporary tables
+    /// and attached databases are gone then.
+    ///
     /// - Parameter newEncryptionKey: As for ``open(with:initializationHandler:)-(String,_)``.
     /// - Throws: `.closed` on a closed store; `.encryptionKeyChangeFailed` otherwise, and the old key
     ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
@@ -30,16 +33,32 @@ extension SecureDatabaseStore {
                 throw SecureStorageError.statementFailed(
                     .misuse, "a transaction is open; commit it or roll it back first")
             }
-            guard !hasOpenResultSets else {
+            // In the block of a batch a statement runs that is no result set.
+            guard !hasOpenResultSets, !connection.hasRunningStatement else {
                 throw SecureStorageError.statementFailed(
-                    .busy, "a result set is open; close it first")
+                    .busy, "a result set is open, or a batch is running; end it first")
             }
             try rekey(connection, with: makeKey())
-        } catch SecureStorageError.backingStoreError(let code, let message) {
-            throw SecureStorageError.encryptionKeyChangeFailed(code: code, message: message)
-        } catch SecureStorageError.authenticationFailed(let message) {
-            throw SecureStorageError.encryptionKeyChangeFailed(
-                code: Int(ResultCode.misuse.rawValue), message: message)
+        } catch {
+            throw Self.keyChangeFailure(error)
+        }
+    }
+
+    private static func keyChangeFailure(_ error: any Error) -> SecureStorageError {
+        switch error as? SecureStorageError {
+        case .closed: .closed
+        case .backingStoreError(let code, let message), .openFailed(let code, let message):
+            .encryptionKeyChangeFailed(code: code, message: message)
+        case .authenticationFailed(let message):
+            .encryptionKeyChangeFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+        case .some(let error):
+            .encryptionKeyChangeFailed(
+                code: Int(ResultCode.error.rawValue), message: error.description)
+        case nil:
+            // Of the key derivation.
+            .encryptionKeyChangeFailed(
+                code: Int(ResultCode.error.rawValue),
+                message: "the new key could not be derived (\(type(of: error)))")
         }
     }
 

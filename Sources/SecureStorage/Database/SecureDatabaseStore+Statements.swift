@@ -127,8 +127,9 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - sql: Statements; blanks and comments between them are fine.
-    ///   - resultBlock: Gets each row as text by column name, NULL as nil; false ends the batch
-    ///     there, which is no error.
+    ///   - resultBlock: Gets each row as text by column name, NULL as nil, as
+    ///     ``SecureDatabaseResultSet/string(forColumnName:)`` gives it; false ends the batch there, which
+    ///     is no error.
     /// - Throws: as ``executeStatements(_:)``.
     public func executeStatements(
         _ sql: String, resultBlock: @escaping (_ results: [String: String?]) -> Bool
@@ -159,7 +160,7 @@ extension SecureDatabaseStore {
             statement.refreshColumns()
             var row: [String: String?] = [:]
             for (index, name) in statement.columnNames.enumerated() {
-                row[name] = .some(statement.text(at: index))
+                row[name] = .some(statement.value(at: index).flatMap { String(sqliteValue: $0) })
             }
             guard block(row) else { return false }
             try requireOpen(statement.connection)

@@ -28,7 +28,10 @@ public class SecureDatabaseStore {
 
     /// `URL` would turn a NUL into something else, and so hide it.
     let givenPath: String
-    let directoryIsOurs: Bool
+    /// Non-nil for a file in the default directory.
+    let givenFileName: String?
+    /// While the initialization handler runs.
+    var isCreating = false
     /// Whose turn it is to use this store, for all of its queues.
     let turn = SerialTurn(label: "SecureStorage")
     /// Counts the openings, so that others know when what they remember of the file is out of date.
@@ -65,7 +68,7 @@ public class SecureDatabaseStore {
     /// the name of the executable; on Apple platforms `Application Support`, then the bundle
     /// identifier (or the name of the executable).
     ///
-    /// - Parameter databaseFileName: A file name with its extension, without a directory.
+    /// - Parameter databaseFileName: A file name with its extension; `open` refuses one with a `/`.
     public convenience init(databaseFileName: String = "SAPcpSDKDefaultSecureDatabaseStore.db") {
         self.init(databaseFileName: databaseFileName, configuration: .init())
     }
@@ -79,7 +82,7 @@ public class SecureDatabaseStore {
         databaseFileName: String, configuration: SecureDatabaseConfiguration
     ) {
         let path = DefaultDirectory.url.path + "/" + databaseFileName
-        self.init(path: path, directoryIsOurs: true, configuration: configuration)
+        self.init(path: path, fileName: databaseFileName, configuration: configuration)
     }
 
     /// Names a database file anywhere.
@@ -98,15 +101,15 @@ public class SecureDatabaseStore {
     public convenience init(
         fullDatabasePath: String, configuration: SecureDatabaseConfiguration
     ) {
-        self.init(path: fullDatabasePath, directoryIsOurs: false, configuration: configuration)
+        self.init(path: fullDatabasePath, fileName: nil, configuration: configuration)
     }
 
     private init(
-        path: String, directoryIsOurs: Bool, configuration: SecureDatabaseConfiguration
+        path: String, fileName: String?, configuration: SecureDatabaseConfiguration
     ) {
         givenPath = path
         databaseURL = URL(fileURLWithPath: path, isDirectory: false)
-        self.directoryIsOurs = directoryIsOurs
+        givenFileName = fileName
         self.configuration = configuration
     }
 

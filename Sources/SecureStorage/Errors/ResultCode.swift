@@ -9,6 +9,8 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let misuse = ResultCode(rawValue: 21)
     static let notADatabase = ResultCode(rawValue: 26)
     static let full = ResultCode(rawValue: 13)
+    static let notAuthorized = ResultCode(rawValue: 23)
+    static let busySnapshot = ResultCode(rawValue: 517)
     static let range = ResultCode(rawValue: 25)
     static let readOnly = ResultCode(rawValue: 8)
     static let tooBig = ResultCode(rawValue: 18)
@@ -41,10 +43,18 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
 
     /// What a user can do about it, where SQLite's own message does not say.
     var hint: String? {
-        switch primary {
+        if self == .busySnapshot {
+            return
+                "another connection has written since this transaction began to read; roll it back "
+                + "and begin again"
+        }
+        return switch primary {
         case .busy: "another connection holds the lock; wait longer or try again"
         case .readOnly: "the store or its file is read-only"
         case .full: "the disk is full; nothing of this statement was stored"
+        case .notAuthorized:
+            "the store does this itself; see open(with:), changeEncryptionKey(with:) and "
+                + "SecureDatabaseConfiguration"
         case .cannotOpen: "the file or one of its side files cannot be opened"
         default: nil
         }

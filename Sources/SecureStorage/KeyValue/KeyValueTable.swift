@@ -61,6 +61,7 @@ struct KeyValueTable: Sendable {
                 message: "the name of a key-value store must not hold a NUL")
         }
         if let table = try find(name, in: db) { return table }
+        try requireUTF8(db)
         try db.inTransaction(.exclusive) { db in
             try db.executeUpdate(
                 """
@@ -88,6 +89,19 @@ struct KeyValueTable: Sendable {
                 code: Int(ResultCode.error.rawValue), message: "the table cannot be made")
         }
         return table
+    }
+
+    /// In UTF-16 the order of the keys, and with it their prefixes, would be others.
+    private static func requireUTF8(_ db: SecureDatabaseStore) throws {
+        let rs = try db.executeQuery("PRAGMA encoding")
+        defer { rs.close() }
+        guard try rs.next(), rs.string(forColumnIndex: 0) == "UTF-8" else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message:
+                    "a key-value store needs a database whose text is UTF-8, and this one's is "
+                    + "UTF-16; use a file of its own")
+        }
     }
 
     private static func find(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable? {

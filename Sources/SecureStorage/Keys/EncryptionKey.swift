@@ -10,7 +10,6 @@ enum EncryptionKey: Sendable {
     case rawWithSalt(SecretBytes, salt: [UInt8])
 
     static let rawKeyLength = 32
-    static let saltLength = 16
 
     /// A key from text.
     ///
@@ -50,7 +49,7 @@ enum EncryptionKey: Sendable {
                 Hex.decode(digits[..<64], into: key)
             }
             guard digits.count == 96 else { return .raw(key) }
-            var salt = [UInt8](repeating: 0, count: saltLength)
+            var salt = [UInt8](repeating: 0, count: CipherConfiguration.saltLength)
             salt.withUnsafeMutableBytes { Hex.decode(digits[64...], into: $0) }
             return .rawWithSalt(key, salt: salt)
         }

@@ -25,7 +25,7 @@ struct PageAuthenticator {
     func isFirstPage(_ page: [UInt8]) -> Bool {
         guard page.count == cipher.pageSize else { return false }
         // What stands before it is the salt, or the plaintext header.
-        let start = max(cipher.plaintextHeaderSize, EncryptionKey.saltLength)
+        let start = max(cipher.plaintextHeaderSize, CipherConfiguration.saltLength)
         let end = page.count - cipher.reservedBytes + 16
         let message = page[start..<end] + [1, 0, 0, 0]
         let code = page[end..<(end + cipher.hmacAlgorithm.byteCount)]

@@ -37,7 +37,10 @@ extension Connection {
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
     ) -> Bool {
-        var patience = Patience(handle: handle, remaining: waiting ? busyMilliseconds : 0)
+        // The app may have set another one with `PRAGMA busy_timeout`.
+        let timeout = Engine.text(of: "PRAGMA busy_timeout", handle).flatMap { Int32($0) }
+        let busyTimeout = timeout ?? busyMilliseconds
+        var patience = Patience(handle: handle, remaining: waiting ? busyTimeout : 0)
         return withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
                 handle,
@@ -55,12 +58,13 @@ extension Connection {
                 }, patience)
             // nil is every attached database.
             let code = sqlite3_wal_checkpoint_v2(handle, database, mode, nil, nil)
-            _ = sqlite3_busy_timeout(handle, busyMilliseconds)
+            _ = sqlite3_busy_timeout(handle, busyTimeout)
             return code == SQLITE_OK
         }
     }
 
-    private var hasRunningStatement: Bool {
+    /// Whether a statement has begun and has neither ended nor been given back.
+    var hasRunningStatement: Bool {
         var statement = sqlite3_next_stmt(handle, nil)
         while let running = statement {
             if sqlite3_stmt_busy(running) != 0 { return true }

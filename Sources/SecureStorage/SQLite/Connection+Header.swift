@@ -6,7 +6,7 @@ extension Connection {
     ///
     /// Read through SQLite's own descriptor: closing one of our own would drop the locks that other
     /// connections of this process hold on the file.
-    func readFirstBytes(_ count: Int = EncryptionKey.saltLength) throws -> [UInt8] {
+    func readFirstBytes(_ count: Int = CipherConfiguration.saltLength) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         try withFile { file, methods in
             let code = methods.xRead(file, &bytes, Int32(bytes.count), 0)

@@ -22,7 +22,7 @@ extension Connection {
         case .new(let key):
             let salt =
                 try fixedSalt(key)
-                ?? (0..<EncryptionKey.saltLength).map { _ in
+                ?? (0..<CipherConfiguration.saltLength).map { _ in
                     UInt8.random(in: .min ... .max)
                 }
             return try key.derived(salt: salt, cipher: cipher)
@@ -56,7 +56,7 @@ extension Connection {
         // its original in the journal.
         for attempt in 1...3 {
             let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
-            let salt = try fixedSalt(key) ?? Array(page.prefix(EncryptionKey.saltLength))
+            let salt = try fixedSalt(key) ?? Array(page.prefix(CipherConfiguration.saltLength))
             let derived = try key.derived(salt: salt, cipher: cipher)
             if try PageAuthenticator(derived, cipher: cipher).isFirstPage(page) { return derived }
             if attempt < 3 { usleep(10_000) }
@@ -153,8 +153,7 @@ extension Connection {
         key = newKey
         // Until a checkpoint the old pages are still in the file, under the old key. Readers of
         // other connections may prevent it; that is no failure of the re-key, which is committed.
-        if configuration.journalMode == .wal, !checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true)
-        {
+        if !checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) {
             logger.warning(
                 """
                 re-keyed, but the file still holds pages under the old key, since another \

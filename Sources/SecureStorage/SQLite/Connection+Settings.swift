@@ -26,7 +26,7 @@ extension Connection {
             try text("PRAGMA checkpoint_fullfsync = ON")
         #endif
         if !configuration.isReadOnly { try applyJournalMode() }
-        try refuseKeyPragmas()
+        try installAuthorizer()
     }
 
     private func applyJournalMode() throws {
@@ -36,21 +36,5 @@ extension Connection {
             throw SecureStorageError.statementFailed(
                 .busy, "the journal mode stays \(mode ?? "unknown") instead of \(wanted)")
         }
-    }
-
-    /// `PRAGMA key` and `rekey` in SQL would change the key behind the store's back and leave it in
-    /// traces; the calls for it are `open(with:)` and `changeEncryptionKey(with:)`.
-    private func refuseKeyPragmas() throws {
-        let code = sqlite3_set_authorizer(
-            handle,
-            { _, action, name, _, _, _ in
-                guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
-                // key, rekey, hexkey, hexrekey, textkey, textrekey; no other pragma ends so but
-                // `foreign_key…`, which does not.
-                let length = strlen(name)
-                return length >= 3 && strcasecmp(name + (length - 3), "key") == 0
-                    ? SQLITE_DENY : SQLITE_OK
-            }, nil)
-        try check(code)
     }
 }

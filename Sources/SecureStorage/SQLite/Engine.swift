@@ -22,7 +22,7 @@ struct Engine: @unchecked Sendable {
 
     /// The engine, examined once per process.
     ///
-    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4: a program that also loads
+    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4 or later: a program that also loads
     ///   the system's SQLite can end up with that one, and would write plain text.
     static func shared(announcingTo logger: Logger) throws -> Engine {
         let engine = try examined.get()
@@ -46,10 +46,11 @@ struct Engine: @unchecked Sendable {
         // Any key starts SQLCipher's machinery, which then logs to standard error unless told not
         // to; the level is the process's, and can be lowered only now.
         _ = sqlite3_key_v2(handle, "main", "engine", 6)
-        guard let version = text(of: "PRAGMA cipher_version", handle), version.first == "4" else {
+        guard let version = text(of: "PRAGMA cipher_version", handle), isSupported(version)
+        else {
             sqlite3_close(handle)
             throw unusable(
-                "the linked SQLite \(String(cString: sqlite3_libversion())) is not SQLCipher 4, so "
+                "the linked SQLite \(String(cString: sqlite3_libversion())) is not SQLCipher 4 or later, so "
                     + "nothing would be encrypted; link SQLCipher before any other SQLite")
         }
         _ = text(of: "PRAGMA cipher_log_level = NONE", handle)
@@ -59,8 +60,13 @@ struct Engine: @unchecked Sendable {
             keeper: handle)
     }
 
+    /// Whether `version`, such as `4.6.1 community`, is 4 or later.
+    static func isSupported(_ version: String) -> Bool {
+        Int(version.prefix { $0.isNumber }).map { $0 >= 4 } ?? false
+    }
+
     /// The first column of the first row, or nil.
-    private static func text(of sql: String, _ handle: OpaquePointer) -> String? {
+    static func text(of sql: String, _ handle: OpaquePointer?) -> String? {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK,

@@ -20,8 +20,36 @@ enum SQLText {
         let limit = 500
         let short = sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql
         return short.replacingOccurrences(
-            of: #"(key\s*[=(]?\s*)(x?'[^']*'?|"[^"]*"?)"#, with: "$1…",
+            of: #"(key\w*\s*[=(]?\s*)(x?'[^']*'?|"[^"]*"?)"#, with: "$1…",
             options: [.regularExpression, .caseInsensitive])
+    }
+
+    /// `sql` up to its first semicolon outside of quotes and comments; all of it when it may spell out a key,
+    /// so that nobody shows a part that no longer tells.
+    static func firstStatement(of sql: String) -> String {
+        guard !holdsKey(sql) else { return sql }
+        let bytes = Array(sql.utf8)
+        var position = 0
+        func skip(past end: String) {
+            let end = Array(end.utf8)
+            while position < bytes.count, !bytes[position...].starts(with: end) { position += 1 }
+            position += end.count
+        }
+        while position < bytes.count {
+            let rest = bytes[position...]
+            position += 1
+            switch rest.first.map({ Unicode.Scalar($0) }) {
+            case ";": return String(decoding: bytes[..<position], as: UTF8.self)
+            case "'": skip(past: "'")
+            case "\"": skip(past: "\"")
+            case "`": skip(past: "`")
+            case "[": skip(past: "]")
+            case "-" where rest.starts(with: "--".utf8): skip(past: "\n")
+            case "/" where rest.starts(with: "/*".utf8): skip(past: "*/")
+            default: break
+            }
+        }
+        return sql
     }
 
     /// `message` with everything in quotes or brackets replaced.

@@ -1,6 +1,14 @@
 internal import CSQLCipher
 internal import Foundation
 
+/// The name of a placeholder, with its `:`, `@` or `$` and without.
+struct ParameterName: CustomStringConvertible {
+    let full: String
+    let bare: String
+
+    var description: String { full }
+}
+
 extension Statement {
     /// Binds values to the placeholders in their order.
     ///
@@ -32,11 +40,11 @@ extension Statement {
             }
             guard let key = Self.key(for: name, in: values), let value = values[key] else {
                 throw SecureStorageError.statementFailed(
-                    .range, "no value for the placeholder :\(name)", in: sql)
+                    .range, "no value for the placeholder \(name)", in: sql)
             }
             try bind(value, at: Int32(offset + 1))
         }
-        // Every name found its value, so only a larger number of values leaves one over.
+        // Every name found its value, so only a larger number of values can leave one over.
         guard values.count > distinctNameCount else { return }
         let used = Set(parameterNames.compactMap { $0.flatMap { Self.key(for: $0, in: values) } })
         if let surplus = values.keys.filter({ !used.contains($0) }).min() {
@@ -45,17 +53,25 @@ extension Statement {
         }
     }
 
+    /// The key of the placeholder's value: as it stands in the SQL, or without its prefix, or with another.
     private static func key(
-        for name: String, in values: [String: (any SQLiteDatatypeBridgeable)?]
+        for name: ParameterName, in values: [String: (any SQLiteDatatypeBridgeable)?]
     ) -> String? {
-        if values.index(forKey: name) != nil { return name }
-        return [":", "@", "$"].lazy.map { $0 + name }.first { values.index(forKey: $0) != nil }
+        if values.index(forKey: name.bare) != nil {
+            // `:a` and `@a` are two placeholders, and may have been told apart.
+            return values.index(forKey: name.full) != nil ? name.full : name.bare
+        }
+        return [name.full, ":" + name.bare, "@" + name.bare, "$" + name.bare].first {
+            values.index(forKey: $0) != nil
+        }
     }
 
-    /// The name of the parameter at `offset` without its prefix; nil for `?` and `?1`.
-    func parameterName(at offset: Int) -> String? {
-        guard let name = sqlite3_bind_parameter_name(handle, Int32(offset + 1)) else { return nil }
-        return name.pointee == CChar(UInt8(ascii: "?")) ? nil : String(cString: name + 1)
+    /// The name of the parameter at `offset`; nil for `?` and `?1`.
+    func parameterName(at offset: Int) -> ParameterName? {
+        guard let name = sqlite3_bind_parameter_name(handle, Int32(offset + 1)),
+            name.pointee != CChar(UInt8(ascii: "?"))
+        else { return nil }
+        return ParameterName(full: String(cString: name), bare: String(cString: name + 1))
     }
 
     private func bind(_ value: (any SQLiteDatatypeBridgeable)?, at index: Int32) throws {

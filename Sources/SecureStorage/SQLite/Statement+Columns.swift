@@ -23,8 +23,9 @@ extension Statement {
         return String(validatingUTF8: UnsafeBufferPointer(start: start, count: length))
     }
 
-    /// The bytes of a BLOB, or of a TEXT in UTF-8.
-    func blob(at index: Int) -> Data {
+    /// The bytes of a BLOB, or the UTF-8 of a TEXT, whatever the encoding of the database.
+    func bytes(at index: Int) -> Data {
+        if storageClass(at: index) == .text { _ = sqlite3_column_text(handle, Int32(index)) }
         // The pointer before the length: the call may convert the value.
         guard let start = sqlite3_column_blob(handle, Int32(index)) else { return Data() }
         return Data(bytes: start, count: Int(sqlite3_column_bytes(handle, Int32(index))))
@@ -36,7 +37,7 @@ extension Statement {
         case .integer: .integer(integer(at: index))
         case .real: .real(real(at: index))
         case .text: text(at: index).map { .text($0) }
-        case .blob: .blob(blob(at: index))
+        case .blob: .blob(bytes(at: index))
         default: .null
         }
     }

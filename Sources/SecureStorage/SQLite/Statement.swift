@@ -13,14 +13,14 @@ final class Statement {
     /// Valid until `finalize`; nobody uses it after giving the statement back.
     let handle: OpaquePointer
     let parameterCount: Int
-    /// The parameters' names without their prefix, in order of their index; made when first asked.
-    lazy var parameterNames: [String?] = (0..<parameterCount).map(parameterName)
+    /// In order of the parameters' index; made when first asked.
+    lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
     /// `:a` and `@a` are two parameters of one name.
-    lazy var distinctNameCount = Set(parameterNames).count
+    lazy var distinctNameCount = Set(parameterNames.map(\.?.bare)).count
 
     /// Columns of the current schema; see `refreshColumns`.
     private(set) var columnNames: [String] = []
-    private var exactIndexes: [String: Int]?
+    private var exactIndexes: [ByteString: Int]?
     private var foldedIndexes: [String: Int]?
     private var knownReprepares: Int32 = -1
     var hasBoundValues = false
@@ -101,7 +101,7 @@ final class Statement {
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
-        try connection.check(code, sql: String(cString: start))
+        try connection.check(code, sql: SQLText.firstStatement(of: String(cString: start)))
         return (handle, consumed: tail.map { $0 - start } ?? length)
     }
 
@@ -231,16 +231,16 @@ final class Statement {
     /// The index of the column with this name, or else of the first one that differs in case only;
     /// nil if there is none.
     func columnIndex(named name: String) -> Int? {
-        let indexes = exactIndexes ?? makeIndexes { $0 }
+        let indexes = exactIndexes ?? makeIndexes { ByteString($0) }
         exactIndexes = indexes
-        if let index = indexes[name] { return index }
+        if let index = indexes[ByteString(name)] { return index }
         let folded = foldedIndexes ?? makeIndexes { $0.lowercased() }
         foldedIndexes = folded
         return folded[name.lowercased()]
     }
 
     /// Of several columns of one name the first is meant.
-    private func makeIndexes(_ transform: (String) -> String) -> [String: Int] {
+    private func makeIndexes<Name: Hashable>(_ transform: (String) -> Name) -> [Name: Int] {
         Dictionary(
             columnNames.enumerated().map { (transform($1), $0) },
             uniquingKeysWith: { first, _ in first })

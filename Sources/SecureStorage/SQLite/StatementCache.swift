@@ -1,12 +1,10 @@
-internal import Foundation
-
 /// Prepared statements by their SQL text, the least recently used leaving first.
 ///
 /// A statement in use stays in the cache but is never handed out a second time: who asks for the
 /// same SQL meanwhile prepares one of their own. Not thread-safe, like its connection.
 final class StatementCache {
     let capacity: Int
-    private var statements: [Key: Statement] = [:]
+    private var statements: [ByteString: Statement] = [:]
     private var clock = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -15,7 +13,7 @@ final class StatementCache {
 
     /// The free statement for `sql`, marked as in use; nil when there is none.
     func checkOut(_ sql: String) -> Statement? {
-        guard let statement = statements[Key(sql: sql)], !statement.isInUse else { return nil }
+        guard let statement = statements[ByteString(sql)], !statement.isInUse else { return nil }
         statement.isInUse = true
         touch(statement)
         return statement
@@ -23,9 +21,9 @@ final class StatementCache {
 
     /// Takes in a statement that its maker is using, unless its SQL is in the cache already.
     func insertCheckedOut(_ statement: Statement) {
-        guard statements[Key(sql: statement.sql)] == nil else { return }
+        guard statements[ByteString(statement.sql)] == nil else { return }
         touch(statement)
-        statements[Key(sql: statement.sql)] = statement
+        statements[ByteString(statement.sql)] = statement
         statement.isCached = true
         while statements.count > capacity, evict() {}
     }
@@ -51,31 +49,8 @@ final class StatementCache {
         // A scan, but only when a statement was prepared, which costs far more.
         let free = statements.values.lazy.filter { !$0.isInUse }
         guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return false }
-        statements[Key(sql: oldest.sql)] = nil
+        statements[ByteString(oldest.sql)] = nil
         drop(oldest)
         return true
-    }
-
-    /// SQL by its bytes: as `String`s, two spellings of one character in a literal would be equal.
-    private struct Key: Hashable {
-        let sql: String
-
-        static func == (left: Key, right: Key) -> Bool {
-            var (left, right) = (left.sql, right.sql)
-            return left.withUTF8 { left in
-                right.withUTF8 { right in
-                    guard left.count == right.count else { return false }
-                    guard let start = left.baseAddress, let other = right.baseAddress else {
-                        return true
-                    }
-                    return start == other || memcmp(start, other, left.count) == 0
-                }
-            }
-        }
-
-        func hash(into hasher: inout Hasher) {
-            var sql = sql
-            sql.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
     }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 
 // How the types of Swift and Foundation stand for SQLite's storage classes. Reading converts where
-// nothing is lost: an INTEGER is a Double, a REAL without a fraction is an Int, and TEXT that spells
-// a number is that number; what cannot be represented is nil, never a rounded or wrapped value.
+// nothing is lost: an INTEGER that a Double holds exactly is one, a REAL without a fraction is an Int, and
+// TEXT that spells a number is that number; what cannot be represented is nil, never a wrapped value.
 
 extension String: SQLiteDatatypeBridgeable {
     /// TEXT.
@@ -53,7 +53,9 @@ extension Date: SQLiteDatatypeBridgeable {
     /// From seconds since 1970, INTEGER or REAL.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
-        case .integer(let seconds): self.init(timeIntervalSince1970: TimeInterval(seconds))
+        case .integer(let seconds):
+            guard let seconds = TimeInterval(exactly: seconds) else { return nil }
+            self.init(timeIntervalSince1970: seconds)
         case .real(let seconds): self.init(timeIntervalSince1970: seconds)
         case .null, .text, .blob: return nil
         }
@@ -66,8 +68,12 @@ extension Bool: SQLiteDatatypeBridgeable {
 
     /// From a number: false for zero, true for any other.
     public init?(sqliteValue: SQLiteValue) {
-        guard let number = Double(sqliteValue: sqliteValue) else { return nil }
-        self = number != 0
+        if case .integer(let number) = sqliteValue {
+            self = number != 0
+        } else {
+            guard let number = Double(sqliteValue: sqliteValue) else { return nil }
+            self = number != 0
+        }
     }
 }
 
@@ -75,11 +81,14 @@ extension Double: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(self) }
 
-    /// From a number, or TEXT that spells one.
+    /// From a REAL, an INTEGER that a `Double` holds exactly (any up to 2^53), or TEXT that spells a number,
+    /// rounded to the nearest `Double`.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .real(let number): self = number
-        case .integer(let number): self = Double(number)
+        case .integer(let number):
+            guard let number = Double(exactly: number) else { return nil }
+            self = number
         case .text(let text):
             guard let number = Double(text) else { return nil }
             self = number
@@ -92,9 +101,14 @@ extension Float: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
-    /// From a number, or TEXT that spells one, rounded to the nearest `Float`; nil for a finite
-    /// number that is out of its range.
+    /// From a REAL, or TEXT that spells a number, rounded to the nearest `Float`; nil for a finite number
+    /// that is out of its range, and for an INTEGER that a `Float` does not hold exactly (any up to 2^24 is).
     public init?(sqliteValue: SQLiteValue) {
+        if case .integer(let number) = sqliteValue {
+            guard let number = Float(exactly: number) else { return nil }
+            self = number
+            return
+        }
         guard let number = Double(sqliteValue: sqliteValue) else { return nil }
         self = Float(number)
         if isInfinite, number.isFinite { return nil }

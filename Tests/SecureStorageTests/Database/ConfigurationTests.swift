@@ -90,6 +90,19 @@ import Testing
         #expect(try pragma("busy_timeout", db) == "\(Int32.max)")
     }
 
+    @Test(arguments: [0, 1, 1 << 40, Int.max])
+    func `any cache size is taken`(_ size: Int) throws {
+        let db = try database.openStore { $0.cacheSize = size }
+        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
+    @Test func `a salt without a plaintext header is refused`() throws {
+        let error = storageError { _ = try database.openStore { $0.cipher.salt = Data(count: 16) } }
+        #expect(error?.kind == .openFailed)
+        #expect("\(error, default: "none")".contains("plaintextHeaderSize"))
+        #expect(try database.fileNames().isEmpty)
+    }
+
     @Test func `a plaintext header needs its salt`() throws {
         let error = storageError {
             _ = try database.openStore { $0.cipher.plaintextHeaderSize = 32 }

@@ -184,6 +184,26 @@ import Testing
         #expect(rs.date(forColumnName: "word") == nil)
     }
 
+    @Test func `an INTEGER that a floating-point type does not hold exactly is nil`() throws {
+        let rs = try db.executeQuery(
+            "SELECT 9007199254740992 AS fits, 9007199254740993 AS lost, 16777217 AS wide")
+        #expect(try rs.next())
+        #expect(rs.double(forColumnName: "fits") == 9_007_199_254_740_992)
+        #expect(rs.date(forColumnName: "fits") != nil)
+        #expect(rs.double(forColumnName: "lost") == nil)
+        #expect(rs.date(forColumnName: "lost") == nil)
+        #expect(rs.bool(forColumnName: "lost") == true)
+        #expect(rs.double(forColumnName: "wide") == 16_777_217)
+        #expect(storageError { let _: Float? = try rs.object(forColumnName: "wide") } != nil)
+    }
+
+    @Test func `two Unicode spellings of a column's name are two columns`() throws {
+        let rs = try db.executeQuery("SELECT 1 AS \"\u{e9}\", 2 AS \"e\u{301}\"")
+        #expect(try rs.next())
+        #expect(rs.int(forColumnName: "\u{e9}") == 1)
+        #expect(rs.int(forColumnName: "e\u{301}") == 2)
+    }
+
     @Test func `numbers read as text, text as bytes, UTF-8 bytes as text`() throws {
         let rs = try db.executeQuery("SELECT 42 AS i, 2.5 AS r, 'é' AS t, x'c3a9' AS b")
         #expect(try rs.next())

@@ -148,6 +148,19 @@ import Testing
         #expect(try db.strings("SELECT a || b || c FROM t") == ["555"])
     }
 
+    @Test func `placeholders of one name with two prefixes can be told apart`() throws {
+        try db.executeUpdate(
+            "INSERT INTO t VALUES (:a, @a, $a)", parameterDictionary: [":a": 1, "@a": 2, "$a": 3])
+        try db.executeUpdate(
+            "INSERT INTO t VALUES (:a, @a, $a)", parameterDictionary: ["a": 1, "@a": 2])
+        #expect(try db.strings("SELECT a || b || c FROM t") == ["123", "121"])
+        let surplus = message {
+            try db.executeUpdate(
+                "INSERT INTO t VALUES (:a, @a, 3)", parameterDictionary: [":a": 1, "b": 2])
+        }
+        #expect(surplus.contains("no placeholder for the value named b"))
+    }
+
     @Test func `a missing and a surplus name are named`() throws {
         let sql = "INSERT INTO t VALUES (:first, :second, 3)"
         let missing = message { try db.executeUpdate(sql, parameterDictionary: ["first": 1]) }
@@ -206,6 +219,28 @@ import Testing
             "a": "1", "b": nil, "c": "x", "d": "2.5", "e": "AB",
         ]
         #expect(rows == [expected])
+    }
+
+    @Test func `a batch spells numbers as string() does`() throws {
+        let sql = "SELECT 1e20 AS large, 0.1 + 0.2 AS sum, 1e-9 AS small, 9e999 AS infinite"
+        let rs = try db.executeQuery(sql)
+        #expect(try rs.next())
+        try db.executeStatements(sql) { row in
+            for (name, text) in row { #expect(text == rs.string(forColumnName: name)) }
+            #expect(row["sum"] == "0.30000000000000004")
+            #expect(row["large"] == "1e+20")
+            return true
+        }
+    }
+
+    @Test func `an error in a batch shows the failing statement and not those behind it`() throws {
+        let error = message {
+            try db.executeStatements(
+                "SELECT ';'; /* ; */ INSERT INTO nope VALUES (';', \"--\") -- ;\n; SELECT 'later'")
+        }
+        #expect(error.contains("no such table: nope"))
+        #expect(error.contains("INSERT INTO nope VALUES (';', \"--\")"))
+        #expect(!error.contains("later"))
     }
 
     @Test func `false from the block ends the batch without an error`() throws {

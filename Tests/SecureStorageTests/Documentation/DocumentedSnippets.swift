@@ -96,6 +96,21 @@ import Testing
         #expect(db.isOpen())
     }
 
+    @Test func `an attached file`() throws {
+        let archive = try TemporaryDatabase()
+        let made = archive.store()
+        try made.open(with: "the archive's passphrase")
+        try made.executeStatements("CREATE TABLE old (a); INSERT INTO old VALUES (1)")
+        made.close()
+        let archivePath = archive.path
+        let db = try database.openStore()
+        // begin
+        try db.executeUpdate(
+            "ATTACH ? AS archive KEY ?", values: [archivePath, "the archive's passphrase"])
+        // end
+        #expect(try db.int("SELECT a FROM archive.old") == 1)
+    }
+
     @Test func `errors and a change of the key`() throws {
         do {
             let made = database.store()

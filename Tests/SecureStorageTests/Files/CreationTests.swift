@@ -154,6 +154,22 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
+    @Test func `a handler that closes the store and opens it again gets an error at once`() throws {
+        let db = database.store { $0.busyTimeout = .seconds(3600) }
+        var inner: SecureStorageError?
+        let error = storageError {
+            try db.open(with: TemporaryDatabase.key) { store in
+                store.close()
+                inner = storageError { try store.open(with: TemporaryDatabase.key) }
+                return inner
+            }
+        }
+        #expect(inner?.description.contains("cannot open it again") == true)
+        #expect(error == inner)
+        #expect(try database.fileNames() == [])
+        try db.open(with: TemporaryDatabase.key)
+    }
+
     @Test func `a handler that opens the file with another store gets an error`() throws {
         let db = database.store { $0.busyTimeout = .milliseconds(50) }
         var error: SecureStorageError?
@@ -375,6 +391,19 @@ import Testing
                 // The specification wants 0700 for XDG_DATA_HOME itself, too.
                 #expect(lstat(home + "/data/home", &status) == 0)
                 #expect(status.st_mode & 0o7777 == 0o700)
+            }
+        }
+
+        @Test func `a file name does not lead out of the default directory`() async {
+            await #expect(processExitsWith: .success) {
+                [home = database.directory.path as String] in
+                setenv("XDG_DATA_HOME", home + "/data", 1)
+                for name in ["", ".", "..", "../out.db", "sub/in.db", "/etc/absolute.db"] {
+                    let db = SecureDatabaseStore(databaseFileName: name)
+                    let error = storageError { try db.open(with: TemporaryDatabase.key) }
+                    #expect(error?.description.contains("is no file name") == true, "\(name)")
+                }
+                #expect(!FileManager.default.fileExists(atPath: home + "/data"))
             }
         }
 

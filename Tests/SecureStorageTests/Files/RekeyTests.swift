@@ -195,6 +195,18 @@ import Testing
         }
     }
 
+    @Test func `the block of a batch cannot`() throws {
+        let db = try makeFile(.text("old"), .wal)
+        var error: SecureStorageError?
+        try db.executeStatements("SELECT 1 UNION SELECT 2") { _ in
+            error = storageError { try db.changeEncryptionKey(with: "new") }
+            return true
+        }
+        #expect(error?.kind == .encryptionKeyChangeFailed)
+        #expect(error?.description.contains("batch is running") == true)
+        try db.changeEncryptionKey(with: "new")
+    }
+
     @Test func `an empty key and one of a wrong length are refused`() throws {
         let db = try makeFile(.text("old"), .wal)
         try expectFailure(db, old: .text("old"), mode: .wal, mentioning: "empty") {

@@ -113,6 +113,32 @@ struct SQLCipherShellTests {
         #expect(try db.strings("SELECT x FROM t") == ["library", "shell"])
     }
 
+    @Test(arguments: ["UTF-16le", "UTF-16be"])
+    func `text of a file in UTF-16 is read as in UTF-8`(_ encoding: String) throws {
+        _ = try shell(
+            Self.rawKey,
+            """
+            PRAGMA encoding = '\(encoding)';
+            CREATE TABLE t ("größe" TEXT, b BLOB);
+            INSERT INTO t VALUES ('é𝄞', x'010002');
+            """)
+        let db = try database.openStore()
+        #expect(try db.strings("PRAGMA encoding") == [encoding])
+        try db.executeUpdate("INSERT INTO t VALUES (?, ?)", values: ["a\0é", Data([3])])
+        let rs = try db.executeQuery("SELECT größe, b, '' AS empty FROM t")
+        #expect(try rs.next())
+        #expect(rs.data(forColumnName: "größe") == Data("é𝄞".utf8))
+        #expect(rs.string(forColumnName: "größe") == "é𝄞")
+        #expect(rs.data(forColumnName: "b") == Data([1, 0, 2]))
+        #expect(rs.data(forColumnName: "empty") == Data())
+        #expect(try rs.next())
+        #expect(rs.data(forColumnName: "größe") == Data("a\0é".utf8))
+        rs.close()
+
+        let error = storageError { _ = try SecureKeyValueStore(databaseStore: db, name: "a") }
+        #expect(error?.description.contains("UTF-8") == true)
+    }
+
     @Test(arguments: ["passphrase", "it's 🔑", SQLCipherShellTests.rawKey])
     func `the library opens what the shell made with the same text as key`(_ key: String) throws {
         _ = try shell(key, "CREATE TABLE t (x); INSERT INTO t VALUES ('shell');")

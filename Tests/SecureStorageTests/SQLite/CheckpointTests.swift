@@ -1,0 +1,67 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct CheckpointTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a)")
+    }
+
+    /// More than the thousand pages that call for a checkpoint.
+    private let large = Data(repeating: 1, count: 5_000_000)
+
+    private func size(_ path: String) throws -> Int {
+        try Data(contentsOf: URL(fileURLWithPath: path)).count
+    }
+
+    @Test func `a long log is moved into the file by itself`() throws {
+        #expect(try size(database.path) < 1_000_000)
+        try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
+        #expect(try size(database.path) > large.count)
+    }
+
+    @Test func `so is that of an attached file`() throws {
+        let other = try TemporaryDatabase()
+        try other.openStore().executeUpdate("CREATE TABLE u (a)")
+        try db.executeUpdate(
+            "ATTACH ? AS other KEY ?", values: [other.path, "x'\(TemporaryDatabase.key.hex)'"])
+        try db.executeUpdate("INSERT INTO other.u VALUES (?)", values: [large])
+        #expect(try size(other.path) > large.count)
+        #expect(try size(database.path) < 1_000_000)
+    }
+
+    @Test func `the app's own busy timeout outlasts a checkpoint`() throws {
+        try db.executeUpdate("PRAGMA busy_timeout = 1234")
+        try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
+        #expect(try size(database.path) > large.count)
+        #expect(try db.int("PRAGMA busy_timeout") == 1234)
+    }
+
+    @Test func `a query that is being read goes on beside the commit of a long log`() throws {
+        try db.executeStatements("CREATE TABLE n (a); INSERT INTO n VALUES (1), (2), (3)")
+        let rs = try db.executeQuery("SELECT a FROM n")
+        #expect(try rs.next())
+        try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
+        #expect(try rs.next())
+        #expect(try rs.next())
+        #expect(rs.int(forColumnIndex: 0) == 3)
+        #expect(try !rs.next())
+    }
+
+    @Test func `a transaction whose snapshot is old is told to begin again`() throws {
+        let other = try database.openStore()
+        try db.beginDeferredTransaction()
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try other.executeUpdate("INSERT INTO t VALUES (1)")
+        let error = storageError { try db.executeUpdate("INSERT INTO t VALUES (2)") }
+        #expect(error?.code == 5)
+        #expect(error?.description.contains("begin again") == true)
+        try db.rollback()
+        try db.executeUpdate("INSERT INTO t VALUES (2)")
+    }
+}
