@@ -1,9 +1,9 @@
 # Commands for people and for CI; `make help` lists them. Works on Linux and on macOS.
 
-SOURCES := Package.swift Sources Tests Examples
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format boundary check tsan asan crash trait docs clean
+.PHONY: help setup build demo test lint format boundary check tsan asan crash bench trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -41,6 +41,9 @@ crash: setup ## a long campaign of kills during first opens and re-keys (KILLS=5
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan
+
+bench: setup ## beside the same work on the C API (BENCH="--rows 10000 kv-get")
+	swift run --package-path Benchmarks -c release Benchmarks $(BENCH)
 
 trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
 	Scripts/check-trait

@@ -162,28 +162,43 @@ extension SecureDatabaseResultSet {
     }
 
     private func int64(at index: Int) -> Int64? {
-        statement.storageClass(at: index) == .integer
-            ? statement.integer(at: index) : converted(at: index)
+        switch statement.storageClass(at: index) {
+        case .integer: statement.integer(at: index)
+        case .null: nil
+        default: converted(at: index)
+        }
     }
 
     private func uint64(at index: Int) -> UInt64? {
-        statement.storageClass(at: index) == .integer
-            ? UInt64(exactly: statement.integer(at: index)) : converted(at: index)
+        switch statement.storageClass(at: index) {
+        case .integer: UInt64(exactly: statement.integer(at: index))
+        case .null: nil
+        default: converted(at: index)
+        }
     }
 
     private func bool(at index: Int) -> Bool? {
-        statement.storageClass(at: index) == .integer
-            ? statement.integer(at: index) != 0 : converted(at: index)
+        switch statement.storageClass(at: index) {
+        case .integer: statement.integer(at: index) != 0
+        case .null: nil
+        default: converted(at: index)
+        }
     }
 
     private func double(at index: Int) -> Double? {
-        statement.storageClass(at: index) == .real
-            ? statement.real(at: index) : converted(at: index)
+        switch statement.storageClass(at: index) {
+        case .real: statement.real(at: index)
+        case .null: nil
+        default: converted(at: index)
+        }
     }
 
     private func string(at index: Int) -> String? {
-        statement.storageClass(at: index) == .text
-            ? statement.text(at: index) : converted(at: index)
+        switch statement.storageClass(at: index) {
+        case .text: statement.text(at: index)
+        case .null: nil
+        default: converted(at: index)
+        }
     }
 
     private func date(at index: Int) -> Date? {

@@ -25,13 +25,18 @@ public class SecureDatabaseResultSet {
     let number: Int
     private let store: SecureDatabaseStore
     private var state = State.beforeFirstRow
+    /// The neighbours in the store's list of open result sets.
+    private var older: Unmanaged<SecureDatabaseResultSet>?
+    private var newer: Unmanaged<SecureDatabaseResultSet>?
 
     init(_ statement: Statement, of store: SecureDatabaseStore) {
         self.statement = statement
         self.store = store
         store.resultSetCount += 1
         number = store.resultSetCount
-        store.openResultSets.append(.passUnretained(self))
+        older = store.newestResultSet
+        older?._withUnsafeGuaranteedRef { $0.newer = .passUnretained(self) }
+        store.newestResultSet = .passUnretained(self)
     }
 
     deinit { close() }
@@ -75,11 +80,14 @@ public class SecureDatabaseResultSet {
     private func finish(_ end: State) {
         state = end
         statement.giveBack()
-        let pointer = Unmanaged.passUnretained(self).toOpaque()
-        // Nearly always the last one.
-        if let index = store.openResultSets.lastIndex(where: { $0.toOpaque() == pointer }) {
-            store.openResultSets.remove(at: index)
+        older?._withUnsafeGuaranteedRef { $0.newer = newer }
+        if let newer {
+            newer._withUnsafeGuaranteedRef { $0.older = older }
+        } else {
+            store.newestResultSet = older
         }
+        older = nil
+        newer = nil
     }
 
     /// The index when a row is current and has that column.

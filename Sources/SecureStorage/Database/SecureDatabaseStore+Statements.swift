@@ -200,7 +200,7 @@ extension SecureDatabaseStore {
     // MARK: - Result sets
 
     /// Whether a result set of this store has neither come to its end nor been closed.
-    public var hasOpenResultSets: Bool { !openResultSets.isEmpty }
+    public var hasOpenResultSets: Bool { newestResultSet != nil }
 
     /// Closes the result sets that are still open.
     public func closeOpenResultSets() {
@@ -209,7 +209,7 @@ extension SecureDatabaseStore {
 
     /// Closes the result sets whose number is larger; they are in the order of their numbers.
     func closeResultSets(openedAfter number: Int) {
-        while let last = openResultSets.last?.takeUnretainedValue(), last.number > number {
+        while let last = newestResultSet?.takeUnretainedValue(), last.number > number {
             last.close()  // takes it out of the list
         }
     }

@@ -43,14 +43,15 @@ public class SecureDatabaseStore {
     /// Non-nil while the store is open but its connection had to be given up; see
     /// `SecureDatabaseStore+Rekey`.
     var reopening: Reopening?
-    /// In the order of their opening.
-    ///
-    /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
-    /// of this list before it goes.
+    /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.
     var transactionBlocks = 0
-    var openResultSets: [Unmanaged<SecureDatabaseResultSet>] = []
+    /// The end of the list of open result sets; each knows its neighbours.
+    ///
+    /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
+    /// of the list before it goes.
+    var newestResultSet: Unmanaged<SecureDatabaseResultSet>?
 
     /// Whether statements are kept, prepared, for the next call with the same SQL.
     ///

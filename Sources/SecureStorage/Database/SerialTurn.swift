@@ -15,52 +15,50 @@ final class SerialTurn: Sendable {
 
     /// Runs `block` on the calling thread: at once when it holds the turn already, else in its turn.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
-        let held = HeldTurns.current
-        if held.contains(self) { return try block() }
+        let outer = HeldTurn.innermost
+        if isHeld(by: outer) { return try block() }
         // Unsafe for the compiler only: `sync` has ended, on this thread, before it is read.
         nonisolated(unsafe) var outcome: Result<T, any Error>?
         queue.sync {
-            held.begin(self)
-            defer { held.end() }
-            outcome = Result { try block() }
+            var held = HeldTurn(turn: Unmanaged.passUnretained(self).toOpaque(), outer: outer)
+            withUnsafeMutablePointer(to: &held) { held in
+                HeldTurn.innermost = UnsafePointer(held)
+                defer { HeldTurn.innermost = outer }
+                outcome = Result { try block() }
+            }
         }
         guard let outcome else { preconditionFailure("DispatchQueue.sync did not run its block") }
         nonisolated(unsafe) let value = try outcome.get()
         return value
     }
+
+    private func isHeld(by innermost: UnsafePointer<HeldTurn>?) -> Bool {
+        let turn = Unmanaged.passUnretained(self).toOpaque()
+        var held = innermost
+        while let one = held?.pointee {
+            if one.turn == turn { return true }
+            held = one.outer
+        }
+        return false
+    }
 }
 
-/// The turns that one thread holds, innermost last.
-private final class HeldTurns {
-    private var turns: [Unmanaged<SerialTurn>] = []
+/// A turn that the current thread holds: a link of a chain that lies on its stack.
+private struct HeldTurn {
+    let turn: UnsafeMutableRawPointer
+    let outer: UnsafePointer<HeldTurn>?
 
-    func contains(_ turn: SerialTurn) -> Bool {
-        turns.contains { $0.toOpaque() == Unmanaged.passUnretained(turn).toOpaque() }
-    }
-
-    func begin(_ turn: SerialTurn) { turns.append(.passUnretained(turn)) }
-
-    func end() { turns.removeLast() }
-
-    /// The calling thread's; made at its first call, freed with the thread.
-    static var current: HeldTurns {
-        if let known = pthread_getspecific(key) {
-            return Unmanaged<HeldTurns>.fromOpaque(known).takeUnretainedValue()
+    /// The end of the calling thread's chain.
+    static var innermost: UnsafePointer<HeldTurn>? {
+        get {
+            pthread_getspecific(key).map { UnsafePointer($0.assumingMemoryBound(to: Self.self)) }
         }
-        let made = HeldTurns()
-        pthread_setspecific(key, Unmanaged.passRetained(made).toOpaque())
-        return made
+        set { pthread_setspecific(key, newValue) }
     }
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        pthread_key_create(&key) { held in
-            #if canImport(Darwin)
-                Unmanaged<HeldTurns>.fromOpaque(held).release()
-            #else
-                if let held { Unmanaged<HeldTurns>.fromOpaque(held).release() }
-            #endif
-        }
+        pthread_key_create(&key, nil)
         return key
     }()
 }

@@ -1,9 +1,11 @@
 internal import Foundation
 
 /// The table of one named store, as `Docs/FileFormats.md` describes it.
-struct KeyValueTable: Sendable {
+///
+/// A class only to be handed around without a copy of its texts.
+final class KeyValueTable: Sendable {
     /// What a row's value is.
-    enum Kind: Int64, SQLiteDatatypeBridgeable {
+    enum Kind: Int64, Sendable, SQLiteDatatypeBridgeable {
         /// An explicit nil.
         case null = 0
         /// A number, text, blob or date, in SQLite's own type.
@@ -136,7 +138,7 @@ struct KeyValueTable: Sendable {
             if !db.configuration.isReadOnly { _ = try remove(key, in: db) }
             return nil
         }
-        guard let kind: Kind = try rs.object(forColumnIndex: 0) else {
+        guard let kind = rs.int64(forColumnIndex: 0).flatMap(Kind.init(rawValue:)) else {
             throw SecureStorageError.typeConversionFailed
         }
         return Entry(kind: kind, value: try rs.object(forColumnIndex: 1) ?? .null)

@@ -8,14 +8,6 @@ internal import CSQLCipher
 /// is: that value would end in zeros. So after each step that has read pages from the file, the pager
 /// is asked whether it is in its error state.
 extension Connection {
-    /// What is remembered between steps.
-    struct PageReads {
-        /// Pages that were not in the cache so far (`SQLITE_DBSTATUS_CACHE_MISS`).
-        var misses: Int32 = 0
-        /// `SQLITE_FCNTL_DATA_VERSION` of the main database.
-        var dataVersion: UInt32 = 0
-    }
-
     enum StepVerdict {
         case sound
         case damaged
@@ -37,7 +29,7 @@ extension Connection {
     func verdict(isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool) -> StepVerdict {
         let hasReadPages = hasReadPages()
         if isAtEnd, !isQuery {
-            pageReads.dataVersion = dataVersion
+            knownDataVersion = dataVersion
             return .sound
         }
         if let untouchable, hasReadPages || isFirstStep, !untouchable.isCurrent() {
@@ -47,15 +39,15 @@ extension Connection {
         guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
         // Leaving the error state resets the pager, and a reset counts as a new version; so does a
         // commit of another connection, but only when a statement begins.
-        let before = pageReads.dataVersion
-        pageReads.dataVersion = dataVersion
-        guard pageReads.dataVersion != before else { return .sound }
+        let before = knownDataVersion
+        knownDataVersion = dataVersion
+        guard knownDataVersion != before else { return .sound }
         return isFirstStep ? .unknown : .damaged
     }
 
     /// To be called at the first row of a statement and when one that writes is given back: what
     /// changes from here on is not the commit of another connection, nor of this one.
-    func noteDataVersion() { pageReads.dataVersion = dataVersion }
+    func noteDataVersion() { knownDataVersion = dataVersion }
 
     private var dataVersion: UInt32 {
         var version: UInt32 = 0
@@ -95,7 +87,7 @@ extension Connection {
         var highest: Int32 = 0
         // Cannot fail for an open connection.
         _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
-        defer { pageReads.misses = misses }
-        return misses != pageReads.misses
+        defer { knownCacheMisses = misses }
+        return misses != knownCacheMisses
     }
 }

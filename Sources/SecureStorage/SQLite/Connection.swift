@@ -14,7 +14,10 @@ final class Connection {
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
     let statements = StatementCache(capacity: 64)
-    var pageReads = PageReads()
+    /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
+    /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
+    var knownCacheMisses: Int32 = 0
+    var knownDataVersion: UInt32 = 0
     /// False for a read-only connection that found no log: SQLite makes one, empty, to read a WAL
     /// file, and a read-only connection does not remove it.
     private let madeNoSideFiles: Bool

@@ -21,8 +21,11 @@ extension Statement {
                 "the statement has \(parameterCount) placeholders but \(values.count) values "
                     + "were given", in: sql)
         }
-        for (index, value) in values.enumerated() {
-            try bind(value, at: Int32(index + 1))
+        // In place: a copy of each value out of the array would cost more than binding it.
+        try values.withUnsafeBufferPointer { values in
+            for index in values.indices {
+                try bind(try values[index]?.sqliteValue ?? .null, at: Int32(index + 1))
+            }
         }
     }
 
@@ -42,7 +45,7 @@ extension Statement {
                 throw SecureStorageError.statementFailed(
                     .range, "no value for the placeholder \(name)", in: sql)
             }
-            try bind(value, at: Int32(offset + 1))
+            try bind(try value?.sqliteValue ?? .null, at: Int32(offset + 1))
         }
         // Every name found its value, so only a larger number of values can leave one over.
         guard values.count > distinctNameCount else { return }
@@ -74,13 +77,14 @@ extension Statement {
         return ParameterName(full: String(cString: name), bare: String(cString: name + 1))
     }
 
-    private func bind(_ value: (any SQLiteDatatypeBridgeable)?, at index: Int32) throws {
+    private func bind(_ value: SQLiteValue, at index: Int32) throws {
         hasBoundValues = true
-        try connection.check(bind(try value?.sqliteValue ?? .null, at: index), sql: sql)
+        let code = bindValue(value, at: index)
+        guard code == SQLITE_OK else { throw connection.failure(code, sql: sql) }
     }
 
     /// Binds by length: a NUL inside a text survives, and an empty blob is not NULL.
-    private func bind(_ value: SQLiteValue, at index: Int32) -> Int32 {
+    private func bindValue(_ value: SQLiteValue, at index: Int32) -> Int32 {
         switch value {
         case .null:
             return sqlite3_bind_null(handle, index)
@@ -88,24 +92,30 @@ extension Statement {
             return sqlite3_bind_int64(handle, index, number)
         case .real(let number):
             return sqlite3_bind_double(handle, index, number)
-        case .text(var text):
-            return text.withUTF8 { bytes in
-                bytes.withMemoryRebound(to: CChar.self) { bytes in
-                    // A null pointer would be NULL, so the empty text needs some address.
-                    withUnsafePointer(to: CChar(0)) { empty in
-                        sqlite3_bind_text64(
-                            handle, index, bytes.baseAddress ?? empty,
-                            sqlite3_uint64(bytes.count), csqlcipher_transient(),
-                            UInt8(SQLITE_UTF8))
-                    }
-                }
+        case .text(let text):
+            if let code = text.utf8.withContiguousStorageIfAvailable({ bind($0, at: index) }) {
+                return code
             }
+            // Only on Apple platforms: a text that is an NSString still.
+            var copy = text
+            return copy.withUTF8 { bind($0, at: index) }
         case .blob(let data):
             guard !data.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
             return data.withUnsafeBytes { bytes in
                 sqlite3_bind_blob64(
                     handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count),
                     csqlcipher_transient())
+            }
+        }
+    }
+
+    private func bind(_ utf8: UnsafeBufferPointer<UInt8>, at index: Int32) -> Int32 {
+        utf8.withMemoryRebound(to: CChar.self) { bytes in
+            // A null pointer would be NULL, so the empty text needs some address.
+            withUnsafePointer(to: CChar(0)) { empty in
+                sqlite3_bind_text64(
+                    handle, index, bytes.baseAddress ?? empty, sqlite3_uint64(bytes.count),
+                    csqlcipher_transient(), UInt8(SQLITE_UTF8))
             }
         }
     }

@@ -7,6 +7,7 @@ internal import Foundation
 /// Not thread-safe, like its connection.
 final class Statement {
     let sql: String
+    let identity: TextIdentity
     /// Unsafe, but never used after the connection: whoever uses a statement holds the store, which
     /// closes its result sets before its connection goes.
     unowned(unsafe) let connection: Connection
@@ -61,6 +62,7 @@ final class Statement {
     init(handle: OpaquePointer, sql: String, on connection: Connection) {
         self.handle = handle
         self.sql = sql
+        identity = TextIdentity(sql)
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0

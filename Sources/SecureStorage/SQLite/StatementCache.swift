@@ -5,6 +5,9 @@
 final class StatementCache {
     let capacity: Int
     private var statements: [ByteString: Statement] = [:]
+    /// Those that were last asked for with a text of the same storage, as a literal has it: finding them
+    /// reads no text.
+    private var recent = [Statement?](repeating: nil, count: 16)
     private var clock = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -13,7 +16,18 @@ final class StatementCache {
 
     /// The free statement for `sql`, marked as in use; nil when there is none.
     func checkOut(_ sql: String) -> Statement? {
-        guard let statement = statements[ByteString(sql)], !statement.isInUse else { return nil }
+        let identity = TextIdentity(sql)
+        let slot = identity.slot(of: recent.count)
+        if let statement = recent[slot], statement.identity == identity {
+            return checkOut(statement)
+        }
+        guard let statement = statements[ByteString(sql)] else { return nil }
+        if statement.identity == identity { recent[slot] = statement }
+        return checkOut(statement)
+    }
+
+    private func checkOut(_ statement: Statement) -> Statement? {
+        guard !statement.isInUse else { return nil }
         statement.isInUse = true
         touch(statement)
         return statement
@@ -35,6 +49,8 @@ final class StatementCache {
     }
 
     private func drop(_ statement: Statement) {
+        let slot = statement.identity.slot(of: recent.count)
+        if recent[slot] === statement { recent[slot] = nil }
         statement.isCached = false
         if !statement.isInUse { statement.finalize() }
     }
