@@ -37,6 +37,10 @@ extension Connection {
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
     ) -> Bool {
+        // Its own interruption is another: it ends a checkpoint that has not begun.
+        interruption?.pause()
+        defer { interruption?.resume() }
+        dropIdleInterruption()
         var patience = Patience(handle: handle, remaining: waiting ? busyMilliseconds : 0)
         return withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
