@@ -32,6 +32,7 @@ struct Callbacks {
     }
 
     /// - Parameter action: What cannot be done, as in "the key cannot be changed".
+    /// - Throws: `.backingStoreError` code 21.
     func requireOutside(_ action: String) throws {
         guard !isRunning else {
             throw SecureStorageError.statementFailed(

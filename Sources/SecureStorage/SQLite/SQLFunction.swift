@@ -70,7 +70,10 @@ struct SQLName: Hashable {
     let text: String
     private let folded: [UInt8]
 
-    /// - Parameter kind: What is named, for the message.
+    /// - Parameters:
+    ///   - text: As the caller wrote it.
+    ///   - kind: What is named, for the message.
+    /// - Throws: `.backingStoreError` code 21.
     init(_ text: String, of kind: String) throws {
         // 255 bytes is the engine's limit, and only for functions.
         guard (1...255).contains(text.utf8.count), !text.utf8.contains(0) else {

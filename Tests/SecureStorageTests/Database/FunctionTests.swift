@@ -190,6 +190,56 @@ import Testing
         #expect(second == nil)
     }
 
+    #if os(Linux)
+        @Test(.enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"))
+        func `functions, collations and limits survive a failed change of key`() async throws {
+            let disk = try SmallDisk(kilobytes: 2048)
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String] in
+                let db = SecureDatabaseStore(fullDatabasePath: disk + "/test.db")
+                try db.makeFunction(named: "f") { $0.count }
+                try db.makeCollation(named: "backwards") { $1.compare($0) }
+                try db.open(with: TemporaryDatabase.key)
+                try db.setLimit(.triggerDepth, to: 3)
+                try db.executeStatements("CREATE TABLE t (x); CREATE TEMP TABLE witness (x)")
+                for _ in 1...10 {
+                    try db.executeUpdate("INSERT INTO t VALUES (zeroblob(50000))")
+                }
+                let prepared = try db.prepare("SELECT 1")
+                try Ballast(directory: disk).fill(leaving: 100 * 1024)
+                let newKey = Data(repeating: 1, count: 32)
+
+                let error = storageError { try db.changeEncryptionKey(with: newKey) }
+
+                #expect(error?.kind == .encryptionKeyChangeFailed)
+                // The connection is another one.
+                #expect(storageError { _ = try db.int("SELECT 1 FROM witness") }?.code == 1)
+                #expect(storageError { _ = try prepared.executeQuery() } == .closed)
+                #expect(try db.int("SELECT f(1, 2)") == 2)
+                #expect(
+                    try db.strings(
+                        "SELECT column1 FROM (VALUES (1), ('a'), ('b')) "
+                            + "ORDER BY column1 COLLATE backwards") == ["1", "b", "a"])
+                #expect(try db.limit(.triggerDepth) == 3)
+                // The new connection can be interrupted as well.
+                let rows = try db.executeQuery("SELECT x FROM t")
+                #expect(try rows.next())
+                db.interrupt()
+                #expect(storageError { _ = try rows.next() }?.code == 9)
+            }
+        }
+    #endif
+
+    @Test func `a built-in function that was replaced is back after close and open`() throws {
+        try db.makeFunction(named: "upper", argumentCount: 1) { _ in "mine" }
+        #expect(try db.strings("SELECT upper('a')") == ["mine"])
+        try db.removeFunction(named: "upper", argumentCount: 1)
+        #expect(storageError { _ = try db.strings("SELECT upper('a')") }?.code == 1)
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.strings("SELECT upper('a')") == ["A"])
+    }
+
     @Test func `a removed function is unknown, and removing it twice an error`() throws {
         try echo()
         try db.removeFunction(named: "ECHO", argumentCount: 1)
