@@ -178,6 +178,38 @@ import Testing
         #expect(try store.strings("PRAGMA integrity_check") == ["ok"])
     }
 
+    /// A statement that has failed without a reason is run once more to see whether a page is damaged.
+    @Test func `an interruption of the look for a damaged page is no damage`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.openStore { $0.journalMode = .delete }
+        try store.executeStatements(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, x);"
+                + "INSERT INTO t (x) VALUES (zeroblob(10)), (zeroblob(5999) || x'01')")
+        store.close()
+        var file = try Data(contentsOf: database.url)
+        // The last overflow page.
+        file[file.count - 4000] ^= 1
+        try file.write(to: database.url)
+        let calls = Shared(0)
+        let firstOfSecondRun = Shared(0)
+        try store.makeFunction(named: "f") { [unowned store] _ in
+            calls.withLock { $0 += 1 }
+            if calls.current == firstOfSecondRun.current { store.interrupt() }
+            return "a"
+        }
+        try store.open(with: TemporaryDatabase.key)
+        let update = "UPDATE t SET x = f() || x"
+        #expect(storageError { try store.executeUpdate(update) }?.code == 11)
+        // Two calls in each run.
+        #expect(calls.current == 4)
+
+        calls.withLock { $0 = 0 }
+        firstOfSecondRun.withLock { $0 = 3 }
+        #expect(storageError { try store.executeUpdate(update) }?.code == 9)
+        #expect(calls.current == 3)
+        #expect(try !store.isInTransaction())
+    }
+
     @Test func `interrupt and close at the same time are safe`() throws {
         try interrupting(every: 1) {
             for _ in 1...30 {
