@@ -6,8 +6,6 @@ struct Callbacks {
     /// How many functions are running, one inside the other.
     var functionDepth = 0
     var isComparing = false
-    /// Whether a statement is being ended early, so that what SQLite calls only frees its state.
-    var isDiscarding = false
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
 

@@ -97,7 +97,7 @@ private final class InstalledFunction {
         // nil for a group without rows.
         let group = sqlite3_aggregate_context(context, 0)?
             .assumingMemoryBound(to: Slot.self).pointee?.takeRetainedValue()
-        guard !connection.callbacks.isDiscarding, group?.hasFailed != true else { return }
+        guard group?.hasFailed != true else { return }
         guarded(context) {
             setResult(try (group?.state ?? makeState()).result(), of: context)
         }

@@ -233,10 +233,7 @@ final class Statement {
             return
         }
         isInUse = false
-        let wasDiscarding = connection.callbacks.isDiscarding
-        connection.callbacks.isDiscarding = true
         defer {
-            connection.callbacks.isDiscarding = wasDiscarding
             // What writes may commit only now, when it was not run to its end.
             if hasBegun, !isQuery { connection.noteDataVersion() }
             hasBegun = false
