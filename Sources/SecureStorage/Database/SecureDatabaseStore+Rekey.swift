@@ -29,6 +29,7 @@ extension SecureDatabaseStore {
     private func changeEncryptionKey(_ makeKey: () throws -> EncryptionKey) throws {
         let connection = try openConnection()
         do {
+            try connection.callbacks.requireOutside("the key cannot be changed")
             guard !connection.isInTransaction else {
                 throw SecureStorageError.statementFailed(
                     .misuse, "a transaction is open; commit it or roll it back first")

@@ -61,6 +61,8 @@ extension SecureDatabaseStore {
     func inTransaction(
         _ kind: TransactionKind, _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
+        // An interruption of the statement around it would also keep it from being taken back.
+        try openConnection().callbacks.requireOutside("a transaction block cannot begin")
         let nested = try isInTransaction()
         let open = resultSetCount
         try execute(nested ? "SAVEPOINT \(Self.savepoint)" : kind.rawValue)
@@ -87,6 +89,21 @@ extension SecureDatabaseStore {
     }
 
     private func undo(nested: Bool) throws {
+        try openConnection().uninterrupted {
+            do {
+                try takeBack(nested: nested)
+            } catch SecureStorageError.backingStoreError(Self.interrupted, _) {
+                // It came before, and lasts as long as a result set of the outer code: that one can
+                // only end with it.
+                closeOpenResultSets()
+                try takeBack(nested: nested)
+            }
+        }
+    }
+
+    private static let interrupted = Int(ResultCode.interrupted.rawValue)
+
+    private func takeBack(nested: Bool) throws {
         // SQLite itself rolls back after some errors, a full disk among them.
         guard try isInTransaction() else { return }
         if nested {

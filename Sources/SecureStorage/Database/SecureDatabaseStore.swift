@@ -38,11 +38,20 @@ public class SecureDatabaseStore {
     private(set) var generation = 0
     /// Non-nil while the store is open.
     var connection: Connection? {
-        didSet { if connection != nil { generation += 1 } }
+        didSet {
+            guard let connection else { return }
+            generation += 1
+            extensions.install(on: connection)
+            connection.interruption = interruption
+        }
     }
     /// Non-nil while the store is open but its connection had to be given up; see
     /// `SecureDatabaseStore+Rekey`.
     var reopening: Reopening?
+    /// What the caller has added to the engine, for each connection that the store opens.
+    var extensions = EngineExtensions()
+    /// The only part of the store that other threads may use.
+    let interruption = Interruption()
     /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.
@@ -125,9 +134,19 @@ public class SecureDatabaseStore {
     ///
     /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
     /// be opened again. The key leaves the memory of this library and of the engine.
+    ///
+    /// Inside a function or collation of the store it stays open, and the statement that has called
+    /// that fails with `.backingStoreError` code 21 (SQLITE_MISUSE).
     public func close() {
-        reopening = nil
-        guard let connection else { return }
+        guard let connection else {
+            reopening = nil
+            return
+        }
+        guard !connection.callbacks.isRunning else {
+            // Reported by the statement that is running.
+            connection.refuseClose()
+            return
+        }
         closeOpenResultSets()
         connection.close()
         self.connection = nil

@@ -6,6 +6,7 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let busy = ResultCode(rawValue: 5)
     static let cannotOpen = ResultCode(rawValue: 14)
     static let corrupt = ResultCode(rawValue: 11)
+    static let interrupted = ResultCode(rawValue: 9)
     static let misuse = ResultCode(rawValue: 21)
     static let notADatabase = ResultCode(rawValue: 26)
     static let full = ResultCode(rawValue: 13)

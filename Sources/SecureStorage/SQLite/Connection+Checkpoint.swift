@@ -37,6 +37,10 @@ extension Connection {
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
     ) -> Bool {
+        // Its own interruption is another: it ends a checkpoint that has not begun.
+        interruption?.pause()
+        defer { interruption?.resume() }
+        dropIdleInterruption()
         // The app may have set another one with `PRAGMA busy_timeout`.
         let timeout = Engine.text(of: "PRAGMA busy_timeout", handle).flatMap { Int32($0) }
         let busyTimeout = timeout ?? busyMilliseconds

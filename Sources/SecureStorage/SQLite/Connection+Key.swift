@@ -137,6 +137,8 @@ extension Connection {
         guard !configuration.isReadOnly else {
             throw SecureStorageError.statementFailed(.readOnly, "the store is read-only")
         }
+        interruption?.pause()
+        defer { interruption?.resume() }
         try execute("BEGIN EXCLUSIVE")
         let code = newKey.withKeySpecification { specification in
             sqlite3_rekey_v2(

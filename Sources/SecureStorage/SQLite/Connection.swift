@@ -18,6 +18,13 @@ final class Connection {
     /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
     var knownCacheMisses: Int32 = 0
     var knownDataVersion: UInt32 = 0
+    var callbacks = Callbacks()
+    /// Prepared by the caller, and ended with the connection.
+    var keptStatements: [ObjectIdentifier: Statement] = [:]
+    /// What other threads end this connection's statements with.
+    var interruption: Interruption? {
+        didSet { interruption?.attach(handle) }
+    }
     /// False for a read-only connection that found no log: SQLite makes one, empty, to read a WAL
     /// file, and a read-only connection does not remove it.
     private let madeNoSideFiles: Bool
@@ -82,7 +89,10 @@ final class Connection {
     /// harmless.
     func close() {
         guard let handle else { return }
+        interruption?.detach(handle)
         statements.removeAll()
+        for statement in keptStatements.values { statement.finalize() }
+        keptStatements.removeAll()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
         // that a statement that is still held somewhere keeps the handle alive and not a dangling
         // pointer.

@@ -59,7 +59,7 @@ extension String {
     ///
     /// Not `String(validating:as:)`, which is newer than the oldest system here and is not specialised:
     /// it costs more than the rest of reading a short text.
-    fileprivate init?(validatingUTF8 bytes: UnsafeBufferPointer<UInt8>) {
+    init?(validatingUTF8 bytes: UnsafeBufferPointer<UInt8>) {
         var text = String(decoding: bytes, as: UTF8.self)
         let isUnchanged = text.withUTF8 { text in
             guard let start = text.baseAddress, let source = bytes.baseAddress else {

@@ -28,6 +28,9 @@ final class Statement {
     /// Whether it has been stepped since it was last reset.
     private var hasBegun = false
     private let isQuery: Bool
+    /// Whether SQLite is in its step, from where it may call functions of the caller.
+    private var isStepping = false
+    private var wasGivenBackInStep = false
 
     /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was last
     /// asked for.
@@ -96,6 +99,7 @@ final class Statement {
     static func prepare(
         _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
     ) throws -> (OpaquePointer?, consumed: Int) {
+        try connection.callbacks.requireNoComparison()
         guard let size = Int32(exactly: length + 1) else {
             throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
         }
@@ -111,7 +115,7 @@ final class Statement {
 
     /// Advances to the next row; false at the end.
     func step() throws -> Bool {
-        let code = sqlite3_step(handle)
+        let code = try advance()
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
         let isFirstStep = !hasBegun
         hasBegun = true
@@ -131,13 +135,34 @@ final class Statement {
         return code == SQLITE_ROW
     }
 
+    /// `sqlite3_step`, which functions and collations must not enter a second time.
+    private func advance() throws -> Int32 {
+        try connection.callbacks.requireNoComparison()
+        guard !isStepping else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "a function cannot advance the statement that calls it", in: sql)
+        }
+        isStepping = true
+        let code = sqlite3_step(handle)
+        isStepping = false
+        // Functions report it themselves, so this was a collation, which cannot.
+        if connection.callbacks.wasCloseRefused, !connection.callbacks.isRunning {
+            connection.callbacks.wasCloseRefused = false
+            throw Callbacks.closed
+        }
+        guard wasGivenBackInStep else { return code }
+        wasGivenBackInStep = false
+        giveBack()
+        throw SecureStorageError.closed
+    }
+
     /// Runs a statement that has ended without a row once more, in a transaction, where a damaged page
     /// cannot go unnoticed.
     private func repeatInTransaction() throws -> Bool {
         sqlite3_reset(handle)
         try connection.execute("BEGIN")
-        defer { try? connection.execute("ROLLBACK") }
-        let code = sqlite3_step(handle)
+        defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
+        let code = try advance()
         guard code == SQLITE_DONE else {
             throw code == SQLITE_ROW ? damagedPage() : stepFailure(code)
         }
@@ -149,12 +174,14 @@ final class Statement {
 
     /// Whether a step that has failed without a reason failed for a damaged page: the pager still says
     /// so in a transaction, so outside of one the statement is run once more inside.
-    private func meetsDamagedPage() -> Bool {
+    private func meetsDamagedPage() throws -> Bool {
         if connection.isInTransaction { return !connection.isPagerSound() }
         sqlite3_reset(handle)
         guard (try? connection.execute("BEGIN")) != nil else { return false }
-        defer { try? connection.execute("ROLLBACK") }
-        _ = sqlite3_step(handle)
+        defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
+        let code = try advance()
+        // It ends the transaction of a statement that writes, which is no damage.
+        guard code & 0xff != SQLITE_INTERRUPT else { throw connection.failure(code, sql: sql) }
         // What writes cannot even be rolled back as a statement then, and the transaction goes with it.
         return !connection.isInTransaction || !connection.isPagerSound()
     }
@@ -174,8 +201,14 @@ final class Statement {
         var reason = String(cString: sqlite3_errmsg(database))
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
-            if reason == "SQL logic error", connection.hasReadPages(), meetsDamagedPage() {
-                return damagedPage()
+            if reason == "SQL logic error", connection.hasReadPages() {
+                do {
+                    if try meetsDamagedPage() { return damagedPage() }
+                } catch let error as SecureStorageError {
+                    return error
+                } catch {
+                    return .statementFailed(code, "the statement failed", in: sql)
+                }
             }
             // Functions and virtual tables quote what they were given, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
@@ -194,7 +227,13 @@ final class Statement {
     var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
     /// Ends the execution and drops the values: the statement is the cache's again, or ends here.
+    ///
+    /// In its own step, by a function that closes its result set, it waits for the end of the step.
     func giveBack() {
+        guard !isStepping else {
+            wasGivenBackInStep = true
+            return
+        }
         isInUse = false
         defer {
             // What writes may commit only now, when it was not run to its end.

@@ -1,0 +1,40 @@
+/// What a connection has to know while SQLite calls the caller's functions and collations.
+///
+/// These run in the middle of a step, where SQLite allows further statements but not the end of the
+/// connection nor of the statement itself, and in the middle of a comparison, where it allows nothing.
+struct Callbacks {
+    /// How many functions are running, one inside the other.
+    var functionDepth = 0
+    var isComparing = false
+    /// Whether `close()` was refused since the innermost call began.
+    var wasCloseRefused = false
+
+    /// Whether the connection is inside a step that it must outlive.
+    var isRunning: Bool { functionDepth > 0 || isComparing }
+
+    /// Each level is a parser, a virtual machine and the caller's frames on one stack.
+    static let maximumDepth = 32
+
+    static var closed: SecureStorageError {
+        .statementFailed(
+            .misuse,
+            "close() was called inside a function or collation of the store, which stays open; "
+                + "close it when the statement has ended")
+    }
+
+    func requireNoComparison() throws {
+        guard !isComparing else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "a collation cannot run statements on the store that calls it")
+        }
+    }
+
+    /// - Parameter action: What cannot be done, as in "the key cannot be changed".
+    /// - Throws: `.backingStoreError` code 21.
+    func requireOutside(_ action: String) throws {
+        guard !isRunning else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "\(action) inside a function or collation of the store")
+        }
+    }
+}

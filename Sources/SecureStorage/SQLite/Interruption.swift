@@ -1,0 +1,79 @@
+internal import CSQLCipher
+internal import Foundation
+
+/// What another thread may hold of a connection: the way to end its running statements.
+///
+/// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So the
+/// handle is lent under a lock, and taken back before it goes.
+final class Interruption: @unchecked Sendable {
+    // @unchecked: everything below is only touched under `lock`.
+    private let lock = NSLock()
+    private var handle: OpaquePointer?
+    private var pauses = 0
+    private var isPending = false
+
+    /// Ends what runs, or does nothing; during a pause once it is over.
+    func interrupt() {
+        lock.withLock {
+            guard let handle else { return }
+            if pauses > 0 {
+                isPending = true
+            } else {
+                sqlite3_interrupt(handle)
+            }
+        }
+    }
+
+    func attach(_ handle: OpaquePointer?) {
+        lock.withLock {
+            self.handle = handle
+            isPending = false
+        }
+    }
+
+    /// To be called before the handle is closed; another handle may have come meanwhile.
+    func detach(_ handle: OpaquePointer?) {
+        lock.withLock { if self.handle == handle { self.handle = nil } }
+    }
+
+    /// Keeps interruptions off what must not end half way; nests.
+    func pause() {
+        lock.withLock { pauses += 1 }
+    }
+
+    func resume() {
+        lock.withLock {
+            pauses -= 1
+            guard pauses == 0, isPending else { return }
+            isPending = false
+            if let handle { sqlite3_interrupt(handle) }
+        }
+    }
+}
+
+extension Connection {
+    /// Runs `body` so that no interruption of the caller ends it half way.
+    func uninterrupted<R>(_ body: () throws -> R) rethrows -> R {
+        interruption?.pause()
+        defer { interruption?.resume() }
+        return try body()
+    }
+
+    /// Drops an interruption that came while nothing ran.
+    ///
+    /// Statements do that themselves when they begin, a checkpoint does not: it would end before its
+    /// first page.
+    func dropIdleInterruption() {
+        // Only the beginning counts, so the outcome does not.
+        _ = sqlite3_exec(handle, "SELECT 1", nil, nil, nil)
+    }
+}
+
+extension Connection {
+    /// Keeps the connection open for the step that is running, and sees to it that the step fails.
+    func refuseClose() {
+        callbacks.wasCloseRefused = true
+        // A collation has no result that could be an error.
+        if callbacks.isComparing { sqlite3_interrupt(handle) }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct AggregateTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeStatements(
+            "CREATE TABLE t (g, x); INSERT INTO t VALUES (1, 2), (1, 3), (2, 5), (2, 7)")
+    }
+
+    private func makeProduct() throws {
+        try db.makeAggregate(named: "product", argumentCount: 1, initial: Int64(1)) {
+            $0 *= Int64(sqliteValue: $1[0]) ?? 1
+        } final: {
+            $0
+        }
+    }
+
+    @Test func `an aggregate has one state for each group`() throws {
+        try makeProduct()
+        #expect(try db.strings("SELECT product(x) FROM t GROUP BY g ORDER BY g") == ["6", "35"])
+        #expect(try db.strings("SELECT product(x) || product(g) FROM t") == ["2104"])
+    }
+
+    @Test func `a group without rows has the first state's result`() throws {
+        try makeProduct()
+        #expect(try db.int("SELECT product(x) FROM t WHERE 0") == 1)
+    }
+
+    @Test func `an aggregate's errors end the statement and name it`() throws {
+        struct Refused: Error {}
+        try db.makeAggregate(named: "bad_step", initial: 0) { _, _ in
+            throw Refused()
+        } final: {
+            $0
+        }
+        try db.makeAggregate(named: "bad_end", initial: 0) { _, _ in
+        } final: { _ in
+            throw Refused()
+        }
+        for name in ["bad_step", "bad_end"] {
+            let error = storageError { _ = try db.int("SELECT \(name)(x) FROM t") }
+            #expect(error?.code == 1)
+            #expect(error?.description.contains("the function \(name) failed: Refused") == true)
+        }
+    }
+
+    @Test func `states are freed when a query ends in the middle`() throws {
+        final class State {
+            let counts: Shared<[Int]>
+            init(_ counts: Shared<[Int]>) {
+                self.counts = counts
+                counts.withLock {
+                    $0[0] += 1
+                    $0[1] += 1
+                }
+            }
+            deinit { counts.withLock { $0[0] -= 1 } }
+        }
+        let counts = Shared([0, 0])
+        try db.makeAggregate(named: "kept", argumentCount: 1, initial: State(counts)) { _, _ in
+        } final: { _ in
+            1
+        }
+        // In the order of an index, so that a group ends when the next has begun.
+        try db.executeUpdate("CREATE INDEX i ON t (g, x)")
+        for sql in ["SELECT kept(x) FROM t GROUP BY g", "SELECT kept(g) FROM t GROUP BY x"] {
+            let rows = try db.executeQuery(sql)
+            #expect(try rows.next())
+            rows.close()
+            #expect(counts.current[0] == 0)
+        }
+        try db.makeFunction(named: "stop", argumentCount: 1) {
+            if $0[0] == .integer(5) { throw SecureStorageError.typeConversionFailed }
+            return nil
+        }
+        #expect(storageError { _ = try db.strings("SELECT kept(stop(x)) FROM t") }?.code == 1)
+        // Of all that were made.
+        #expect(counts.current[0] == 0)
+        #expect(counts.current[1] >= 3)
+    }
+
+    @Test func `an aggregate that closes the store fails, and the store stays open`() throws {
+        try db.makeAggregate(named: "closing", initial: 0) { [unowned db] _, _ in
+            db.close()
+        } final: {
+            $0
+        }
+        #expect(storageError { _ = try db.strings("SELECT closing(x) FROM t") }?.code == 21)
+        #expect(try db.int("SELECT count(*) FROM t") == 4)
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a function or collation may do with the store that calls it.
+@Suite struct FunctionReentrancyTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)")
+    }
+
+    /// Makes a function `act`, and returns what the statement throws that calls it.
+    private func failure(
+        of sql: String = "SELECT act() FROM t",
+        in act: @escaping (SecureDatabaseStore) throws -> Void
+    ) throws -> SecureStorageError? {
+        try db.makeFunction(named: "act") { [unowned db] _ in
+            try act(db)
+            return 1
+        }
+        return storageError { _ = try db.strings(sql) }
+    }
+
+    @Test func `a function can run statements on its store`() throws {
+        try db.executeUpdate("CREATE TABLE log (x)")
+        let error = try failure { try $0.executeUpdate("INSERT INTO log VALUES (1)") }
+        #expect(error == nil)
+        #expect(try db.int("SELECT count(*) FROM log") == 3)
+    }
+
+    @Test func `a store that is closed inside a function stays open and says so`() throws {
+        let error = try failure { $0.close() }
+        #expect(error?.code == 21)
+        #expect(error?.description.contains("the function act called close()") == true)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+        let update = storageError { try db.executeUpdate("UPDATE t SET x = act()") }
+        #expect(update?.code == 21)
+        #expect(try db.int("SELECT sum(x) FROM t") == 6)
+        db.close()
+        #expect(!db.isOpen())
+    }
+
+    @Test func `a function that removes or replaces itself fails and stays`() throws {
+        #expect(try failure { try $0.removeFunction(named: "act") }?.code == 1)
+        #expect(try failure { try $0.makeFunction(named: "act") { _ in 2 } }?.code == 1)
+        #expect(storageError { _ = try db.strings("SELECT act()") }?.code == 1)
+        try db.removeFunction(named: "act")
+    }
+
+    @Test func `a function that ends its own result set ends it as closed`() throws {
+        for persistent in [true, false] {
+            db.shouldCacheStatements = persistent
+            let error = try failure {
+                $0.closeOpenResultSets()
+                $0.clearCachedStatements()
+            }
+            #expect(error == .closed)
+            #expect(!db.hasOpenResultSets)
+            #expect(try db.int("SELECT count(*) FROM t") == 3)
+        }
+    }
+
+    @Test func `a function cannot advance the statement that calls it`() throws {
+        let held = Held()
+        try db.makeFunction(named: "again") { _ in
+            _ = try held.rows?.next()
+            return 1
+        }
+        let rows = try db.executeQuery("SELECT again() FROM t")
+        held.rows = rows
+        defer { held.rows = nil }
+        #expect(storageError { while try rows.next() {} } != nil)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    private final class Held { var rows: SecureDatabaseResultSet? }
+
+    @Test func `the key cannot be changed inside a function`() throws {
+        #expect(
+            try failure { try $0.changeEncryptionKey(with: Data(repeating: 9, count: 32)) }?.code
+                == 1)
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+    }
+
+    @Test func `a transaction block cannot begin inside a function`() throws {
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        #expect(try failure { _ in try queue.inExclusiveTransaction { _ in false } }?.code == 1)
+        #expect(try !db.isInTransaction())
+    }
+
+    @Test func `a function that calls itself without end is an error`() throws {
+        let error = try failure { _ = try $0.strings("SELECT act()") }
+        #expect(error?.code == 1)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    @Test func `a function that rolls the transaction back ends the statement`() throws {
+        try db.beginExclusiveTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (4)")
+        let error = try failure(of: "SELECT act() FROM t") { db in
+            if try db.isInTransaction() { try db.rollback() }
+        }
+        // A reader that has only just begun may go on; either way nothing of the transaction is left.
+        #expect(error == nil || error?.kind == .backingStoreError)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    @Test func `a damaged page is noticed by the statement around a function's`() throws {
+        db.close()
+        let other = try TemporaryDatabase()
+        let store = try other.openStore { $0.journalMode = .delete }
+        try store.executeStatements(
+            "CREATE TABLE a (x); CREATE TABLE b (y);"
+                + "INSERT INTO b VALUES (randomblob(3000)); INSERT INTO b VALUES (randomblob(3000));"
+                + "INSERT INTO a VALUES (zeroblob(5999) || x'01')")
+        store.close()
+        var file = try Data(contentsOf: other.url)
+        file[file.count - 4000] ^= 1
+        try file.write(to: other.url)
+        try store.makeFunction(named: "other", argumentCount: 1) { [unowned store] _ in
+            try? store.int("SELECT count(*) FROM b WHERE length(y) > 1")
+        }
+        try store.open(with: TemporaryDatabase.key)
+        let error = storageError { _ = try store.strings("SELECT other(hex(x)) FROM a") }
+        #expect(error?.code == 11, "\(error?.description ?? "no error")")
+    }
+}

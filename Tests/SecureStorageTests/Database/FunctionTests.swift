@@ -1,0 +1,259 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct FunctionTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    private func echo(isInnocuous: Bool = false) throws {
+        try db.makeFunction(
+            named: "echo", argumentCount: 1, isDeterministic: true, isInnocuous: isInnocuous
+        ) { Echo($0[0]) }
+    }
+
+    @Test func `FMDB makeFunctionNamed:arguments:block: is makeFunction`() throws {
+        try db.makeFunction(named: "repeated", argumentCount: 2) { arguments in
+            guard let text = String(sqliteValue: arguments[0]),
+                let count = Int(sqliteValue: arguments[1])
+            else { return nil }
+            return String(repeating: text, count: count)
+        }
+        #expect(
+            try db.strings("SELECT REPEATED('ab', 3) UNION ALL SELECT repeated(NULL, 3)")
+                == ["ababab", nil])
+        #expect(storageError { _ = try db.strings("SELECT repeated('ab')") }?.code == 1)
+    }
+
+    @Test func `a function of any number of arguments gets as many as there are`() throws {
+        try db.makeFunction(named: "number_of") { $0.count }
+        #expect(try db.int("SELECT number_of()") == 0)
+        #expect(try db.int("SELECT number_of(1, NULL, x'')") == 3)
+    }
+
+    @Test func `the exact number of arguments goes before any number`() throws {
+        try db.makeFunction(named: "f") { _ in "any" }
+        try db.makeFunction(named: "F", argumentCount: 1) { _ in "one" }
+        #expect(try db.strings("SELECT f(1) UNION ALL SELECT f(1, 2)") == ["one", "any"])
+        try db.removeFunction(named: "f", argumentCount: 1)
+        #expect(try db.int("SELECT f(1, 2) = 'any'") == 1)
+    }
+
+    @Test(arguments: [
+        "NULL", "9223372036854775807", "-9223372036854775808", "0.1", "9e999", "''", "x''",
+        "CAST(x'610062' AS TEXT)", "'é𝄞'", "x'00ff'", "zeroblob(100000)",
+    ])
+    func `a value comes back from a function as it went in`(_ literal: String) throws {
+        try echo()
+        let sql =
+            "SELECT typeof(echo(v)) = typeof(v) AND echo(v) IS v "
+            + "AND hex(echo(v)) = hex(v) FROM (SELECT \(literal) AS v)"
+        #expect(try db.int(sql) == 1)
+    }
+
+    @Test func `text that is not UTF-8 is an error of the function`() throws {
+        try echo()
+        let error = storageError { _ = try db.strings("SELECT echo(CAST(x'ff' AS TEXT))") }
+        #expect(error?.code == 1)
+        #expect(error?.description.contains("the function echo") == true)
+    }
+
+    @Test func `a result that SQLite cannot hold is an error`() throws {
+        try db.makeFunction(named: "huge") { _ in UInt64(Int64.max) + 1 }
+        let error = storageError { _ = try db.strings("SELECT huge()") }
+        #expect(error?.code == 1)
+        #expect(error?.description.contains("the function huge returned") == true)
+    }
+
+    @Test func `a result over a billion bytes is an error`() throws {
+        try db.makeFunction(named: "blob") { _ in Data(count: 1_000_000_001) }
+        #expect(storageError { _ = try db.int("SELECT length(blob())") }?.code == 18)
+        try db.setLimit(.length, to: 1000)
+        try db.makeFunction(named: "text") { _ in String(repeating: "a", count: 1001) }
+        #expect(storageError { _ = try db.int("SELECT length(text())") }?.code == 18)
+    }
+
+    @Test func `an error names the function and its own type but no value`() throws {
+        struct Refused: Error, CustomStringConvertible { let description: String }
+        try db.makeFunction(named: "check_it") {
+            throw Refused(description: String(sqliteValue: $0[0]) ?? "")
+        }
+        for sql in ["SELECT check_it(?)", "INSERT INTO t VALUES (check_it(?))"] {
+            try db.executeUpdate("CREATE TABLE IF NOT EXISTS t (x)")
+            let error = storageError { try db.executeUpdate(sql, values: ["hush"]) }
+            #expect(error?.code == 1)
+            let text = error?.description ?? ""
+            #expect(text.contains("the function check_it failed: Refused"), "\(text)")
+            #expect(!text.contains("hush"))
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test(arguments: ["", "a\0b", String(repeating: "é", count: 128)])
+    func `a name that cannot be is an error`(_ name: String) throws {
+        #expect(storageError { try db.makeFunction(named: name) { _ in 1 } }?.code == 21)
+        #expect(storageError { try db.makeCollation(named: name) { $0.compare($1) } }?.code == 21)
+    }
+
+    @Test(arguments: [-1, 128, Int.max])
+    func `a number of arguments that cannot be is an error`(_ count: Int) throws {
+        let error = storageError {
+            try db.makeFunction(named: "f", argumentCount: count) { _ in 1 }
+        }
+        #expect(error?.code == 25)
+    }
+
+    @Test func `255 bytes of name and 127 arguments are fine`() throws {
+        let name = String(repeating: "f", count: 255)
+        try db.makeFunction(named: name, argumentCount: 127) { $0.count }
+        let arguments = Array(repeating: "1", count: 127).joined(separator: ",")
+        #expect(try db.int("SELECT \(name)(\(arguments))") == 127)
+    }
+
+    // MARK: - Schemas
+
+    @Test(arguments: [
+        "CREATE VIEW v AS SELECT echo(x) FROM t; SELECT * FROM v",
+        "CREATE INDEX i ON t (echo(x))",
+        "CREATE TABLE u (x CHECK (echo(x) = x)); INSERT INTO u VALUES (1)",
+        "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT echo(new.x); END; INSERT INTO t VALUES (2)",
+    ])
+    func `only an innocuous function can be used by the schema`(_ sql: String) throws {
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        try echo()
+        let error = storageError { try db.executeStatements(sql) }
+        #expect(error?.code == 1, "\(error?.description ?? "no error")")
+        try db.executeStatements(
+            "DROP VIEW IF EXISTS v; DROP TABLE IF EXISTS u; DROP TRIGGER IF EXISTS r")
+        try echo(isInnocuous: true)
+        try db.executeStatements(sql)
+    }
+
+    // MARK: - Life
+
+    @Test func `functions and collations are there again after close and open`() throws {
+        db.close()
+        try echo(isInnocuous: true)
+        try db.makeCollation(named: "backwards") { $1.compare($0) }
+        for _ in 1...2 {
+            try db.open(with: TemporaryDatabase.key)
+            #expect(
+                try db.strings(
+                    "SELECT echo(column1) FROM (VALUES ('a'), ('b')) "
+                        + "ORDER BY column1 COLLATE backwards") == ["b", "a"])
+            db.close()
+        }
+    }
+
+    @Test func `the initialization handler can use the functions`() throws {
+        let other = try TemporaryDatabase()
+        let store = other.store()
+        try store.makeFunction(named: "f", isDeterministic: true, isInnocuous: true) { _ in 7 }
+        try store.open(with: TemporaryDatabase.key) { db in
+            do {
+                try db.executeStatements(
+                    "CREATE TABLE t (x); CREATE INDEX i ON t (f(x)); INSERT INTO t VALUES (1)")
+                return nil
+            } catch { return error }
+        }
+        #expect(try store.int("SELECT count(*) FROM t WHERE f(x) = 7") == 1)
+    }
+
+    @Test func `what a function holds is freed with its store and when it is replaced`() throws {
+        final class Witness: Sendable {}
+        weak var first: Witness?
+        weak var second: Witness?
+        do {
+            let store = database.store()
+            try store.open(with: TemporaryDatabase.key)
+            func make() throws -> Witness {
+                let witness = Witness()
+                try store.makeFunction(named: "f") { _ in withExtendedLifetime(witness) { 1 } }
+                try store.makeCollation(named: "c") { left, right in
+                    withExtendedLifetime(witness) { left.compare(right) }
+                }
+                return witness
+            }
+            first = try make()
+            #expect(first != nil)
+            second = try make()
+            #expect(first == nil)
+            #expect(try store.int("SELECT f()") == 1)
+            try store.removeFunction(named: "f")
+            #expect(second != nil)
+        }
+        #expect(second == nil)
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"))
+        func `functions, collations and limits survive a failed change of key`() async throws {
+            let disk = try SmallDisk(kilobytes: 2048)
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String] in
+                let db = SecureDatabaseStore(fullDatabasePath: disk + "/test.db")
+                try db.makeFunction(named: "f") { $0.count }
+                try db.makeCollation(named: "backwards") { $1.compare($0) }
+                try db.open(with: TemporaryDatabase.key)
+                try db.setLimit(.triggerDepth, to: 3)
+                try db.executeStatements("CREATE TABLE t (x); CREATE TEMP TABLE witness (x)")
+                for _ in 1...10 {
+                    try db.executeUpdate("INSERT INTO t VALUES (zeroblob(50000))")
+                }
+                let prepared = try db.prepare("SELECT 1")
+                try Ballast(directory: disk).fill(leaving: 100 * 1024)
+                let newKey = Data(repeating: 1, count: 32)
+
+                let error = storageError { try db.changeEncryptionKey(with: newKey) }
+
+                #expect(error?.kind == .encryptionKeyChangeFailed)
+                // The connection is another one.
+                #expect(storageError { _ = try db.int("SELECT 1 FROM witness") }?.code == 1)
+                #expect(storageError { _ = try prepared.executeQuery() } == .closed)
+                #expect(try db.int("SELECT f(1, 2)") == 2)
+                #expect(
+                    try db.strings(
+                        "SELECT column1 FROM (VALUES (1), ('a'), ('b')) "
+                            + "ORDER BY column1 COLLATE backwards") == ["1", "b", "a"])
+                #expect(try db.limit(.triggerDepth) == 3)
+                // The new connection can be interrupted as well.
+                let rows = try db.executeQuery("SELECT x FROM t")
+                #expect(try rows.next())
+                db.interrupt()
+                #expect(storageError { _ = try rows.next() }?.code == 9)
+            }
+        }
+    #endif
+
+    @Test func `a built-in function that was replaced is back after close and open`() throws {
+        try db.makeFunction(named: "upper", argumentCount: 1) { _ in "mine" }
+        #expect(try db.strings("SELECT upper('a')") == ["mine"])
+        try db.removeFunction(named: "upper", argumentCount: 1)
+        #expect(storageError { _ = try db.strings("SELECT upper('a')") }?.code == 1)
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.strings("SELECT upper('a')") == ["A"])
+    }
+
+    @Test func `a removed function is unknown, and removing it twice an error`() throws {
+        try echo()
+        try db.removeFunction(named: "ECHO", argumentCount: 1)
+        #expect(storageError { _ = try db.int("SELECT echo(1)") }?.code == 1)
+        #expect(storageError { try db.removeFunction(named: "echo", argumentCount: 1) }?.code == 1)
+        #expect(storageError { try db.removeCollation(named: "nocase") }?.code == 1)
+    }
+}
+
+/// Any value as it is.
+struct Echo: SQLiteDatatypeBridgeable {
+    let sqliteValue: SQLiteValue
+
+    init(_ value: SQLiteValue) { sqliteValue = value }
+
+    init?(sqliteValue: SQLiteValue) { self.sqliteValue = sqliteValue }
+}

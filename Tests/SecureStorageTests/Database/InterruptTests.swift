@@ -1,0 +1,234 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct InterruptTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+    let queue: SecureDatabaseQueue
+
+    private static let endless =
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+        queue = SecureDatabaseQueue(databaseStore: db)
+    }
+
+    /// Interrupts `queue` from another thread, again and again, while `body` runs.
+    private func interrupting<R>(every microseconds: UInt32 = 500, _ body: () throws -> R) rethrows
+        -> R
+    {
+        let isDone = Shared(false)
+        let hasEnded = DispatchSemaphore(value: 0)
+        let queue = queue
+        Thread.detachNewThread {
+            while !isDone.current {
+                queue.interrupt()
+                usleep(microseconds)
+            }
+            hasEnded.signal()
+        }
+        defer {
+            isDone.withLock { $0 = true }
+            hasEnded.wait()
+        }
+        return try body()
+    }
+
+    @Test func `FMDB interrupt ends the running statement of a queue, which stays usable`() throws {
+        let error = interrupting {
+            storageError { _ = try queue.inDatabase { try $0.int(Self.endless) } }
+        }
+        #expect(error?.code == 9)
+        #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
+    }
+
+    @Test func `an interrupted update takes nothing with it but itself`() throws {
+        let error = interrupting {
+            storageError {
+                try queue.inDatabase {
+                    try $0.executeUpdate("INSERT INTO t " + Self.endless)
+                }
+            }
+        }
+        #expect(error?.code == 9)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+    }
+
+    @Test func `interrupt does nothing on a closed store and on an idle one`() throws {
+        db.interrupt()
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+        db.interrupt()
+        try db.changeEncryptionKey(with: TemporaryDatabase.key)
+        db.close()
+        db.interrupt()
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `interrupt from a row ends the result set at its next row`() throws {
+        try db.executeUpdate("INSERT INTO t VALUES (1), (2), (3)")
+        let rows = try db.executeQuery("SELECT x FROM t")
+        #expect(try rows.next())
+        db.interrupt()
+        #expect(storageError { _ = try rows.next() }?.code == 9)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    @Test func `an interrupted transaction is rolled back`() throws {
+        for _ in 1...20 {
+            let error = interrupting(every: 50) {
+                storageError {
+                    try queue.inExclusiveTransaction {
+                        try $0.executeUpdate("INSERT INTO t VALUES (1)")
+                        _ = try $0.int(Self.endless)
+                        return false
+                    }
+                }
+            }
+            #expect(error?.code == 9)
+            #expect(try !db.isInTransaction())
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a transaction is rolled back also while an outer result set is interrupted`() throws
+    {
+        try db.executeUpdate("INSERT INTO t VALUES (1), (2)")
+        struct Stop: Error {}
+        try queue.inDatabase { db in
+            let rows = try db.executeQuery("SELECT x FROM t")
+            #expect(try rows.next())
+            #expect(throws: Stop.self) {
+                try queue.inDeferredTransaction {
+                    try $0.executeUpdate("INSERT INTO t VALUES (3)")
+                    queue.interrupt()
+                    throw Stop()
+                }
+            }
+            #expect(try !db.isInTransaction())
+            #expect(storageError { _ = try rows.next() } == .closed)
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `an interrupt inside a function's statement is one of the statement around`() throws
+    {
+        try db.makeFunction(named: "f") { [unowned db] _ in try db.int(Self.endless) }
+        let error = interrupting { storageError { _ = try db.int("SELECT f()") } }
+        #expect(error?.code == 9)
+        #expect(try db.int("SELECT 1") == 1)
+    }
+
+    /// Of what the store does by itself, none may take an interruption for damage or stop half way.
+    @Test(arguments: [SecureDatabaseConfiguration.JournalMode.wal, .delete])
+    func `interruptions at any moment are code 9 or nothing`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        let database = try TemporaryDatabase()
+        let store = try database.openStore {
+            $0.journalMode = mode
+            $0.cacheSize = 64 * 1024
+        }
+        let queue = SecureDatabaseQueue(databaseStore: store)
+        try store.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+        let isDone = Shared(false)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            while !isDone.current {
+                queue.interrupt()
+                usleep(100)
+            }
+            hasEnded.signal()
+        }
+        var committed = 0
+        var others: [SecureStorageError] = []
+        for round in 0..<400 {
+            let error = storageError {
+                switch round % 4 {
+                case 0, 1:
+                    try queue.inExclusiveTransaction {
+                        for _ in 1...5 {
+                            try $0.executeUpdate("INSERT INTO t (x) VALUES (randomblob(9000))")
+                        }
+                        return false
+                    }
+                    committed += 5
+                case 2: _ = try queue.inDatabase { try $0.int("SELECT id FROM t WHERE x = 1") }
+                default:
+                    _ = try queue.inDatabase { try $0.int("SELECT json_extract(x, '$') FROM t") }
+                }
+            }
+            if let error, error.code != 9 { others.append(error) }
+            if try store.isInTransaction() {
+                Issue.record("a transaction was left open")
+                break
+            }
+        }
+        isDone.withLock { $0 = true }
+        hasEnded.wait()
+        // The JSON is none: its own error is what is left when no interruption came.
+        #expect(others.allSatisfy { $0.code == 1 && $0.description.contains("JSON") }, "\(others)")
+        #expect(committed > 0)
+        #expect(try store.int("SELECT count(*) FROM t") == committed)
+        #expect(try store.strings("PRAGMA integrity_check") == ["ok"])
+    }
+
+    /// A statement that has failed without a reason is run once more to see whether a page is damaged.
+    @Test func `an interruption of the look for a damaged page is no damage`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.openStore { $0.journalMode = .delete }
+        try store.executeStatements(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, x);"
+                + "INSERT INTO t (x) VALUES (zeroblob(10)), (zeroblob(5999) || x'01')")
+        store.close()
+        var file = try Data(contentsOf: database.url)
+        // The last overflow page.
+        file[file.count - 4000] ^= 1
+        try file.write(to: database.url)
+        let calls = Shared(0)
+        let firstOfSecondRun = Shared(0)
+        try store.makeFunction(named: "f") { [unowned store] _ in
+            calls.withLock { $0 += 1 }
+            if calls.current == firstOfSecondRun.current { store.interrupt() }
+            return "a"
+        }
+        try store.open(with: TemporaryDatabase.key)
+        let update = "UPDATE t SET x = f() || x"
+        #expect(storageError { try store.executeUpdate(update) }?.code == 11)
+        // Two calls in each run.
+        #expect(calls.current == 4)
+
+        calls.withLock { $0 = 0 }
+        firstOfSecondRun.withLock { $0 = 3 }
+        #expect(storageError { try store.executeUpdate(update) }?.code == 9)
+        #expect(calls.current == 3)
+        #expect(try !store.isInTransaction())
+    }
+
+    @Test func `interrupt and close at the same time are safe`() throws {
+        try interrupting(every: 1) {
+            for _ in 1...30 {
+                db.close()
+                try db.open(with: TemporaryDatabase.key)
+            }
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `the key is changed in spite of interruptions`() throws {
+        let newKey = Data(repeating: 7, count: 32)
+        try db.executeUpdate("INSERT INTO t VALUES (randomblob(400000))")
+        interrupting(every: 10) {
+            // The statements before it can be interrupted, which changes nothing.
+            while storageError({ try db.changeEncryptionKey(with: newKey) }) != nil {}
+        }
+        db.close()
+        try db.open(with: newKey)
+        #expect(try db.int("SELECT length(x) FROM t") == 400000)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct SecureDatabaseLimitTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    @Test func `FMDB limitFor:value: is setLimit, which returns the previous value`() throws {
+        let initial = try db.limit(.parameterNumber)
+        #expect(try db.setLimit(.parameterNumber, to: 2) == initial)
+        #expect(try db.limit(.parameterNumber) == 2)
+        #expect(try db.setLimit(.parameterNumber, to: initial) == 2)
+    }
+
+    @Test func `a limit is kept to`() throws {
+        try db.setLimit(.parameterNumber, to: 1)
+        #expect(storageError { try db.executeUpdate("SELECT ?2", values: [1, 2]) }?.code == 1)
+        try db.setLimit(.sqlLength, to: 20)
+        #expect(storageError { _ = try db.int("SELECT 1 -- a long comment") }?.code == 18)
+    }
+
+    @Test(arguments: SecureDatabaseLimit.allCases)
+    func `a value out of range is an error and changes nothing`(_ limit: SecureDatabaseLimit) throws
+    {
+        let initial = try db.limit(limit)
+        for value in [-1, Int.min, Int(Int32.max), Int.max] {
+            let error = storageError { try db.setLimit(limit, to: value) }
+            // Where SQLite has no bound of its own, an Int32 is one.
+            guard error != nil || value == Int(Int32.max) else {
+                Issue.record("\(value) was accepted")
+                continue
+            }
+            #expect(error == nil || error?.code == 25)
+            if error == nil { try db.setLimit(limit, to: initial) }
+            #expect(try db.limit(limit) == initial)
+        }
+    }
+
+    @Test func `a limit is there again after close and open`() throws {
+        try db.setLimit(.triggerDepth, to: 3)
+        db.close()
+        #expect(storageError { _ = try db.limit(.triggerDepth) } == .closed)
+        #expect(storageError { try db.setLimit(.triggerDepth, to: 4) } == .closed)
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.limit(.triggerDepth) == 3)
+    }
+}
