@@ -37,8 +37,16 @@ extension Connection {
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
     ) -> Bool {
+        runCheckpoint(mode, of: database, waiting: waiting).code == SQLITE_OK
+    }
+
+    /// As ``checkpoint(_:of:waiting:)``, with all that SQLite says of it.
+    func runCheckpoint(
+        _ mode: Int32, of database: UnsafePointer<CChar>?, waiting: Bool
+    ) -> CheckpointOutcome {
+        var outcome = CheckpointOutcome()
         var patience = Patience(handle: handle, remaining: waiting ? busyMilliseconds : 0)
-        return withUnsafeMutablePointer(to: &patience) { patience in
+        withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
                 handle,
                 { context, _ in
@@ -46,6 +54,7 @@ extension Connection {
                         return 0
                     }
                     guard patience.pointee.remaining > 0 else {
+                        patience.pointee.gaveUp = true
                         sqlite3_interrupt(patience.pointee.handle)
                         return 0
                     }
@@ -54,13 +63,15 @@ extension Connection {
                     return 1
                 }, patience)
             // nil is every attached database.
-            let code = sqlite3_wal_checkpoint_v2(handle, database, mode, nil, nil)
+            outcome.code = sqlite3_wal_checkpoint_v2(
+                handle, database, mode, &outcome.logFrames, &outcome.checkpointedFrames)
             _ = sqlite3_busy_timeout(handle, busyMilliseconds)
-            return code == SQLITE_OK
         }
+        outcome.gaveUp = patience.gaveUp
+        return outcome
     }
 
-    private var hasRunningStatement: Bool {
+    var hasRunningStatement: Bool {
         var statement = sqlite3_next_stmt(handle, nil)
         while let running = statement {
             if sqlite3_stmt_busy(running) != 0 { return true }
@@ -74,6 +85,8 @@ extension Connection {
         let handle: OpaquePointer?
         /// Milliseconds.
         var remaining: Int32
+        /// Whether a lock was refused for good.
+        var gaveUp = false
     }
 
     /// The configured busy timeout as SQLite takes it.
