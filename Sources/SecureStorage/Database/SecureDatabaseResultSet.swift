@@ -90,6 +90,13 @@ public class SecureDatabaseResultSet {
         newer = nil
     }
 
+    /// Whether the statement is still this result set's: neither at its end nor closed.
+    var isOpen: Bool { state == .beforeFirstRow || state == .onRow }
+
+    var isOnRow: Bool { state == .onRow }
+
+    var isClosed: Bool { state == .closed }
+
     /// The index when a row is current and has that column.
     @inline(__always)
     func column(_ index: Int) -> Int? {

@@ -52,6 +52,7 @@ extension SecureDatabaseStore {
     /// How a block's transaction begins.
     enum TransactionKind: String {
         case exclusive = "BEGIN EXCLUSIVE"
+        case immediate = "BEGIN IMMEDIATE"
         case deferred = "BEGIN DEFERRED"
     }
 

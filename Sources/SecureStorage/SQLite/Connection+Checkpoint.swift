@@ -37,6 +37,14 @@ extension Connection {
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
     ) -> Bool {
+        runCheckpoint(mode, of: database, waiting: waiting).code == SQLITE_OK
+    }
+
+    /// As ``checkpoint(_:of:waiting:)``, with all that SQLite says of it.
+    func runCheckpoint(
+        _ mode: Int32, of database: UnsafePointer<CChar>?, waiting: Bool
+    ) -> CheckpointOutcome {
+        var outcome = CheckpointOutcome()
         // Its own interruption is another: it ends a checkpoint that has not begun.
         interruption?.pause()
         defer { interruption?.resume() }
@@ -45,7 +53,7 @@ extension Connection {
         let timeout = Engine.text(of: "PRAGMA busy_timeout", handle).flatMap { Int32($0) }
         let busyTimeout = timeout ?? busyMilliseconds
         var patience = Patience(handle: handle, remaining: waiting ? busyTimeout : 0)
-        return withUnsafeMutablePointer(to: &patience) { patience in
+        withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
                 handle,
                 { context, _ in
@@ -53,6 +61,7 @@ extension Connection {
                         return 0
                     }
                     guard patience.pointee.remaining > 0 else {
+                        patience.pointee.gaveUp = true
                         sqlite3_interrupt(patience.pointee.handle)
                         return 0
                     }
@@ -61,10 +70,12 @@ extension Connection {
                     return 1
                 }, patience)
             // nil is every attached database.
-            let code = sqlite3_wal_checkpoint_v2(handle, database, mode, nil, nil)
+            outcome.code = sqlite3_wal_checkpoint_v2(
+                handle, database, mode, &outcome.logFrames, &outcome.checkpointedFrames)
             _ = sqlite3_busy_timeout(handle, busyTimeout)
-            return code == SQLITE_OK
         }
+        outcome.gaveUp = patience.gaveUp
+        return outcome
     }
 
     /// Whether a statement has begun and has neither ended nor been given back.
@@ -82,6 +93,8 @@ extension Connection {
         let handle: OpaquePointer?
         /// Milliseconds.
         var remaining: Int32
+        /// Whether a lock was refused for good.
+        var gaveUp = false
     }
 
     /// The configured busy timeout as SQLite takes it.

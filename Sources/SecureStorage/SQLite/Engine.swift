@@ -30,7 +30,7 @@ struct Engine: @unchecked Sendable {
         return engine
     }
 
-    private static let examined: Result<Engine, SecureStorageError> = Result(catching: examine)
+    static let examined: Result<Engine, SecureStorageError> = Result(catching: examine)
     private static let firstLogger = FirstTurn()
 
     private static func examine() throws(SecureStorageError) -> Engine {

@@ -174,6 +174,44 @@ import Testing
         #expect(try db.int("SELECT priority FROM task") == 2)
     }
 
+    // begin
+    struct Note: Codable {
+        var id: Int64
+        var text: String
+        var at: Date?
+    }
+    // end
+
+    @Test func `moving from FMDB`() throws {
+        // begin
+        let store = SecureDatabaseStore(fullDatabasePath: path)
+        try store.open(with: "correct horse battery staple")  // a wrong key fails here
+        let queue = SecureDatabaseQueue(databaseStore: store)
+
+        try queue.inTransaction { db in
+            try db.executeStatements("CREATE TABLE note (id INTEGER PRIMARY KEY, text, at)")
+            try db.executeUpdate("INSERT INTO note (text, at) VALUES (?, ?)", "milk", Date())
+            return false  // true rolls back; so does an error, which goes on to the caller
+        }
+        let notes = try queue.inDatabase { db in
+            try db.fetchAll(Note.self, "SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
+        }
+        // end
+        #expect(notes.map(\.text) == ["milk"])
+        try queue.inDatabase { db in
+            // begin
+            let count = try db.int(forQuery: "SELECT count(*) FROM note WHERE id > ?", 0) ?? 0
+
+            let rs = try db.executeQuery("SELECT id, text, at FROM note")
+            while try rs.next() {
+                let id = try rs.value(forColumnName: "id", as: Int64.self)
+                print(id ?? 0, rs.string(forColumnName: "text") ?? "", rs["at"] ?? .null)
+            }
+            // end
+            #expect(count == 1)
+        }
+    }
+
     @Test func `settings in a key-value store`() throws {
         // begin
         let settings = SecureKeyValueStore(fullDatabasePath: path)

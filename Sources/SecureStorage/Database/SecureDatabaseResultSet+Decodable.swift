@@ -1,0 +1,69 @@
+internal import Foundation
+
+extension SecureDatabaseResultSet {
+    /// The current row as a `Decodable` type, each property from the column of its name.
+    ///
+    /// Names match in any case; `AS` in the query, or `CodingKeys` in the type, make them meet. A
+    /// property is read as a column is: whole and floating-point numbers, `String`, `Bool`, `Data`
+    /// (BLOB), `Date` (seconds since 1970), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw
+    /// value, and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is
+    /// read from JSON in a TEXT or BLOB, with dates as seconds since 1970. An optional property is
+    /// nil for NULL and for a missing column. A type of a single value is read from the first column.
+    ///
+    /// - Parameter type: Can be left out where the context says it.
+    /// - Returns: The row.
+    /// - Throws: `.typeConversionFailed` when a value does not fit its property, NULL one that is not
+    ///   optional among them; `.backingStoreError` with code 25 for a missing column (the message
+    ///   names those that there are), code 21 when no row is current; `.closed`; what an `init(from:)`
+    ///   of the app throws by itself.
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+        try requireRow()
+        do {
+            return try T.self is any SQLiteDatatypeBridgeable.Type
+                ? RowColumn(rows: self, index: 0, codingPath: []).decode(T.self)
+                : T(from: RowDecoder(rows: self, codingPath: []))
+        } catch is DecodingError {
+            // Its description may quote what is stored.
+            throw SecureStorageError.typeConversionFailed
+        } catch is NeedsJSON {
+            throw SecureStorageError.typeConversionFailed
+        }
+    }
+}
+
+extension SecureDatabaseStore {
+    /// All rows of a query as a `Decodable` type.
+    ///
+    /// - Parameters:
+    ///   - type: See ``SecureDatabaseResultSet/decode(_:)``.
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - values: One for each `?` placeholder, in their order.
+    /// - Returns: The rows, in the order of the query; all of them are in memory then.
+    /// - Throws: as `executeQuery(_:values:)`, ``SecureDatabaseResultSet/next()`` and
+    ///   ``SecureDatabaseResultSet/decode(_:)``.
+    public func fetchAll<T: Decodable>(
+        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = []
+    ) throws -> [T] {
+        let rs = try executeQuery(sql, values: values)
+        defer { rs.close() }
+        var rows: [T] = []
+        while try rs.next() { rows.append(try rs.decode(type)) }
+        return rows
+    }
+
+    /// The first row of a query as a `Decodable` type.
+    ///
+    /// - Parameters:
+    ///   - type: See ``SecureDatabaseResultSet/decode(_:)``.
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - values: One for each `?` placeholder, in their order.
+    /// - Returns: nil when there is no row; no further row is read.
+    /// - Throws: as `fetchAll(_:_:values:)`.
+    public func fetchFirst<T: Decodable>(
+        _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = []
+    ) throws -> T? {
+        let rs = try executeQuery(sql, values: values)
+        defer { rs.close() }
+        return try rs.next() ? rs.decode(type) : nil
+    }
+}

@@ -1,0 +1,114 @@
+internal import Foundation
+
+// The strict twins of the optional getters: NULL, a missing column and a value that does not fit are
+// three answers here.
+
+extension SecureDatabaseResultSet {
+    /// The value as any type that a column can be read as, or the reason why there is none.
+    ///
+    /// - Parameters:
+    ///   - columnName: A name, in any case.
+    ///   - type: Can be left out where the context says it.
+    /// - Returns: nil for NULL, and for nothing else.
+    /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss;
+    ///   `.backingStoreError` with code 25 for a missing column (the message names those that there
+    ///   are), code 21 when no row is current; `.closed`.
+    public func value<T: SQLiteDatatypeBridgeable>(
+        forColumnName columnName: String, as type: T.Type = T.self
+    ) throws -> T? {
+        try object(forColumnIndex: requiredColumn(columnName))
+    }
+
+    /// The value as any type that a column can be read as, or the reason why there is none.
+    ///
+    /// - Parameters:
+    ///   - columnIndex: From 0.
+    ///   - type: Can be left out where the context says it.
+    /// - Returns: nil for NULL, and for nothing else.
+    /// - Throws: as `value(forColumnName:as:)`.
+    public func value<T: SQLiteDatatypeBridgeable>(
+        forColumnIndex columnIndex: Int, as type: T.Type = T.self
+    ) throws -> T? {
+        try object(forColumnIndex: requiredColumn(columnIndex))
+    }
+
+    /// Whether the value is NULL.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: false for an empty text or blob.
+    /// - Throws: as `value(forColumnName:as:)`: a missing column is an error, not NULL.
+    public func isNull(forColumnName columnName: String) throws -> Bool {
+        try statement.storageClass(at: requiredColumn(columnName)) == .null
+    }
+
+    /// Whether the value is NULL.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: false for an empty text or blob.
+    /// - Throws: as `value(forColumnName:as:)`: a missing column is an error, not NULL.
+    public func isNull(forColumnIndex columnIndex: Int) throws -> Bool {
+        try statement.storageClass(at: requiredColumn(columnIndex)) == .null
+    }
+
+    /// How the value is stored, before any conversion.
+    ///
+    /// - Parameter columnName: A name, in any case.
+    /// - Returns: The storage class of this row's value.
+    /// - Throws: as `value(forColumnName:as:)`.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_column_type`](https://sqlite.org/c3ref/column_blob.html).
+    public func type(forColumnName columnName: String) throws -> SQLiteStorageClass {
+        try type(at: requiredColumn(columnName))
+    }
+
+    /// How the value is stored, before any conversion.
+    ///
+    /// - Parameter columnIndex: From 0.
+    /// - Returns: The storage class of this row's value.
+    /// - Throws: as `value(forColumnName:as:)`.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_column_type`](https://sqlite.org/c3ref/column_blob.html).
+    public func type(forColumnIndex columnIndex: Int) throws -> SQLiteStorageClass {
+        try type(at: requiredColumn(columnIndex))
+    }
+
+    private func type(at index: Int) -> SQLiteStorageClass {
+        switch statement.storageClass(at: index) {
+        case .integer: .integer
+        case .real: .real
+        case .text: .text
+        case .blob: .blob
+        default: .null
+        }
+    }
+
+    // MARK: - Columns that have to be there
+
+    func requiredColumn(_ name: String) throws -> Int {
+        try requireRow()
+        guard let index = column(name) else { throw missingColumn("\"\(name)\"") }
+        return index
+    }
+
+    func requiredColumn(_ index: Int) throws -> Int {
+        try requireRow()
+        guard let index = column(index) else { throw missingColumn("\(index)") }
+        return index
+    }
+
+    func requireRow() throws {
+        if isOnRow { return }
+        if isClosed { throw SecureStorageError.closed }
+        throw SecureStorageError.statementFailed(
+            .misuse, "no row is current; read values after next() has returned true", in: query)
+    }
+
+    private func missingColumn(_ column: String) -> SecureStorageError {
+        let names = statement.columnNames
+        let known = names.prefix(50).joined(separator: ", ") + (names.count > 50 ? ", …" : "")
+        return .statementFailed(
+            .range, "the query has no column \(column), its columns are: \(known)", in: query)
+    }
+}

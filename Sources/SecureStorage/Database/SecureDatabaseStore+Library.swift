@@ -1,0 +1,49 @@
+// Which engine this is. The first call examines it, once per process.
+
+extension SecureDatabaseStore {
+    /// SQLite's version, for example `3.46.1`.
+    ///
+    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_libversion`](https://sqlite.org/c3ref/libversion.html).
+    public static var sqliteVersion: String {
+        get throws { try Engine.examined.get().sqliteVersion }
+    }
+
+    /// SQLCipher's version, for example `4.6.1 community`.
+    ///
+    /// - Throws: as ``sqliteVersion``.
+    public static var cipherVersion: String {
+        get throws { try Engine.examined.get().cipherVersion }
+    }
+
+    /// The cryptographic library behind SQLCipher, for example `openssl`.
+    ///
+    /// - Throws: as ``sqliteVersion``.
+    public static var cipherProvider: String {
+        get throws { try Engine.examined.get().cipherProvider }
+    }
+
+    /// Whether SQLite was built for use by several threads, each with connections of its own.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_threadsafe`](https://sqlite.org/c3ref/threadsafe.html).
+    public static var isThreadSafe: Bool { Engine.isThreadSafe }
+
+    /// The version of the cryptographic library, for example `OpenSSL 3.0.17 1 Jul 2025`.
+    ///
+    /// - Returns: nil when the engine does not say.
+    /// - Throws: `.closed`; `.backingStoreError`.
+    public func cipherProviderVersion() throws -> String? {
+        try openConnection().text("PRAGMA cipher_provider_version")
+    }
+
+    /// Whether the cryptographic library works in its FIPS mode.
+    ///
+    /// - Returns: nil when the engine does not say.
+    /// - Throws: `.closed`; `.backingStoreError`.
+    public func cipherFIPSStatus() throws -> Bool? {
+        try openConnection().text("PRAGMA cipher_fips_status").map { $0 == "1" }
+    }
+}

@@ -1,0 +1,73 @@
+internal import CSQLCipher
+
+/// What a checkpoint has come to, as SQLite says it.
+struct CheckpointOutcome {
+    var code: Int32 = SQLITE_OK
+    /// Whether a lock was refused, and the checkpoint therefore ended before its first page.
+    var gaveUp = false
+    /// -1 for a database without a log, and where SQLite does not know.
+    var logFrames: Int32 = -1
+    var checkpointedFrames: Int32 = -1
+}
+
+extension Connection {
+    /// A checkpoint that the app asks for.
+    ///
+    /// - Parameters:
+    ///   - mode: How far to go.
+    ///   - database: nil for the main one and those attached; the frames are the main one's.
+    /// - Returns: The frames in the log, and those of them in the file.
+    /// - Throws: `.backingStoreError` code 6 in a transaction and beside a running query, which
+    ///   SQLite would refuse too, but whose statements an interruption would meet; code 5 when
+    ///   another connection stands in the way; SQLite's code.
+    func checkpoint(
+        _ mode: CheckpointMode, of database: String?
+    ) throws -> (logFrames: Int, checkpointedFrames: Int) {
+        guard !isInTransaction, !hasRunningStatement else {
+            throw SecureStorageError.statementFailed(
+                .locked,
+                isInTransaction
+                    ? "no checkpoint can be taken in a transaction; end it first"
+                    : "no checkpoint can be taken beside an open result set; close it first")
+        }
+        guard database?.utf8.contains(0) != true else {
+            throw SecureStorageError.statementFailed(
+                .error, "the name of the database holds a NUL")
+        }
+        let outcome = try run(mode, of: database)
+        guard !outcome.gaveUp, outcome.code & 0xff != SQLITE_BUSY else {
+            throw SecureStorageError.engineFailed(
+                .busy, "the log could not be moved into the file as a whole")
+        }
+        try check(outcome.code)
+        return (Int(max(outcome.logFrames, 0)), Int(max(outcome.checkpointedFrames, 0)))
+    }
+
+    private func run(_ mode: CheckpointMode, of database: String?) throws -> CheckpointOutcome {
+        func run(_ name: UnsafePointer<CChar>?) throws -> CheckpointOutcome {
+            switch mode {
+            case .passive where try !Engine.examined.get().hasWALResetBug:
+                var outcome = CheckpointOutcome()
+                outcome.code = sqlite3_wal_checkpoint_v2(
+                    handle, name, SQLITE_CHECKPOINT_PASSIVE, &outcome.logFrames,
+                    &outcome.checkpointedFrames)
+                return outcome
+            case .passive:
+                // A passive one does not keep writers out, which is the race of that bug.
+                return runCheckpoint(SQLITE_CHECKPOINT_FULL, of: name, waiting: false)
+            case .full:
+                return runCheckpoint(SQLITE_CHECKPOINT_FULL, of: name, waiting: true)
+            case .restart:
+                return runCheckpoint(SQLITE_CHECKPOINT_RESTART, of: name, waiting: true)
+            case .truncate:
+                return runCheckpoint(SQLITE_CHECKPOINT_TRUNCATE, of: name, waiting: true)
+            }
+        }
+        guard let database else { return try run(nil) }
+        return try database.withCString { try run($0) }
+    }
+}
+
+extension ResultCode {
+    static let locked = ResultCode(rawValue: 6)
+}

@@ -1,0 +1,16 @@
+/// How a value is stored, before any conversion: one of SQLite's five
+/// [storage classes](https://sqlite.org/datatype3.html).
+///
+/// A property of each value, not of its column.
+public enum SQLiteStorageClass: Sendable, CaseIterable {
+    /// NULL.
+    case null
+    /// INTEGER.
+    case integer
+    /// REAL.
+    case real
+    /// TEXT.
+    case text
+    /// BLOB.
+    case blob
+}

@@ -1,0 +1,136 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct DecodableRowTests {
+    enum Color: String, Codable { case red, green }
+    struct Point: Codable, Equatable { var x: Int, y: Double, at: Date? }
+    struct User: Codable, Equatable {
+        var id: Int64
+        var name: String
+        var nick: String?
+        var born: Date
+        var photo: Data
+        var color: Color
+        var home: Point?
+        var tags: [String]
+        var page: URL?
+        var token: UUID?
+        var worth: Decimal?
+    }
+
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    private static let complete = """
+        SELECT 1 AS id, 'Ada' AS NAME, NULL AS nick, 1700000000 AS born, x'0001' AS photo,
+               'green' AS color, '{"x":1,"y":0.5,"at":60}' AS home, '["a","b"]' AS tags,
+               'https://example.org/' AS page,
+               'E621E1F8-C36C-495A-93FC-0C247A3E6E5F' AS token, '12.30' AS worth
+        """
+
+    @Test func `FMDB kvcMagic: a row becomes a value of the app's own type`() throws {
+        let user = try db.fetchFirst(User.self, Self.complete)
+        #expect(
+            user
+                == User(
+                    id: 1, name: "Ada", nick: nil, born: Date(timeIntervalSince1970: 1_700_000_000),
+                    photo: Data([0, 1]), color: .green,
+                    home: Point(x: 1, y: 0.5, at: Date(timeIntervalSince1970: 60)),
+                    tags: ["a", "b"], page: URL(string: "https://example.org/"),
+                    token: UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
+                    worth: Decimal(string: "12.3")))
+        #expect(!db.hasOpenResultSets)
+    }
+
+    @Test func `fetchAll reads every row, with values`() throws {
+        let points = try db.fetchAll(
+            Point.self,
+            "SELECT column1 AS x, column2 AS y FROM (VALUES (1, 2), (3, 4)) WHERE x > ?",
+            values: [0])
+        #expect(points == [Point(x: 1, y: 2, at: nil), Point(x: 3, y: 4, at: nil)])
+        #expect(try db.fetchFirst(Point.self, "SELECT 1 AS x, 2 AS y WHERE 0") == nil)
+        #expect(try db.fetchAll(Int.self, "VALUES (1), (2)") == [1, 2])
+        #expect(try db.fetchAll(Int?.self, "VALUES (1), (NULL)") == [1, nil])
+        #expect(
+            try db.fetchAll(Date.self, "VALUES (60)") == [Date(timeIntervalSince1970: 60)])
+        #expect(try db.fetchAll(Color.self, "VALUES ('red')") == [.red])
+        #expect(
+            try db.fetchAll([String: Int].self, "SELECT 1 AS a, 2 AS b") == [["a": 1, "b": 2]])
+    }
+
+    @Test(
+        arguments: [
+            "1 AS x, NULL AS y", "1.5 AS x, 1 AS y", "'one' AS x, 1 AS y",
+            "9223372036854775808 AS x, 1 AS y", "x'01' AS x, 1 AS y",
+        ])
+    func `a value that does not fit is a failed conversion`(_ columns: String) throws {
+        #expect(
+            storageError { _ = try db.fetchAll(Point.self, "SELECT \(columns)") }
+                == .typeConversionFailed)
+        #expect(!db.hasOpenResultSets)
+    }
+
+    @Test func `an unknown raw value and broken JSON are failed conversions`() throws {
+        #expect(
+            storageError { _ = try db.fetchAll(Color.self, "VALUES ('blue')") }
+                == .typeConversionFailed)
+        for home in ["'{'", "1", "'{\"x\":1}'", "x'ff'"] {
+            let sql = Self.complete.replacingOccurrences(
+                of: "'{\"x\":1,\"y\":0.5,\"at\":60}'", with: home)
+            #expect(sql != Self.complete)
+            #expect(
+                storageError { _ = try db.fetchAll(User.self, sql) } == .typeConversionFailed,
+                "\(home)")
+        }
+        #expect(
+            storageError { _ = try db.fetchAll([Int].self, "VALUES (1)") } == .typeConversionFailed)
+    }
+
+    @Test func `a missing column is named; for an optional property it is nil`() throws {
+        let error = storageError { _ = try db.fetchAll(Point.self, "SELECT 1 AS x, 2 AS z") }
+        #expect(error?.code == 25)
+        #expect(error?.description.contains("\"y\", its columns are: x, z") == true)
+        #expect(
+            try db.fetchFirst(Point.self, "SELECT 1 AS x, 2 AS y") == Point(x: 1, y: 2, at: nil))
+    }
+
+    class Base: Decodable { var a: Int }
+    final class Derived: Base {
+        let b: Int
+        enum CodingKeys: String, CodingKey { case b = "B!" }
+        required init(from decoder: any Decoder) throws {
+            b = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .b)
+            try super.init(from: decoder)
+        }
+    }
+
+    @Test func `a subclass, with coding keys, reads the same row`() throws {
+        let row = try db.fetchFirst(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
+        #expect(row?.a == 1)
+        #expect(row?.b == 2)
+    }
+
+    struct Closing: Decodable {
+        nonisolated(unsafe) static var store: SecureDatabaseStore?
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            Self.store?.close()
+            _ = try container.decode(Int.self, forKey: .a)
+        }
+        enum CodingKeys: CodingKey { case a }
+    }
+
+    @Test func `an initializer that closes the store gets an error, not freed memory`() throws {
+        Closing.store = db
+        defer { Closing.store = nil }
+        #expect(storageError { _ = try db.fetchAll(Closing.self, "SELECT 1 AS a") } == .closed)
+        let rs = try TemporaryDatabase().openStore().executeQuery("SELECT 1")
+        #expect(storageError { _ = try rs.decode(Int.self) }?.code == 21)
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct FMDBTransactionTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+    let queue: SecureDatabaseQueue
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a)")
+        queue = SecureDatabaseQueue(databaseStore: db)
+    }
+
+    private func insert(_ number: Int) throws {
+        try db.executeUpdate("INSERT INTO t VALUES (?)", number)
+    }
+
+    private func rows() throws -> [String?] { try db.strings("SELECT a FROM t ORDER BY a") }
+
+    struct Failure: Error {}
+
+    @Test func `FMDB beginTransaction, beginImmediateTransaction keep other writers out`() throws {
+        let rival = try database.openStore { $0.busyTimeout = .zero }
+        for begin in [db.beginTransaction, db.beginImmediateTransaction] {
+            try begin()
+            #expect(storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code == 5)
+            #expect(storageError { try begin() }?.code == 1)
+            try db.rollback()
+        }
+        #expect(try rows().isEmpty)
+    }
+
+    @Test(arguments: ["a", "two words", "quo\"te'", "🗝️", "select", "a;--", " "])
+    func `FMDB startSavePointWithName: takes any text`(_ name: String) throws {
+        try db.startSavePoint(name)
+        try insert(1)
+        try db.startSavePoint("inner")
+        try insert(2)
+        try db.rollbackToSavePoint("inner")
+        try db.releaseSavePoint("inner")
+        try db.releaseSavePoint(name)
+        #expect(try !db.isInTransaction())
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `FMDB startSavePointWithName: an empty name, a NUL, an unknown name are errors`()
+        throws
+    {
+        for name in ["", "a\0b"] {
+            #expect(storageError { try db.startSavePoint(name) }?.code == 21)
+            #expect(storageError { try db.releaseSavePoint(name) }?.code == 21)
+            #expect(storageError { try db.rollbackToSavePoint(name) }?.code == 21)
+        }
+        #expect(storageError { try db.releaseSavePoint("nobody") }?.code == 1)
+        #expect(storageError { try db.rollbackToSavePoint("nobody") }?.code == 1)
+        #expect(try !db.isInTransaction())
+        db.close()
+        #expect(storageError { try db.startSavePoint("a") } == .closed)
+    }
+
+    @Test func `FMDB inSavePoint: true and an error roll back, false keeps`() throws {
+        try db.beginTransaction()
+        try db.inSavePoint { _ in
+            try insert(1)
+            return false
+        }
+        try db.inSavePoint { _ in
+            try insert(2)
+            return true
+        }
+        #expect(throws: Failure.self) {
+            try db.inSavePoint { _ in
+                try insert(3)
+                throw Failure()
+            }
+        }
+        #expect(try db.isInTransaction())
+        try db.commit()
+        try db.inSavePoint { _ in
+            try insert(4)
+            return false
+        }
+        #expect(try !db.isInTransaction())
+        #expect(try rows() == ["1", "4"])
+    }
+
+    @Test func `FMDB FMDatabaseQueue inTransaction, inImmediateTransaction, inSavePoint`() throws {
+        for run in [queue.inTransaction, queue.inImmediateTransaction, queue.inSavePoint] {
+            try run { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                return false
+            }
+            try run { db in
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+                return true
+            }
+        }
+        #expect(try rows() == ["1", "1", "1"])
+    }
+
+    @Test func `FMDB inTransaction, inImmediateTransaction keep other writers out`() throws {
+        let rival = try database.openStore { $0.busyTimeout = .zero }
+        for run in [queue.inTransaction, queue.inImmediateTransaction] {
+            try run { _ in
+                #expect(
+                    storageError { try rival.executeUpdate("INSERT INTO t VALUES (0)") }?.code == 5)
+                return false
+            }
+        }
+    }
+
+    // MARK: - FMDB's defects
+
+    @Test func `not as FMDB: a commit that fails in a queue's transaction is thrown`() throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE child (id REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+            """)
+        for run in [queue.inTransaction, queue.inImmediateTransaction, queue.inSavePoint] {
+            let error = storageError {
+                try run { db in
+                    try db.executeUpdate("INSERT INTO child VALUES (1)")
+                    return false
+                }
+            }
+            #expect(error?.code == 19)
+            #expect(try !db.isInTransaction())
+        }
+        #expect(try db.int(forQuery: "SELECT count(*) FROM child") == 0)
+    }
+
+    @Test func `not as FMDB: a begin that fails is thrown and the block does not run`() throws {
+        let rival = try database.openStore { $0.busyTimeout = .zero }
+        try db.beginTransaction()
+        var ran = false
+        let impatient = SecureDatabaseQueue(databaseStore: rival)
+        for run in [impatient.inTransaction, impatient.inImmediateTransaction] {
+            let error = storageError {
+                try run { _ in
+                    ran = true
+                    return false
+                }
+            }
+            #expect(error?.code == 5)
+        }
+        #expect(!ran)
+        try db.rollback()
+    }
+
+    @Test func `not as FMDB: the queue never reopens a closed store by itself`() throws {
+        try queue.inDatabase { $0.close() }
+        #expect(storageError { try queue.inTransaction { _ in false } } == .closed)
+        #expect(storageError { try queue.inSavePoint { _ in false } } == .closed)
+        #expect(storageError { try queue.checkpoint() } == .closed)
+        #expect(storageError { _ = try queue.inDatabase { try $0.userVersion } } == .closed)
+        #expect(!db.isOpen())
+    }
+
+    @Test func `not as FMDB: a nested call on a queue runs inline`() throws {
+        try queue.inTransaction { db in
+            try queue.inSavePoint { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                return true
+            }
+            try queue.inImmediateTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+                return false
+            }
+            return try queue.inDatabase { try $0.int(forQuery: "SELECT a FROM t") } != 2
+        }
+        #expect(try rows() == ["2"])
+    }
+
+    @Test func `not as FMDB: next throws instead of ending early`() throws {
+        let rs = try db.executeQuery(
+            "SELECT abs(column1) FROM (VALUES (1), (-9223372036854775807 - 1))")
+        #expect(try rs.next())
+        #expect(storageError { _ = try rs.next() }?.code == 1)
+    }
+
+    @Test func `not as FMDB: a wrong key fails in open`() throws {
+        let other = database.store()
+        #expect(
+            storageError { try other.open(with: Data(repeating: 9, count: 32)) }?.kind
+                == .authenticationFailed)
+        #expect(!other.isOpen())
+    }
+
+    // MARK: - Checkpoints
+
+    @Test(arguments: CheckpointMode.allCases)
+    func `FMDB checkpoint: moves the log into the file and counts its frames`(
+        _ mode: CheckpointMode
+    ) throws {
+        try insert(1)
+        let frames = try queue.checkpoint(mode)
+        #expect(frames.logFrames == frames.checkpointedFrames)
+        #expect((frames.logFrames > 0) == (mode != .truncate))
+        let log = URL(fileURLWithPath: database.path + "-wal")
+        #expect(try Data(contentsOf: log).isEmpty == (mode == .truncate))
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `FMDB checkpoint: is zeros outside WAL mode, and an error for no such database`()
+        throws
+    {
+        let other = try TemporaryDatabase()
+        let plain = try other.openStore { $0.journalMode = .delete }
+        try plain.executeUpdate("CREATE TABLE t (a)")
+        #expect(try plain.checkpoint(.truncate) == (0, 0))
+        #expect(storageError { try db.checkpoint(database: "nobody") }?.code == 1)
+        #expect(storageError { try db.checkpoint(database: "main\0") }?.code == 1)
+        #expect(try db.checkpoint(database: "main").logFrames > 0)
+    }
+
+    @Test func `FMDB checkpoint: is refused in a transaction and beside an open result set`() throws
+    {
+        try insert(1)
+        try queue.inTransaction { _ in
+            #expect(storageError { try queue.checkpoint() }?.code == 6)
+            return false
+        }
+        let rs = try db.executeQuery("SELECT a FROM t UNION SELECT 2")
+        #expect(try rs.next())
+        #expect(storageError { try db.checkpoint(.truncate) }?.code == 6)
+        #expect(try rs.next())
+        rs.close()
+        try db.checkpoint(.truncate)
+    }
+
+    @Test(arguments: CheckpointMode.allCases)
+    func `FMDB checkpoint: is busy while another connection writes, and works afterwards`(
+        _ mode: CheckpointMode
+    ) throws {
+        let impatient = try database.openStore { $0.busyTimeout = .milliseconds(10) }
+        try db.beginTransaction()
+        try insert(1)
+        #expect(storageError { try impatient.checkpoint(mode) }?.code == 5)
+        try db.commit()
+        #expect(try impatient.int(forQuery: "SELECT a FROM t") == 1)
+        let frames = try impatient.checkpoint(mode)
+        #expect(frames.logFrames == frames.checkpointedFrames)
+    }
+}
