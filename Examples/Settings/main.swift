@@ -1,8 +1,9 @@
 import Foundation
 import SecureStorage
 
-// An app's settings in an encrypted key-value store: plain values, and a Codable value under a typed key. A background queue writes while the main thread reads; at the end the file gets
-// another key.
+// An app's settings in an encrypted key-value store: plain values, an object with NSCoding, and a Codable value
+// under a typed key. A background queue writes while the main thread reads; at the end the file gets another
+// key.
 
 /// Settings of a window, as an app stores them as one value.
 struct Window: Codable, Sendable {
@@ -15,6 +16,32 @@ extension KeyValueKey where Value == Window {
     static var mainWindow: KeyValueKey { KeyValueKey("window/main") }
 }
 
+/// Whose settings they are: a class of an app that was there before Codable.
+final class Account: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+
+    let name: String
+    let servers: [String]
+
+    init(name: String, servers: [String]) {
+        self.name = name
+        self.servers = servers
+    }
+
+    init?(coder: NSCoder) {
+        guard let name = coder.decodeObject(of: NSString.self, forKey: "name"),
+            let servers = coder.decodeObject(of: NSArray.self, forKey: "servers") as? [String]
+        else { return nil }
+        self.name = name as String
+        self.servers = servers
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.encode(name, forKey: "name")
+        coder.encode(servers, forKey: "servers")
+    }
+}
+
 let directory = FileManager.default.temporaryDirectory
     .appendingPathComponent("settings-\(UUID().uuidString)", isDirectory: true)
 defer { try? FileManager.default.removeItem(at: directory) }
@@ -24,6 +51,8 @@ let settings = SecureKeyValueStore(
 try settings.open(with: "correct horse battery staple")
 try settings.put("dark", forKey: "theme")
 try settings.put(Window(width: 1024), for: .mainWindow)
+try settings.put(
+    Account(name: "ada", servers: ["mail.example.org", "news.example.org"]), forKey: "account")
 
 // The background work counts up; the main thread sees each number that it reads, and never a torn one.
 let background = DispatchQueue(label: "background")
@@ -62,8 +91,12 @@ do {
     try settings.open(with: "another passphrase")
 }
 let window = try settings.get(.mainWindow) ?? Window()
+let account: Account? = try settings.get("account")
 
 print("theme        \(try settings.getString("theme") ?? "none")")
+print(
+    "account      \(account?.name ?? "none") at \(account?.servers.joined(separator: ", ") ?? "none")"
+)
 print("window       \(window.width) × \(window.height)")
 print(
     "sync/count   \(try settings.getInt("sync/count") ?? 0), read \(reads) times while it was written"

@@ -10,7 +10,7 @@ final class KeyValueTable: Sendable {
         case null = 0
         /// A number, text, blob or date, in SQLite's own type.
         case plain = 1
-        /// A keyed archive (`NSKeyedArchiver`), a BLOB. Reserved: nothing writes or reads it yet.
+        /// An object with `NSCoding` as a keyed archive, a BLOB.
         case archive = 2
         /// A `Codable` value as JSON, TEXT: an array that holds the value and nothing else.
         case json = 3

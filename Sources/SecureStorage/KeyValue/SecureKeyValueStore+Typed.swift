@@ -1,5 +1,3 @@
-public import Foundation
-
 // The reference's getters by name. Each reads a plain value, as `get(_:)` does.
 
 extension SecureKeyValueStore {
@@ -281,26 +279,5 @@ extension SecureKeyValueStore {
     /// - Throws: `.typeConversionFailed` for a value of another kind, or that does not fit.
     public func getBool(_ key: String, defaultValue: Bool?) throws -> Bool? {
         try get(key, defaultValue: defaultValue)
-    }
-
-    /// Reads bytes that were put as `Data`; nil for an absent key and for an explicit nil.
-    ///
-    /// - Parameter key: Any text.
-    /// - Returns: The bytes.
-    /// - Throws: `.typeConversionFailed` for a value of another kind.
-    public func getData(_ key: String) throws -> NSData? {
-        let data: Data? = try get(key)
-        return data.map { NSData(data: $0) }
-    }
-
-    /// Reads bytes, or gives `defaultValue` for an absent key and an explicit nil.
-    ///
-    /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: The bytes to give instead.
-    /// - Returns: The bytes.
-    /// - Throws: `.typeConversionFailed` for a value of another kind.
-    public func getData(_ key: String, defaultValue: NSData?) throws -> NSData? {
-        try getData(key) ?? defaultValue
     }
 }

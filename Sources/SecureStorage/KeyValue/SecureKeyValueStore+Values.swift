@@ -31,7 +31,7 @@ extension SecureKeyValueStore {
     /// - Parameter key: Any text.
     /// - Returns: nil for an absent key and for an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind (a `Codable`
-    ///   value) or `T` cannot represent it without loss; `.backingStoreError`.
+    ///   value, an object) or `T` cannot represent it without loss; `.backingStoreError`.
     public func get<T: SQLiteDatatypeBridgeable>(_ key: String) throws -> T? {
         guard let entry = try entry(key) else { return nil }
         return try Self.plain(entry)

@@ -11,9 +11,9 @@ public import Foundation
 /// let launches = try settings.getInt("launches", defaultValue: 0)
 /// ```
 ///
-/// Holds two kinds of values, and remembers which is which: plain ones (`String`, `Data`, `Date`, `Bool` and
-/// numbers), stored as SQLite's own types, and `Codable` values, stored as JSON. A value is read back as the
-/// kind it was put as.
+/// Holds three kinds of values, and remembers which is which: plain ones (`String`, `Data`, `Date`, `Bool` and
+/// numbers), stored as SQLite's own types, `Codable` values, stored as JSON, and objects with `NSCoding`,
+/// stored as keyed archives. A value is read back as the kind it was put as.
 ///
 /// Keys are any text, compared byte by byte. Thread-safe; several instances, named stores and processes
 /// may use one file. The format of the file is described in `Docs/FileFormats.md`.

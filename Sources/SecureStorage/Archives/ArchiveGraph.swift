@@ -1,0 +1,81 @@
+internal import Foundation
+
+/// The objects of a keyed archive, checked as far as that goes without making one.
+///
+/// Every reference leads to an object, every object has a class, nothing contains itself, and nothing
+/// lies deeper than ``maximumDepth``. What comes after can follow references without looking.
+struct ArchiveGraph: Sendable {
+    /// How many objects may lie one in another.
+    static let maximumDepth = 64
+
+    /// An entry of `$objects`.
+    enum Entry: Sendable {
+        /// The first entry, which stands for nil.
+        case null
+        /// A string, a number or data, which stand for themselves.
+        case value(PropertyListValue)
+        /// An object: the name of its class, and its fields without `$class`.
+        case object(className: String, fields: [String: PropertyListValue])
+        /// The description of a class, which only a `$class` may refer to.
+        case classDescription
+    }
+
+    let entries: [Entry]
+    /// The entry of the archived object.
+    let root: Int
+
+    /// Reads and checks an archive.
+    ///
+    /// - Parameter data: What `NSKeyedArchiver` wrote, as a binary property list.
+    /// - Throws: `.typeConversionFailed` if it is anything else.
+    init(_ data: Data) throws {
+        guard case .dictionary(let archive) = try BinaryPropertyList.root(of: data),
+            archive["$version"] == .integer(100_000),
+            archive["$archiver"] == .string("NSKeyedArchiver"),
+            case .dictionary(let top) = archive["$top"],
+            case .uid(let root) = top["root"],
+            case .array(let objects) = archive["$objects"],
+            objects.first == .string("$null")
+        else { throw SecureStorageError.typeConversionFailed }
+        self.root = root
+        entries = try [.null] + objects.dropFirst().map { try Self.entry($0, in: objects) }
+        try checkReferences(top.values)
+        try checkShape()
+    }
+
+    /// The names of the classes of all objects.
+    var classNames: Set<String> {
+        var names: Set<String> = []
+        for case .object(let name, _) in entries { names.insert(name) }
+        return names
+    }
+
+    private static func entry(
+        _ value: PropertyListValue, in objects: [PropertyListValue]
+    ) throws -> Entry {
+        switch value {
+        case .string, .bool, .integer, .unsigned, .real, .data: return .value(value)
+        case .dictionary(var fields):
+            guard let reference = fields.removeValue(forKey: "$class") else {
+                _ = try className(fields)
+                return .classDescription
+            }
+            guard case .uid(let uid) = reference, objects.indices.contains(uid),
+                case .dictionary(let description) = objects[uid], description["$class"] == nil
+            else { throw SecureStorageError.typeConversionFailed }
+            return .object(className: try className(description), fields: fields)
+        default: throw SecureStorageError.typeConversionFailed
+        }
+    }
+
+    /// The name in the description of a class.
+    ///
+    /// The names of its superclasses have to be there, but nothing is concluded from them.
+    private static func className(_ description: [String: PropertyListValue]) throws -> String {
+        guard let name = description["$classname"], case .string(let text) = name, !text.isEmpty,
+            case .array(let classes) = description["$classes"], classes.first == name,
+            classes.allSatisfy({ if case .string = $0 { true } else { false } })
+        else { throw SecureStorageError.typeConversionFailed }
+        return text
+    }
+}

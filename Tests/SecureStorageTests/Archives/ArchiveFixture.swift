@@ -1,0 +1,33 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import SecureStorage
+
+/// The archives of Fixtures/Archives, which Python wrote.
+enum ArchiveFixture {
+    static func names(_ prefix: String) -> [String] {
+        guard
+            let folder = Bundle.module.url(forResource: "Fixtures/Archives", withExtension: nil),
+            let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+        else { return [] }
+        return names.filter { $0.hasPrefix(prefix) }.sorted()
+    }
+
+    static func data(_ name: String) throws -> Data {
+        let folder = try #require(
+            Bundle.module.url(forResource: "Fixtures/Archives", withExtension: nil))
+        return try Data(contentsOf: folder.appendingPathComponent(name))
+    }
+
+    /// What `decode` throws for the classes that a hostile archive may hope for.
+    static func decodeAll(_ data: Data) -> [SecureStorageError?] {
+        [
+            storageError { _ = try KeyedArchive.decode(data, as: NSArray.self) },
+            storageError { _ = try KeyedArchive.decode(data, as: NSDictionary.self) },
+            storageError { _ = try KeyedArchive.decode(data, as: NSString.self) },
+            storageError { _ = try KeyedArchive.decode(data, as: Person.self) },
+            storageError { _ = try KeyedArchive.decode(data, as: Note.self) },
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import SecureStorage
+
+@Suite struct HostileArchiveTests {
+    @Test func `the hostile archives are there`() {
+        #expect(ArchiveFixture.names("bad-").count > 80)
+        #expect(ArchiveFixture.names("good-").count == 5)
+    }
+
+    @Test(arguments: ArchiveFixture.names("bad-"))
+    func `a hostile archive is an error, at once`(_ name: String) throws {
+        let data = try ArchiveFixture.data(name)
+        let clock = ContinuousClock()
+        let start = clock.now
+
+        let errors = ArchiveFixture.decodeAll(data)
+
+        #expect(errors.allSatisfy { $0 == .typeConversionFailed }, "\(errors)")
+        #expect(clock.now - start < .seconds(1))
+    }
+
+    @Test(arguments: ["good-person.plist", "good-dictionary.plist"])
+    func `an archive cut off anywhere is an error`(_ name: String) throws {
+        let data = try ArchiveFixture.data(name)
+        for length in 0..<data.count {
+            let errors = ArchiveFixture.decodeAll(data.prefix(length))
+            #expect(errors.allSatisfy { $0 == .typeConversionFailed }, "cut at \(length)")
+        }
+    }
+
+    // Whether a changed archive is an error depends on the change; that the process is still there
+    // afterwards is the point. SECURESTORAGE_MUTATIONS makes the campaign longer.
+    @Test func `a changed archive never ends the process`() throws {
+        let environment = ProcessInfo.processInfo.environment["SECURESTORAGE_MUTATIONS"]
+        let rounds = environment.flatMap { Int($0) } ?? 10_000
+        let archives = try ArchiveFixture.names("good-").map { try ArchiveFixture.data($0) }
+        try #require(archives.count == 5)
+        var random = SplitMix(state: 20_240_601)
+        var refused = 0
+        for round in 0..<rounds {
+            var data = archives[round % archives.count]
+            for _ in 0...Int.random(in: 0..<4, using: &random) {
+                data.mutate(using: &random)
+            }
+            refused += ArchiveFixture.decodeAll(data).contains(nil) ? 0 : 1
+        }
+        #expect(refused > rounds / 4)
+        #expect(refused < rounds)
+    }
+}
+
+/// The generator of Steele, Lea and Flood: the same numbers in every run.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension Data {
+    /// Changes, inserts, removes, copies or exchanges bytes.
+    fileprivate mutating func mutate(using random: inout SplitMix) {
+        guard count > 1 else { return }
+        let place = Int.random(in: 0..<count, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: self[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: self[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 2: insert(UInt8.random(in: 0...255, using: &random), at: place)
+        case 3: remove(at: place)
+        case 4: self[place] = self[Int.random(in: 0..<count, using: &random)]
+        default: swapAt(place, Int.random(in: 0..<count, using: &random))
+        }
+    }
+}
