@@ -114,6 +114,17 @@ public class SecureDatabaseStore {
         self.init(path: fullDatabasePath, fileName: nil, configuration: configuration)
     }
 
+    /// Names a database file by its URL.
+    ///
+    /// - Parameters:
+    ///   - url: A file URL; `open` fails for any other.
+    ///   - configuration: Checked at open.
+    public convenience init(url: URL, configuration: SecureDatabaseConfiguration = .init()) {
+        // Of another URL there is no path: none that exists, and none that can be made.
+        let path = url.isFileURL ? url.path : "/dev/null/\(url.absoluteString)"
+        self.init(path: path, fileName: nil, configuration: configuration)
+    }
+
     private init(
         path: String, fileName: String?, configuration: SecureDatabaseConfiguration
     ) {

@@ -23,6 +23,70 @@ import Testing
         #expect(!other.isUsable())
     }
 
+    @Test func `FMDB databaseWithURL: takes a file's URL and no other`() throws {
+        db.close()
+        let byURL = SecureDatabaseStore(url: database.url)
+        #expect(byURL.databaseURL == database.url)
+        try byURL.open(with: TemporaryDatabase.key)
+        #expect(try byURL.tableExists("t"))
+        let remote = try #require(URL(string: "https://example.org/a.db"))
+        #expect(
+            storageError {
+                try SecureDatabaseStore(url: remote).open(with: TemporaryDatabase.key)
+            }?.kind == .openFailed)
+    }
+
+    @Test func `FMDB openWithFlags: SQLITE_OPEN_READONLY is configuration.isReadOnly`() throws {
+        let reader = database.store { $0.isReadOnly = true }
+        try reader.open(with: TemporaryDatabase.key)
+        #expect(try reader.tableExists("t"))
+        #expect(storageError { try reader.executeUpdate("INSERT INTO t VALUES (1, 2)") }?.code == 8)
+        let missing = try TemporaryDatabase().store { $0.isReadOnly = true }
+        #expect(storageError { try missing.open(with: TemporaryDatabase.key) }?.kind == .openFailed)
+    }
+
+    @Test func `FMDB close ends result sets and statements, twice is harmless`() throws {
+        let rs = try db.executeQuery("SELECT 1")
+        #expect(try rs.next())
+        db.close()
+        db.close()
+        #expect(rs.int(forColumnIndex: 0) == nil)
+        #expect(storageError { _ = try rs.next() } == .closed)
+    }
+
+    @Test func `FMDB beginTransaction, commit, rollback, isInTransaction`() throws {
+        for begin in [
+            db.beginTransaction, db.beginDeferredTransaction, db.beginImmediateTransaction,
+            db.beginExclusiveTransaction,
+        ] {
+            try begin()
+            #expect(try db.isInTransaction())
+            try db.executeUpdate("INSERT INTO t VALUES (1, 2)")
+            try db.rollback()
+            #expect(try !db.isInTransaction())
+            try begin()
+            try db.executeUpdate("INSERT INTO t VALUES (3, 4)")
+            try db.commit()
+        }
+        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 4)
+    }
+
+    @Test func `FMDB lastErrorCode, lastErrorMessage, hadError are the error that is thrown`() {
+        let error = storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") }
+        #expect(error?.code == 1)
+        #expect(error?.localizedDescription.contains("2 columns but 1 values") == true)
+    }
+
+    @Test func `FMDB next, nextWithError: true on each row, false at the end, an error thrown`()
+        throws
+    {
+        try db.executeUpdate("INSERT INTO t VALUES (1, 2), (3, 4)")
+        let rs = try db.executeQuery("SELECT a FROM t")
+        #expect(try [rs.next(), rs.next(), rs.next(), rs.next()] == [true, true, false, false])
+        let failing = try db.executeQuery("SELECT abs(-9223372036854775807 - 1)")
+        #expect(storageError { _ = try failing.next() }?.code == 1)
+    }
+
     @Test func `FMDB executeUpdate: takes variadic values`() throws {
         let nothing: String? = nil
         try db.executeUpdate("INSERT INTO t VALUES (1, NULL)")

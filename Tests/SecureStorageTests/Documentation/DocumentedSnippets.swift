@@ -96,6 +96,44 @@ import Testing
         #expect(db.isOpen())
     }
 
+    // begin
+    struct ISODate: SQLiteDatatypeBridgeable, Codable, Equatable {
+        var date: Date
+
+        init(_ date: Date) { self.date = date }
+
+        init?(sqliteValue: SQLiteValue) {
+            guard case .text(let text) = sqliteValue,
+                let date = try? Date(text, strategy: .iso8601)
+            else { return nil }
+            self.date = date
+        }
+
+        var sqliteValue: SQLiteValue { .text(date.formatted(.iso8601)) }
+    }
+    // end
+
+    @Test func `FMDB setDateFormat: dateFromString: stringFromDate: are a type of the app's own`()
+        throws
+    {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE event (name TEXT PRIMARY KEY, at TEXT)")
+        let launch = Date(timeIntervalSince1970: 1_234_567_890)
+        // begin
+        try db.executeUpdate("INSERT INTO event VALUES (?, ?)", "launch", ISODate(launch))
+
+        let at: ISODate? = try db.object(
+            forQuery: "SELECT at FROM event WHERE name = ?", values: ["launch"])
+        // end
+        #expect(at == ISODate(launch))
+        #expect(try db.strings("SELECT at FROM event") == ["2009-02-13T23:31:30Z"])
+        struct Event: Decodable {
+            var name: String
+            var at: ISODate
+        }
+        #expect(try db.fetchAll(Event.self, "SELECT * FROM event").map(\.at) == [ISODate(launch)])
+    }
+
     @Test func `an attached file`() throws {
         let archive = try TemporaryDatabase()
         let made = archive.store()
