@@ -33,7 +33,7 @@ public class SecureDatabaseStore {
     /// While the initialization handler runs.
     var isCreating = false
     /// Whose turn it is to use this store, for all of its queues.
-    let turn = SerialTurn(label: "SecureStorage")
+    let turn = SerialTurn()
     /// Counts the openings, so that others know when what they remember of the file is out of date.
     private(set) var generation = 0
     /// Non-nil while the store is open.

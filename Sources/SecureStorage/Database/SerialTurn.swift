@@ -3,33 +3,26 @@ internal import Foundation
 /// Runs blocks one at a time, in the order of their arrival, and lets a block run further ones inside
 /// itself.
 ///
-/// A serial `DispatchQueue` keeps the order; asking it for a second turn from inside the first would
-/// wait for ever. So each thread remembers the turns that it holds: a queue-specific value would not
-/// do, since a block of another queue, run from inside, hides it.
+/// Waiting for a second turn inside the first would last for ever. So each thread remembers the turns that
+/// it holds: that the turn itself knows its owner would not do, since a block of another turn, run from
+/// inside, comes between.
 final class SerialTurn: Sendable {
-    private let queue: DispatchQueue
-
-    init(label: String) {
-        queue = DispatchQueue(label: label)
-    }
+    private let line = WaitingLine()
 
     /// Runs `block` on the calling thread: at once when it holds the turn already, else in its turn.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
         let outer = HeldTurn.innermost
         if isHeld(by: outer) { return try block() }
-        // Unsafe for the compiler only: `sync` has ended, on this thread, before it is read.
-        nonisolated(unsafe) var outcome: Result<T, any Error>?
-        queue.sync {
+        return try line.enter {
             var held = HeldTurn(turn: Unmanaged.passUnretained(self).toOpaque(), outer: outer)
-            withUnsafeMutablePointer(to: &held) { held in
+            // Unsafe for the compiler only, which takes the value for a part of `held`.
+            nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &held) { held in
                 HeldTurn.innermost = UnsafePointer(held)
                 defer { HeldTurn.innermost = outer }
-                outcome = Result { try block() }
+                return try block()
             }
+            return value
         }
-        guard let outcome else { preconditionFailure("DispatchQueue.sync did not run its block") }
-        nonisolated(unsafe) let value = try outcome.get()
-        return value
     }
 
     private func isHeld(by innermost: UnsafePointer<HeldTurn>?) -> Bool {

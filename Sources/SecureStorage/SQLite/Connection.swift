@@ -66,12 +66,15 @@ final class Connection {
         let flags =
             (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
-        // On failure there is a handle as well, for the message; deinit closes it.
-        try check(
+        // Into a variable of its own: a property that C code may write to is guarded at each later read.
+        var opened: OpaquePointer?
+        let code =
             untouchable == nil
-                ? sqlite3_open_v2(path, &handle, flags, nil)
-                : sqlite3_open_v2(
-                    FileStamp.immutableURI(path), &handle, flags | SQLITE_OPEN_URI, nil))
+            ? sqlite3_open_v2(path, &opened, flags, nil)
+            : sqlite3_open_v2(FileStamp.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, nil)
+        // On failure there is a handle as well, for the message; deinit closes it.
+        handle = opened
+        try check(code)
     }
 
     /// SQLite opens a file that it may not write for reading only; the first write would fail then.

@@ -106,6 +106,9 @@ enum SQLText {
 
     /// `name` as a quoted identifier: safe for any text but NUL, which no identifier can hold.
     static func identifier(_ name: String) -> String {
-        "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+        let doubled =
+            name.utf8.contains(UInt8(ascii: "\""))
+            ? name.replacingOccurrences(of: "\"", with: "\"\"") : name
+        return "\"" + doubled + "\""
     }
 }
