@@ -93,4 +93,13 @@ public class SecureDatabaseQueue: @unchecked Sendable {
             return try block(store)
         }
     }
+
+    /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
+    func enqueue(_ block: @escaping @Sendable (SecureDatabaseStore) -> Void) {
+        store.turn.enqueue { [self] in
+            let open = store.resultSetCount
+            defer { store.closeResultSets(openedAfter: open) }
+            block(store)
+        }
+    }
 }

@@ -70,6 +70,7 @@ extension SecureDatabaseStore {
         do {
             let wantsRollback = try inBlock(block)
             closeResultSets(openedAfter: open)
+            try bounds.check()
             if wantsRollback {
                 try undo(nested: nested)
             } else {

@@ -43,6 +43,7 @@ public class SecureDatabaseStore {
             generation += 1
             extensions.install(on: connection)
             connection.interruption = interruption
+            watch(connection)
         }
     }
     /// Non-nil while the store is open but its connection had to be given up; see
@@ -52,6 +53,11 @@ public class SecureDatabaseStore {
     var extensions = EngineExtensions()
     /// The only part of the store that other threads may use.
     let interruption = Interruption()
+    /// What ends the statements of the present call before their time; see
+    /// `SecureDatabaseStore+Deadline`.
+    var bounds = CallBounds() {
+        didSet { if let connection { watch(connection) } }
+    }
     /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.
@@ -182,11 +188,12 @@ public class SecureDatabaseStore {
 
     /// The open connection, for a statement of the caller.
     ///
-    /// - Throws: `.closed`; `.backingStoreError` code 1 in a transaction block whose transaction has ended,
-    ///   by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by the block: what it writes could not be
-    ///   taken back any more.
+    /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled; `.backingStoreError`
+    ///   code 9 (SQLITE_INTERRUPT) behind a deadline, code 1 in a transaction block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a
+    ///   full disk) or by the block: what it writes could not be taken back any more.
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
+        try bounds.check()
         guard transactionBlocks == 0 || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .error, "the transaction of this block has ended; end the block before going on")

@@ -13,16 +13,26 @@ final class SerialTurn: Sendable {
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
         let outer = HeldTurn.innermost
         if isHeld(by: outer) { return try block() }
-        return try line.enter {
-            var held = HeldTurn(turn: Unmanaged.passUnretained(self).toOpaque(), outer: outer)
-            // Unsafe for the compiler only, which takes the value for a part of `held`.
-            nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &held) { held in
-                HeldTurn.innermost = UnsafePointer(held)
-                defer { HeldTurn.innermost = outer }
-                return try block()
-            }
-            return value
+        return try line.enter { try hold(inside: outer, block) }
+    }
+
+    /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
+    func enqueue(_ block: @escaping @Sendable () -> Void) {
+        // The block has no result, and so no error.
+        line.enqueue { try? self.hold(inside: nil) { block() } }
+    }
+
+    private func hold<T>(
+        inside outer: UnsafePointer<HeldTurn>?, _ block: () throws -> sending T
+    ) throws -> sending T {
+        var held = HeldTurn(turn: Unmanaged.passUnretained(self).toOpaque(), outer: outer)
+        // Unsafe for the compiler only, which takes the value for a part of `held`.
+        nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &held) { held in
+            HeldTurn.innermost = UnsafePointer(held)
+            defer { HeldTurn.innermost = outer }
+            return try block()
         }
+        return value
     }
 
     private func isHeld(by innermost: UnsafePointer<HeldTurn>?) -> Bool {

@@ -1,9 +1,9 @@
 internal import Foundation
 
 #if canImport(Darwin)
-    /// Lets one thread in at a time, in the order of their arrival.
+    /// Lets one caller in at a time, in the order of their arrival.
     ///
-    /// A serial queue, since whoever waits for one lends its priority to the thread inside.
+    /// A serial queue, since whoever waits for one lends its priority to the one inside.
     final class WaitingLine: Sendable {
         private let queue = DispatchQueue(label: "SecureStorage")
 
@@ -18,19 +18,35 @@ internal import Foundation
             nonisolated(unsafe) let value = try outcome.get()
             return value
         }
+
+        /// Runs `body` when it is its turn, on a thread of Dispatch's, and does not wait for it.
+        func enqueue(_ body: @escaping @Sendable () -> Void) {
+            queue.async(execute: body)
+        }
     }
 #else
-    /// Lets one thread in at a time, in the order of their arrival.
+    /// Lets one caller in at a time, in the order of their arrival.
     ///
     /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux makes a block of
     /// each closure. There are no priorities to be lent here.
     final class WaitingLine: @unchecked Sendable {
         // @unchecked: everything below is only touched under `mutex`.
+        private enum Waiter {
+            case thread(DispatchSemaphore)
+            case body(@Sendable () -> Void)
+        }
+
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var isOccupied = false
-        private var waiting: [DispatchSemaphore] = []
+        private var waiting: [Waiter] = []
         /// Those before it have been let in.
         private var next = 0
+
+        /// Where bodies run that no thread waits for.
+        ///
+        /// Serial, since such a queue gets a thread also when all
+        /// threads of the concurrent ones, and of Swift's tasks, are busy.
+        private let worker = DispatchQueue(label: "SecureStorage")
 
         init() {
             mutex = .allocate(capacity: 1)
@@ -44,43 +60,64 @@ internal import Foundation
 
         /// Runs `body` on the calling thread when it is its turn.
         func enter<T>(_ body: () throws -> sending T) throws -> sending T {
-            wait()
+            pthread_mutex_lock(mutex)
+            if isOccupied {
+                let turn = DispatchSemaphore(value: 0)
+                waiting.append(.thread(turn))
+                pthread_mutex_unlock(mutex)
+                turn.wait()
+                // What the one before has written is visible through the mutex, which sanitizers know.
+                pthread_mutex_lock(mutex)
+            }
+            isOccupied = true
+            pthread_mutex_unlock(mutex)
             defer { leave() }
             return try body()
         }
 
-        private func wait() {
+        /// Runs `body` when it is its turn, on a thread of Dispatch's, and does not wait for it.
+        func enqueue(_ body: @escaping @Sendable () -> Void) {
             pthread_mutex_lock(mutex)
-            guard isOccupied else {
+            defer { pthread_mutex_unlock(mutex) }
+            if isOccupied {
+                waiting.append(.body(body))
+            } else {
                 isOccupied = true
-                pthread_mutex_unlock(mutex)
-                return
+                start(body)
             }
-            let turn = DispatchSemaphore(value: 0)
-            waiting.append(turn)
-            pthread_mutex_unlock(mutex)
-            // Whoever leaves hands its place over, so that nobody who comes meanwhile is faster.
-            turn.wait()
-            // What the one before has written is visible through the mutex, which sanitizers know.
-            pthread_mutex_lock(mutex)
-            pthread_mutex_unlock(mutex)
         }
 
+        private func start(_ body: @escaping @Sendable () -> Void) {
+            worker.async {
+                pthread_mutex_lock(self.mutex)  // as in `enter`
+                pthread_mutex_unlock(self.mutex)
+                body()
+                self.leave()
+            }
+        }
+
+        /// Hands the place over, so that nobody who comes meanwhile is faster than those who wait.
         private func leave() {
             pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
             guard next < waiting.count else {
                 isOccupied = false
-                pthread_mutex_unlock(mutex)
                 return
             }
-            let turn = waiting[next]
+            let waiter = waiting[next]
             next += 1
             if next == waiting.count {
                 waiting.removeAll(keepingCapacity: true)
                 next = 0
+            } else if next >= 1024 {
+                // They would pile up in a line that is never empty.
+                waiting.removeFirst(next)
+                next = 0
             }
-            pthread_mutex_unlock(mutex)
-            turn.signal()
+            switch waiter {
+            case .thread(let turn): turn.signal()
+            case .body(let body): start(body)
+            }
         }
     }
 #endif

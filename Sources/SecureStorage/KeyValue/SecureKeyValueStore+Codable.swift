@@ -120,7 +120,7 @@ extension SecureKeyValueStore {
 
     // MARK: - Coding
 
-    private static func entry<T: Codable>(encoding value: T) throws -> KeyValueTable.Entry {
+    static func entry<T: Codable>(encoding value: T) throws -> KeyValueTable.Entry {
         // A date would lose its fraction of a second as a plain value.
         if let plain = value as? any SQLiteDatatypeBridgeable, !(value is Date) {
             return try entry(plain)
@@ -136,7 +136,7 @@ extension SecureKeyValueStore {
         return KeyValueTable.Entry(kind: .json, value: .text(String(decoding: json, as: UTF8.self)))
     }
 
-    private static func decode<T: Codable>(_ entry: KeyValueTable.Entry) throws -> T? {
+    static func decode<T: Codable>(_ entry: KeyValueTable.Entry) throws -> T? {
         switch (entry.kind, entry.value) {
         case (.null, _): return nil
         case (.json, .text(let json)):

@@ -35,16 +35,7 @@ extension SecureKeyValueStore {
     /// - Parameter keyValueDict: The objects by key; nil stores an explicit nil.
     /// - Throws: As `put(_:forKey:)`; the store is then as before.
     public func putAll(_ keyValueDict: [String: (any NSCoding)?]) throws {
-        func entry<T: NSCoding>(_ object: T) throws -> KeyValueTable.Entry {
-            try Self.entry(archiving: object)
-        }
-        let null = KeyValueTable.Entry(kind: .null, value: .null)
-        let entries = try keyValueDict.mapValues { object in
-            try object.map { try entry($0) } ?? null
-        }
-        try write { db, table in
-            for (key, entry) in entries { try table.put(entry, forKey: key, lifetime: nil, in: db) }
-        }
+        try putAll(Self.entries(archiving: keyValueDict))
     }
 
     /// Reads an object.
@@ -80,9 +71,7 @@ extension SecureKeyValueStore {
     /// - Throws: `.typeConversionFailed` for a value of another kind.
     public func getData(_ key: String) throws -> NSData? {
         guard let entry = try entry(key) else { return nil }
-        if entry.kind == .archive { return try Self.object(entry) }
-        let data: Data? = try Self.plain(entry)
-        return data.map { NSData(data: $0) }
+        return try Self.data(entry)
     }
 
     /// Reads bytes, or gives `defaultValue` for an absent key and an explicit nil.
@@ -98,12 +87,34 @@ extension SecureKeyValueStore {
 
     // MARK: - Entries
 
-    private static func entry<T: NSCoding>(archiving object: T?) throws -> KeyValueTable.Entry {
+    func putAll(_ entries: [String: KeyValueTable.Entry]) throws {
+        try write { db, table in
+            for (key, entry) in entries { try table.put(entry, forKey: key, lifetime: nil, in: db) }
+        }
+    }
+
+    static func entries(
+        archiving objects: [String: (any NSCoding)?]
+    ) throws -> [String: KeyValueTable.Entry] {
+        func entry<T: NSCoding>(_ object: T) throws -> KeyValueTable.Entry {
+            try Self.entry(archiving: object)
+        }
+        let null = KeyValueTable.Entry(kind: .null, value: .null)
+        return try objects.mapValues { object in try object.map { try entry($0) } ?? null }
+    }
+
+    static func entry<T: NSCoding>(archiving object: T?) throws -> KeyValueTable.Entry {
         guard let object else { return KeyValueTable.Entry(kind: .null, value: .null) }
         return KeyValueTable.Entry(kind: .archive, value: .blob(try KeyedArchive.encode(object)))
     }
 
-    private static func object<T: NSCoding>(_ entry: KeyValueTable.Entry) throws -> T? {
+    static func data(_ entry: KeyValueTable.Entry) throws -> NSData? {
+        if entry.kind == .archive { return try object(entry) }
+        let data: Data? = try plain(entry)
+        return data.map { NSData(data: $0) }
+    }
+
+    static func object<T: NSCoding>(_ entry: KeyValueTable.Entry) throws -> T? {
         switch (entry.kind, entry.value) {
         case (.null, _): return nil
         case (.archive, .blob(let archive)): return try KeyedArchive.decode(archive, as: T.self)

@@ -19,6 +19,8 @@ final class Connection {
     var knownCacheMisses: Int32 = 0
     var knownDataVersion: UInt32 = 0
     var callbacks = Callbacks()
+    /// See `Connection+Watching`.
+    var watcher: (() -> Bool)?
     /// Prepared by the caller, and ended with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
     /// What other threads end this connection's statements with.

@@ -36,6 +36,8 @@ final class Interruption: @unchecked Sendable {
         lock.withLock { if self.handle == handle { self.handle = nil } }
     }
 
+    var isPaused: Bool { lock.withLock { pauses > 0 } }
+
     /// Keeps interruptions off what must not end half way; nests.
     func pause() {
         lock.withLock { pauses += 1 }

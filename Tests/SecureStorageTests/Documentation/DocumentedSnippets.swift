@@ -134,6 +134,17 @@ import Testing
         #expect(try db.fetchAll(Event.self, "SELECT * FROM event").map(\.at) == [ISODate(launch)])
     }
 
+    @Test func `a deadline`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE note (text); INSERT INTO note VALUES ('milk')")
+        // begin
+        let hits = try db.withDeadline(.seconds(2)) {
+            try db.int(forQuery: "SELECT count(*) FROM note WHERE text LIKE '%milk%'")
+        }
+        // end
+        #expect(hits == 1)
+    }
+
     @Test func `an attached file`() throws {
         let archive = try TemporaryDatabase()
         let made = archive.store()

@@ -1,0 +1,94 @@
+// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on a thread
+// of Dispatch's when it is its turn, among the synchronous calls, in the order of their arrival.
+//
+// Cancelling the task while it waits ends the call at once, and the block does not run. While the block
+// runs, its statement is interrupted and no further one begins; a transaction is rolled back. Either way the
+// call throws `CancellationError`. A block that has finished by then has finished.
+
+extension SecureDatabaseQueue {
+    /// Runs `block` with the store, alone.
+    ///
+    /// Result sets that the block leaves open are closed.
+    ///
+    /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws; `CancellationError`.
+    public func inDatabase<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        let call = AsyncCall<T>()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard call.wait(continuation) else { return }
+                enqueue { store in call.run(on: store, block) }
+            }
+        } onCancel: {
+            call.cancel()
+        }
+    }
+
+    /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
+    ///
+    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the transaction
+    ///   cannot begin or cannot be committed, after rolling back; `.closed`; `CancellationError`.
+    public func inExclusiveTransaction(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
+    ) async throws {
+        try await inDatabase { try $0.inTransaction(.exclusive, block) }
+    }
+
+    /// Runs `block` in a deferred transaction, which takes locks when it needs them.
+    ///
+    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
+    /// - Throws: as `inExclusiveTransaction(_:)`.
+    public func inDeferredTransaction(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
+    ) async throws {
+        try await inDatabase { try $0.inTransaction(.deferred, block) }
+    }
+
+    /// Runs `block` in a transaction that excludes other writers at once, but never readers.
+    ///
+    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
+    /// - Throws: as `inExclusiveTransaction(_:)`.
+    public func inImmediateTransaction(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
+    ) async throws {
+        try await inDatabase { try $0.inTransaction(.immediate, block) }
+    }
+
+    /// Runs `block` in an exclusive transaction, as FMDB's `inTransaction` does.
+    ///
+    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
+    /// - Throws: as `inExclusiveTransaction(_:)`.
+    public func inTransaction(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
+    ) async throws {
+        try await inExclusiveTransaction(block)
+    }
+
+    /// Runs `block` in a savepoint of its own; outside a transaction that is a deferred one.
+    ///
+    /// - Parameter block: Runs on a thread of its own; true rolls back, false keeps what it did.
+    /// - Throws: as `inExclusiveTransaction(_:)`.
+    public func inSavePoint(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
+    ) async throws {
+        try await inDatabase { try $0.inSavePoint(block) }
+    }
+
+    /// Moves the write-ahead log into the file.
+    ///
+    /// - Parameters:
+    ///   - mode: How far to go, and for whom to wait.
+    ///   - database: The name of an attached database, `"main"`, or nil for all of them.
+    /// - Returns: The frames of the log, and those of them that are in the file now.
+    /// - Throws: as `SecureDatabaseStore.checkpoint(_:database:)`; `CancellationError`.
+    @discardableResult
+    public func checkpoint(
+        _ mode: CheckpointMode = .passive, database: String? = nil
+    ) async throws -> (logFrames: Int, checkpointedFrames: Int) {
+        try await inDatabase { try $0.checkpoint(mode, database: database) }
+    }
+}

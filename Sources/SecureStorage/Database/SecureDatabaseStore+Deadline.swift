@@ -1,0 +1,67 @@
+/// What a store knows of the asynchronous call that it is working for.
+protocol CancellableCall: AnyObject {
+    var wasCancelled: Bool { get }
+}
+
+/// What can end the statements of a call before their time.
+struct CallBounds {
+    /// The asynchronous call, if it is one.
+    var call: (any CancellableCall)?
+    var deadline: ContinuousClock.Instant?
+
+    var isUnbounded: Bool { call == nil && deadline == nil }
+
+    var isOver: Bool {
+        call?.wasCancelled == true || deadline.map { $0 <= .now } == true
+    }
+
+    /// - Throws: `CancellationError`, or `.backingStoreError` code 9 behind the deadline.
+    func check() throws {
+        if call?.wasCancelled == true { throw CancellationError() }
+        if let deadline, deadline <= .now {
+            throw SecureStorageError.statementFailed(
+                .interrupted, "the deadline of the call has passed")
+        }
+    }
+}
+
+extension SecureDatabaseStore {
+    /// Runs `body` and ends its statements when they take too long.
+    ///
+    /// ```swift
+    /// let hits = try db.withDeadline(.seconds(2)) {
+    ///     try db.int(forQuery: "SELECT count(*) FROM note WHERE text LIKE '%milk%'")
+    /// }
+    /// ```
+    ///
+    /// What is not a statement, and the wait for a lock, is not ended. An INSERT, UPDATE or DELETE that
+    /// is ended takes its whole transaction back with it. Deadlines nest; the nearest counts.
+    ///
+    /// - Parameters:
+    ///   - duration: From now on. Zero or less lets no statement run.
+    ///   - body: Uses this store.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; a statement that is ended throws `.backingStoreError` code 9
+    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_progress_handler`](https://sqlite.org/c3ref/progress_handler.html).
+    public func withDeadline<T>(_ duration: Duration, _ body: () throws -> T) rethrows -> T {
+        let outer = bounds
+        defer { bounds = outer }
+        // More than thirty thousand years cannot be added.
+        let deadline = ContinuousClock.now.advanced(by: min(duration, .seconds(1 << 40)))
+        bounds.deadline = min(deadline, outer.deadline ?? deadline)
+        return try body()
+    }
+
+    /// Lets a connection ask whether the call is over.
+    func watch(_ connection: Connection) {
+        let bounds = bounds
+        if bounds.isUnbounded {
+            if connection.watcher != nil { connection.watch(nil) }
+        } else {
+            connection.watch { bounds.isOver }
+        }
+    }
+}

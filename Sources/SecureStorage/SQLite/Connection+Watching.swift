@@ -1,0 +1,24 @@
+internal import CSQLCipher
+
+extension Connection {
+    /// Ends the statements to come, and those that run, as soon as `isOver` says so; nil watches no longer.
+    ///
+    /// The question is asked every thousand instructions of the engine. Unlike `sqlite3_interrupt`, which
+    /// does nothing between two statements, this cannot come too early.
+    func watch(_ isOver: (() -> Bool)?) {
+        watcher = isOver
+        guard isOver != nil else {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            return
+        }
+        sqlite3_progress_handler(
+            handle, 1000,
+            { connection in
+                guard let connection else { return 0 }
+                let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                // A rollback has to run to its end.
+                guard owner.interruption?.isPaused != true else { return 0 }
+                return owner.watcher?() == true ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+}

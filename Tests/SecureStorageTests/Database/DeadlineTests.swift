@@ -1,0 +1,94 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct DeadlineTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a INTEGER)")
+    }
+
+    @Test func `a statement that takes too long is ended, and the store goes on`() throws {
+        let error = storageError {
+            try db.withDeadline(.milliseconds(20)) {
+                _ = try db.int(forQuery: AsyncQueueTests.endless)
+            }
+        }
+        #expect(error?.code == 9)
+        #expect(try db.int(forQuery: "SELECT 1") == 1)
+    }
+
+    @Test func `a statement that begins behind the deadline does not run`() throws {
+        for duration in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
+            let error = storageError {
+                try db.withDeadline(duration) { try db.executeUpdate("INSERT INTO t VALUES (1)") }
+            }
+            #expect(error?.code == 9)
+            #expect(error?.description.contains("deadline") == true)
+        }
+        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `in time nothing is different, however far the deadline`() throws {
+        for duration in [Duration.seconds(3600), .seconds(Int64.max)] {
+            let sum = try db.withDeadline(duration) {
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                return try db.int(forQuery: "SELECT sum(a) FROM t")
+            }
+            #expect(sum != nil)
+        }
+        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 2)
+    }
+
+    @Test func `of two deadlines the nearer one counts, and ends with its block`() throws {
+        db.interrupt()
+        let error = storageError {
+            try db.withDeadline(.milliseconds(20)) {
+                try db.withDeadline(.seconds(3600)) {
+                    _ = try db.int(forQuery: AsyncQueueTests.endless)
+                }
+            }
+        }
+        #expect(error?.code == 9)
+        try db.withDeadline(.seconds(3600)) {
+            #expect(
+                storageError {
+                    try db.withDeadline(.zero) { try db.executeUpdate("DELETE FROM t") }
+                }?.code == 9)
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+        }
+    }
+
+    @Test func `a transaction is rolled back when its deadline passes`() throws {
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        let error = storageError {
+            try queue.inExclusiveTransaction { db in
+                try db.withDeadline(.milliseconds(20)) {
+                    try db.executeUpdate("INSERT INTO t VALUES (1)")
+                    _ = try db.int(forQuery: AsyncQueueTests.endless)
+                    return false
+                }
+            }
+        }
+        #expect(error?.code == 9)
+        #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
+        #expect(try queue.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") } == 0)
+    }
+
+    @Test func `another connection of the file is not touched`() throws {
+        let other = try database.openStore()
+        let rs = try other.executeQuery("SELECT 1 UNION SELECT 2")
+        #expect(try rs.next())
+        _ = storageError {
+            try db.withDeadline(.milliseconds(5)) {
+                _ = try db.int(forQuery: AsyncQueueTests.endless)
+            }
+        }
+        #expect(try rs.next())
+        #expect(try !rs.next())
+    }
+}
