@@ -56,8 +56,12 @@ public class SecureDatabaseStore {
     /// What ends the statements of the present call before their time; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
-        didSet { if let connection { watch(connection) } }
+        didSet {
+            isBounded = !bounds.isUnbounded
+            if let connection { watch(connection) }
+        }
     }
+    private var isBounded = false
     /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.
@@ -193,7 +197,7 @@ public class SecureDatabaseStore {
     ///   full disk) or by the block: what it writes could not be taken back any more.
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
-        try bounds.check()
+        if isBounded { try bounds.check() }
         guard transactionBlocks == 0 || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .error, "the transaction of this block has ended; end the block before going on")
