@@ -3,9 +3,9 @@
 /// The meaning and the highest value of each stand in SQLite's
 /// [list of limits](https://sqlite.org/limits.html); the names in parentheses are its own.
 public enum SecureDatabaseLimit: String, Sendable, CaseIterable {
-    /// Bytes of a text, a blob or a row (`SQLITE_LIMIT_LENGTH`); not less than 30.
+    /// Bytes of a text, a blob or a row (`SQLITE_LIMIT_LENGTH`); newer engines take none below 30.
     case length
-    /// Bytes of a statement (`SQLITE_LIMIT_SQL_LENGTH`).
+    /// Bytes of a statement (`SQLITE_LIMIT_SQL_LENGTH`); not less than 1000 here.
     case sqlLength
     /// Columns of a table, an index, a result or an expression list (`SQLITE_LIMIT_COLUMN`).
     case columnCount

@@ -13,9 +13,7 @@ struct RowDecoder: Decoder {
         KeyedDecodingContainer(RowContainer(rows: rows, codingPath: codingPath))
     }
 
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        throw SecureStorageError.typeConversionFailed
-    }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
         RowColumn(rows: rows, index: 0, codingPath: codingPath)
@@ -107,15 +105,22 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         }
     }
 
+    /// Whether a type stands for one column and not for a row.
+    static func holds(_ type: any Decodable.Type) -> Bool {
+        type is any SQLiteDatatypeBridgeable.Type || type == URL.self || type == Decimal.self
+    }
+
     private func converted<T>(_ value: Any?) throws -> T {
         guard let value = value as? T else { throw SecureStorageError.typeConversionFailed }
         return value
     }
 
-    /// `Decimal(string:)` takes the longest beginning that is a number.
+    /// `Decimal(string:)` takes the longest beginning that is a number, and rounds to 38 digits.
     private static func decimal(_ text: String) -> Decimal? {
-        text.wholeMatch(of: /[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?/).flatMap { _ in
-            Decimal(string: text)
-        }
+        guard
+            let match = text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/),
+            match.1.filter({ $0 != "." }).drop(while: { $0 == "0" }).count <= 38
+        else { return nil }
+        return Decimal(string: text)
     }
 }

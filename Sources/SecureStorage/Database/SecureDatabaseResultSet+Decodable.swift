@@ -8,7 +8,7 @@ extension SecureDatabaseResultSet {
     /// (BLOB), `Date` (seconds since 1970), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw
     /// value, and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is
     /// read from JSON in a TEXT or BLOB, with dates as seconds since 1970. An optional property is
-    /// nil for NULL and for a missing column. A type of a single value is read from the first column.
+    /// nil for NULL and for a missing column. A type of a single value, and an array, is read from the first column.
     ///
     /// - Parameter type: Can be left out where the context says it.
     /// - Returns: The row.
@@ -18,10 +18,14 @@ extension SecureDatabaseResultSet {
     ///   of the app throws by itself.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         try requireRow()
+        let first = RowColumn(rows: self, index: 0, codingPath: [])
         do {
-            return try T.self is any SQLiteDatatypeBridgeable.Type
-                ? RowColumn(rows: self, index: 0, codingPath: []).decode(T.self)
-                : T(from: RowDecoder(rows: self, codingPath: []))
+            guard !RowColumn.holds(T.self) else { return try first.decode(T.self) }
+            do {
+                return try T(from: RowDecoder(rows: self, codingPath: []))
+            } catch is NeedsJSON {
+                return try first.decode(T.self)
+            }
         } catch is DecodingError {
             // Its description may quote what is stored.
             throw SecureStorageError.typeConversionFailed

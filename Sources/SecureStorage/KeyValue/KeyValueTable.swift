@@ -68,7 +68,8 @@ final class KeyValueTable: Sendable {
             try db.executeUpdate(
                 """
                 CREATE TABLE IF NOT EXISTS securestorage_kv (
-                    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version INTEGER NOT NULL)
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
+                    version INTEGER NOT NULL)
                 """)
             // Somebody else may have been faster.
             try db.executeUpdate(

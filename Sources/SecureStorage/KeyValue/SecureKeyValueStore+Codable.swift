@@ -80,7 +80,8 @@ extension SecureKeyValueStore {
     /// - Parameters:
     ///   - keys: Any texts; one that is absent or holds an explicit nil is left out of the result.
     ///   - type: The type of all of them.
-    /// - Returns: The values by their keys.
+    /// - Returns: The values by their keys. A dictionary knows two spellings of one word as one key; use
+    ///   `get(_:as:)` for such.
     /// - Throws: As `get(_:as:)`.
     public func getAll<T: Codable & Sendable>(
         keys: [String], as type: T.Type
@@ -138,7 +139,7 @@ extension SecureKeyValueStore {
 
     static func decode<T: Codable>(_ entry: KeyValueTable.Entry) throws -> T? {
         switch (entry.kind, entry.value) {
-        case (.null, _): return nil
+        case (.null, _), (.plain, .null): return nil
         case (.json, .text(let json)):
             let decoder = JSONDecoder()
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(

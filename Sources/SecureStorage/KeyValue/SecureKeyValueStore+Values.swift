@@ -139,6 +139,10 @@ extension SecureKeyValueStore {
         guard let value = try value?.sqliteValue, value != .null else {
             return KeyValueTable.Entry(kind: .null, value: .null)
         }
+        // SQLite stores a NaN as NULL.
+        if case .real(let number) = value, number.isNaN {
+            return KeyValueTable.Entry(kind: .null, value: .null)
+        }
         return KeyValueTable.Entry(kind: .plain, value: value)
     }
 

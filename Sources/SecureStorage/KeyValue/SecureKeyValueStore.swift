@@ -15,6 +15,8 @@ public import Foundation
 /// numbers), stored as SQLite's own types, `Codable` values, stored as JSON, and objects with `NSCoding`,
 /// stored as keyed archives. A value is read back as the kind it was put as.
 ///
+/// A subclass adds calls of its own, and may override how the file is opened, closed and re-keyed.
+///
 /// Keys are any text, compared byte by byte. Thread-safe; several instances, named stores and processes
 /// may use one file. The format of the file is described in `Docs/FileFormats.md`.
 open class SecureKeyValueStore: @unchecked Sendable {
@@ -96,7 +98,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     ///
     /// - Parameter encryptionKey: As for ``SecureDatabaseStore/open(with:initializationHandler:)-(String,_)``.
     /// - Throws: As there; `.openFailed` also when the store was made by a newer version of this library.
-    public func open(with encryptionKey: String) throws {
+    open func open(with encryptionKey: String) throws {
         try open { try $0.open(with: encryptionKey, initializationHandler: $1) }
     }
 
@@ -104,7 +106,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     ///
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As ``open(with:)-(String)``.
-    public func open(with encryptionKeyData: Data) throws {
+    open func open(with encryptionKeyData: Data) throws {
         try open { try $0.open(with: encryptionKeyData, initializationHandler: $1) }
     }
 
@@ -132,12 +134,12 @@ open class SecureKeyValueStore: @unchecked Sendable {
     }
 
     /// Whether the store is open and can be used.
-    public func isOpen() -> Bool {
+    open func isOpen() -> Bool {
         (try? queue.inDatabase { $0.isOpen() }) ?? false
     }
 
     /// Closes the store's database; harmless on a closed store.
-    public func close() {
+    open func close() {
         try? queue.inDatabase { $0.close() }
     }
 
@@ -145,7 +147,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     ///
     /// - Parameter newEncryptionKey: At least one byte.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(String)``.
-    public func changeEncryptionKey(with newEncryptionKey: String) throws {
+    open func changeEncryptionKey(with newEncryptionKey: String) throws {
         try queue.inDatabase { try $0.changeEncryptionKey(with: newEncryptionKey) }
     }
 
@@ -153,7 +155,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     ///
     /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(Data)``.
-    public func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
+    open func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
         try queue.inDatabase { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
     }
 
@@ -170,18 +172,23 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// Runs `body` with the store's table in an exclusive transaction.
     func write(_ body: (SecureDatabaseStore, KeyValueTable) throws -> Void) throws {
-        try queue.inExclusiveTransaction { db in
-            try body(db, table(in: db))
-            return false
+        try queue.inDatabase { db in
+            // Before the transaction, where it can be remembered.
+            let table = try table(in: db)
+            try db.inTransaction(.exclusive) { db in
+                try body(db, table)
+                return false
+            }
         }
     }
 
-    /// The table, found or made once per opening.
+    /// The table, found or made once per opening, and within a transaction each time until then.
     private func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
         if let table, table.generation == db.generation { return table.table }
         let prepared = try KeyValueTable.prepare(name, in: db)
-        table = (db.generation, prepared)
+        // In a transaction of the app it may be taken back, and its number given to another store.
+        if try !db.isInTransaction() { table = (db.generation, prepared) }
         return prepared
     }
 }

@@ -31,6 +31,10 @@ enum ForbiddenPragma {
         // A temporary file would be plain text.
         case "temp_store": return !["memory", "2"].contains(argument.lowercased())
         case "temp_store_directory": return true
+        // Mapped pages would bypass the cipher's checks.
+        case "mmap_size": return argument != "0"
+        // The whole process's.
+        case "hard_heap_limit", "soft_heap_limit": return true
         // Would put an end to the checkpoints of `Connection+Checkpoint`.
         case "wal_autocheckpoint": return true
         case "cipher_memory_security", "cipher_license", "cipher_add_random": return false

@@ -11,6 +11,8 @@ extension Connection {
     ///   limit is then as before.
     func setLimit(_ limit: SecureDatabaseLimit, to value: Int) throws -> Int {
         guard let number = Int32(exactly: value), number >= 0 else { throw outOfRange(limit, nil) }
+        // Or a transaction could neither be committed nor rolled back.
+        guard limit != .sqlLength || number >= 1000 else { throw outOfRange(limit, 1000) }
         let previous = sqlite3_limit(handle, limit.code, number)
         let actual = sqlite3_limit(handle, limit.code, -1)
         guard actual == number else {

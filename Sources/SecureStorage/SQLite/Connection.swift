@@ -96,7 +96,11 @@ final class Connection {
         guard let handle else { return }
         interruption?.detach(handle)
         statements.removeAll()
-        for statement in keptStatements.values { statement.finalize() }
+        for statement in keptStatements.values {
+            statement.isCached = false
+            // One in use ends when it is given back.
+            if !statement.isInUse { statement.finalize() }
+        }
         keptStatements.removeAll()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
         // that a statement that is still held somewhere keeps the handle alive and not a dangling

@@ -133,4 +133,25 @@ import Testing
         let rs = try TemporaryDatabase().openStore().executeQuery("SELECT 1")
         #expect(storageError { _ = try rs.decode(Int.self) }?.code == 21)
     }
+
+    @Test func `a decimal number is read whole or not at all`() throws {
+        let database = try TemporaryDatabase()
+        let db = try database.openStore()
+        func decimal(_ text: String) throws -> Decimal? {
+            try db.fetchFirst(Decimal.self, "SELECT ?", values: [text])
+        }
+        #expect(try decimal("-12345678901234567890.123456789") != nil)
+        for text in ["1\u{662}", "1\u{967}.5", "", "1 ", String(repeating: "9", count: 39)] {
+            #expect(storageError { _ = try decimal(text) } == .typeConversionFailed, "\(text)")
+        }
+    }
+
+    @Test func `a URL and an array are read from the first column`() throws {
+        let db = try TemporaryDatabase().openStore()
+        #expect(
+            try db.fetchAll(URL.self, "SELECT 'https://example.org/a' AS u")
+                == [URL(string: "https://example.org/a")])
+        #expect(try db.fetchFirst([Int].self, "SELECT '[1, 2]'") == [1, 2])
+        #expect(storageError { _ = try db.fetchFirst([Int].self, "SELECT 5") } != nil)
+    }
 }

@@ -21,8 +21,9 @@ import Testing
     @Test func `a limit is kept to`() throws {
         try db.setLimit(.parameterNumber, to: 1)
         #expect(storageError { try db.executeUpdate("SELECT ?2", values: [1, 2]) }?.code == 1)
-        try db.setLimit(.sqlLength, to: 20)
-        #expect(storageError { _ = try db.int("SELECT 1 -- a long comment") }?.code == 18)
+        try db.setLimit(.sqlLength, to: 1000)
+        let long = "SELECT 1 -- " + String(repeating: "x", count: 1000)
+        #expect(storageError { _ = try db.int(long) }?.code == 18)
     }
 
     @Test(arguments: SecureDatabaseLimit.allCases)
@@ -49,5 +50,20 @@ import Testing
         #expect(storageError { try db.setLimit(.triggerDepth, to: 4) } == .closed)
         try db.open(with: TemporaryDatabase.key)
         #expect(try db.limit(.triggerDepth) == 3)
+    }
+
+    @Test func `no limit keeps a transaction from being rolled back`() throws {
+        let db = try TemporaryDatabase().openStore()
+        #expect(storageError { try db.setLimit(.sqlLength, to: 3) }?.code == 25)
+        for limit in SecureDatabaseLimit.allCases where limit != .sqlLength {
+            let before = try db.limit(limit)
+            let queue = SecureDatabaseQueue(databaseStore: db)
+            try? queue.inExclusiveTransaction { db in
+                _ = try? db.setLimit(limit, to: 1)
+                return true
+            }
+            #expect(try !db.isInTransaction(), "\(limit)")
+            try db.setLimit(limit, to: before)
+        }
     }
 }

@@ -117,4 +117,26 @@ import Testing
         #expect(storageError { try insert.executeUpdate() }?.code == 25)
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
+
+    @Test func `a value that closes the store while it is bound ends the call`() throws {
+        struct Closing: SQLiteDatatypeBridgeable {
+            nonisolated(unsafe) static var store: SecureDatabaseStore?
+            init() {}
+            init?(sqliteValue: SQLiteValue) { nil }
+            var sqliteValue: SQLiteValue {
+                Self.store?.close()
+                return .integer(1)
+            }
+        }
+        let database = try TemporaryDatabase()
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a, b)")
+        Closing.store = db
+        defer { Closing.store = nil }
+        let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
+        #expect(storageError { try insert.executeUpdate(values: [Closing(), 2]) } == .closed)
+        #expect(storageError { try insert.executeUpdate(values: [1, 2]) } == .closed)
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 0)
+    }
 }

@@ -316,4 +316,67 @@ import Testing
             try store.secureDatabaseStore.int(
                 "SELECT count(*) FROM securestorage_kv_1 WHERE expires IS NOT NULL") == 0)
     }
+
+    struct Failure: Error {}
+
+    @Test func `a store whose table was rolled back is not another store`() throws {
+        let db = try TemporaryDatabase().openStore()
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        var first: SecureKeyValueStore?
+        try? queue.inExclusiveTransaction { db in
+            first = try SecureKeyValueStore(databaseStore: db, name: "first")
+            try first?.put("in vain", forKey: "x")
+            throw Failure()
+        }
+        let a = try #require(first)
+        let b = try SecureKeyValueStore(databaseStore: db, name: "second")
+        try b.put("b", forKey: "x")
+        #expect(try a.getString("x") == nil)
+        try a.put("a", forKey: "x")
+        #expect(try b.getString("x") == "b")
+        try a.removeAll()
+        #expect(try b.count() == 1)
+    }
+
+    @Test func `a store that is first used in a transaction which is rolled back goes on`() throws {
+        let db = try TemporaryDatabase().openStore()
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        db.close()
+        let a = try SecureKeyValueStore(databaseStore: db, name: "first")
+        try db.open(with: TemporaryDatabase.key)
+        try queue.inExclusiveTransaction { _ in
+            try a.put("in vain", forKey: "x")
+            return true
+        }
+        #expect(try a.getString("x") == nil)
+        try a.put("kept", forKey: "x")
+        #expect(try a.getString("x") == "kept")
+    }
+
+    @Test func `a NaN is an explicit nil, whoever reads it`() throws {
+        try store.put(Double.nan, forKey: "x")
+        #expect(try store.hasKey("x"))
+        #expect(try store.getDouble("x") == nil)
+        #expect(try store.get("x", as: Double.self) == nil)
+        #expect(try store.compareAndSet("x", expected: Double?.none, new: 1.5))
+        #expect(try store.getDouble("x") == 1.5)
+    }
+
+    @Test func `a subclass sees its file being opened and closed`() throws {
+        final class Observed: SecureKeyValueStore, @unchecked Sendable {
+            var calls: [String] = []
+            override func open(with encryptionKeyData: Data) throws {
+                try super.open(with: encryptionKeyData)
+                calls.append("open")
+            }
+            override func close() {
+                super.close()
+                calls.append("close")
+            }
+        }
+        let observed = Observed(fullDatabasePath: try TemporaryDatabase().path)
+        try? observed.open(with: TemporaryDatabase.key)
+        (observed as SecureKeyValueStore).close()
+        #expect(observed.calls.last == "close")
+    }
 }

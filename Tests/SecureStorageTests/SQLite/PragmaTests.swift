@@ -27,7 +27,8 @@ import Testing
         "cipher_default_kdf_iter = 1", "cipher_default_page_size(1024)", "cipher_salt = \"x'00'\"",
         "cipher_log = stderr", "cipher_log_level = DEBUG", "cipher_profile = stderr",
         "temp_store = FILE", "temp_store_directory = '/tmp'", "wal_autocheckpoint = 0",
-        "cipher_compatibility = 3",
+        "cipher_compatibility = 3", "mmap_size = 1048576", "hard_heap_limit = 1000000",
+        "soft_heap_limit = 1000000",
     ])
     func `what the store is responsible for is refused`(_ pragma: String) throws {
         let error = storageError { try db.executeUpdate("PRAGMA \(pragma)") }
