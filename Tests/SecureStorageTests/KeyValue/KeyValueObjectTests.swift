@@ -110,6 +110,7 @@ import Testing
         // Neither when an object cannot be archived …
         let loop = Note("itself")
         loop.next = loop
+        defer { loop.next = nil }
         #expect(
             storageError { try store.putAll(["e": NSString(string: "x"), "f": loop]) }
                 == .typeConversionFailed)
