@@ -52,6 +52,8 @@ public class SecureDatabaseStore {
     var extensions = EngineExtensions()
     /// The only part of the store that other threads may use.
     let interruption = Interruption()
+    /// Whether a pool has further connections to the file, which a change of the key would break.
+    var hasReaders = false
     /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.
