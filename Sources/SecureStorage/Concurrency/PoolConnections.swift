@@ -78,7 +78,7 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Lets nobody new in, refuses those who wait, and closes everything when the last block has ended.
     ///
-    /// - Parameter waiting: Whether to wait for that.
+    /// - Parameter isWaiting: Whether to wait for that.
     func close(waiting isWaiting: Bool) {
         condition.withLock {
             while phase == .opening { condition.wait() }
