@@ -23,6 +23,7 @@ enum Threads {
         /// Runs `body` with the numbers from 0 in as many threads, which arrive in this order.
         ///
         /// - Parameters:
+        ///   - count: How many.
         ///   - release: Called when all have arrived.
         ///   - body: Returns in the end.
         static func arrive(
