@@ -294,5 +294,9 @@ import Testing
         #expect(codes.current == [9, 9, 9])
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0)
         try pool.write { try $0.executeUpdate("UPDATE t SET a = 1") }
+        // Nothing runs now: it must not end the checkpoint at close either.
+        pool.interrupt()
+        pool.close()
+        #expect(try database.fileNames() == ["test.db"])
     }
 }
