@@ -30,6 +30,10 @@ extension SecureDatabaseStore {
         let connection = try openConnection()
         do {
             try connection.callbacks.requireOutside("the key cannot be changed")
+            guard !hasReaders else {
+                throw SecureStorageError.statementFailed(
+                    .misuse, "the store is a pool's; use the pool's changeEncryptionKey")
+            }
             guard !connection.isInTransaction else {
                 throw SecureStorageError.statementFailed(
                     .misuse, "a transaction is open; commit it or roll it back first")

@@ -62,6 +62,8 @@ public class SecureDatabaseStore {
         }
     }
     private var isBounded = false
+    /// Whether a pool has further connections to the file, which a change of the key would break.
+    var hasReaders = false
     /// How many result sets this store has made.
     var resultSetCount = 0
     /// How many blocks are running that have to be in a transaction.

@@ -102,6 +102,8 @@ final class Connection {
             if !statement.isInUse { statement.finalize() }
         }
         keptStatements.removeAll()
+        // One that came while nothing ran would end the last checkpoint, and leave the log behind.
+        dropIdleInterruption()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
         // that a statement that is still held somewhere keeps the handle alive and not a dangling
         // pointer.

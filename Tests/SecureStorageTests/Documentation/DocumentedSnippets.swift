@@ -30,6 +30,20 @@ import Testing
         #expect(!db.isOpen())
     }
 
+    @Test func `a pool reads and writes`() throws {
+        // begin
+        let pool = SecureDatabasePool(fullDatabasePath: path)
+        try pool.open(with: "correct horse battery staple")
+
+        try pool.write { db in
+            try db.executeUpdate("CREATE TABLE IF NOT EXISTS note (text TEXT)")
+            try db.executeUpdate("INSERT INTO note VALUES (?)", values: ["buy milk"])
+        }
+        let count = try pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
+        // end
+        #expect(count == 1)
+    }
+
     @Test func `the schema in the initialization handler`() throws {
         // begin
         let db = SecureDatabaseStore(fullDatabasePath: path)

@@ -1,0 +1,283 @@
+internal import Foundation
+
+/// The connections of a pool, and who may use which of them now.
+///
+/// A reader has a slot while its block runs, and a connection to go with it or the right to make one.
+/// Slots are handed over in the order of arrival. Writers take turns of their own, so that neither
+/// waits for the other; only a change of the key keeps the readers out for a while.
+final class PoolConnections: @unchecked Sendable {
+    // @unchecked: everything below `condition` is only touched under it, a connection only by who
+    // has it: a reader by the thread that was given it, the writer by the thread that opened it,
+    // has its turn or, when nobody is left, closes the pool.
+    let writer: SecureDatabaseStore
+    private let readerLimit: Int
+
+    /// Signalled when the phase changes and when the last reader leaves.
+    private let condition = NSCondition()
+    private var phase = Phase.closed
+    private var isWriting = false
+    /// Slots that are taken.
+    private var readerCount = 0
+    /// Whether a change of the key runs, or waits for the readers.
+    private var isBarred = false
+    private var idle: [SecureDatabaseStore] = []
+    /// How readers are opened: with the derived key of the writer.
+    private var source: Reopening?
+    /// Of all readers that are open.
+    private var interruptions: [Interruption] = []
+    private var waiting: [WaitingReader] = []
+    /// Those before it have been let in.
+    private var nextWaiting = 0
+
+    private enum Phase {
+        case closed, opening, open
+        /// Nobody new is let in; whoever leaves last closes the connections.
+        case closing
+        /// The connections are being closed.
+        case draining
+    }
+
+    /// A thread that waits for a slot.
+    private final class WaitingReader: @unchecked Sendable {
+        // @unchecked: the properties are only touched under the pool's condition.
+        let arrival = DispatchSemaphore(value: 0)
+        var reader: SecureDatabaseStore?
+        var isRefused = false
+    }
+
+    init(writer: SecureDatabaseStore, readerLimit: Int) {
+        self.writer = writer
+        self.readerLimit = readerLimit
+    }
+
+    var isOpen: Bool { condition.withLock { phase == .open } }
+
+    /// Those of all connections that are open.
+    var openInterruptions: [Interruption] {
+        condition.withLock { [writer.interruption] + interruptions }
+    }
+
+    // MARK: - Opening and closing
+
+    /// Runs `body`, which opens the writer, unless the pool is open; after others who do so.
+    func open(_ body: () throws -> Void) throws {
+        let isOpen = condition.withLock {
+            while [.opening, .closing, .draining].contains(phase) { condition.wait() }
+            if phase == .closed { phase = .opening }
+            return phase == .open
+        }
+        guard !isOpen else { return }
+        do {
+            try body()
+            condition.withLock { enter(.open) }
+        } catch {
+            condition.withLock { enter(.closed) }
+            throw error
+        }
+    }
+
+    /// Lets nobody new in, refuses those who wait, and closes everything when the last block has ended.
+    ///
+    /// - Parameter isWaiting: Whether to wait for that.
+    func close(waiting isWaiting: Bool) {
+        condition.withLock {
+            while phase == .opening { condition.wait() }
+            guard phase == .open else { return }
+            enter(.closing)
+            while let waiter = dequeue() {
+                waiter.isRefused = true
+                waiter.arrival.signal()
+            }
+        }
+        closeIfLast()
+        guard isWaiting else { return }
+        condition.withLock {
+            while [.closing, .draining].contains(phase) { condition.wait() }
+        }
+    }
+
+    private func enter(_ new: Phase) {
+        phase = new
+        if new == .open { source = currentSource }
+        condition.broadcast()
+    }
+
+    private func closeIfLast() {
+        let readers: [SecureDatabaseStore]? = condition.withLock {
+            guard phase == .closing, readerCount == 0, !isWriting else { return nil }
+            enter(.draining)
+            source = nil
+            return takeIdle()
+        }
+        guard let readers else { return }
+        for reader in readers { reader.close() }
+        // The last, so that it moves the log into the file and removes it.
+        writer.close()
+        condition.withLock { enter(.closed) }
+    }
+
+    // MARK: - The writer
+
+    /// Runs `body` with the writer, alone, in the order of arrival.
+    func withWriter<T>(
+        _ body: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try writer.turn.run {
+            try condition.withLock {
+                guard phase == .open else { throw SecureStorageError.closed }
+                isWriting = true
+            }
+            defer {
+                reviveWriter()
+                condition.withLock { isWriting = false }
+                closeIfLast()
+            }
+            return try body(writer)
+        }
+    }
+
+    /// Sees to it that a writer that its block has closed is opened again by the next one.
+    private func reviveWriter() {
+        guard !writer.isOpen() else { return }
+        writer.reopening = condition.withLock { source }
+    }
+
+    /// Runs `body` while no reader has a slot; with the writer's turn.
+    ///
+    /// Readers that come meanwhile wait. When the key is another one afterwards, those that are open
+    /// are closed, and made anew when they are needed.
+    func withoutReaders(_ body: () throws -> Void) throws {
+        try condition.withLock {
+            isBarred = true
+            while readerCount > 0, phase == .open { condition.wait() }
+            guard phase == .open else {
+                isBarred = false
+                throw SecureStorageError.closed
+            }
+        }
+        defer {
+            let stale: [SecureDatabaseStore] = condition.withLock {
+                guard let now = currentSource, !now.hasSameKeys(as: source) else { return [] }
+                source = now
+                return takeIdle()
+            }
+            for reader in stale { reader.close() }
+            condition.withLock {
+                isBarred = false
+                admitWaiting()
+            }
+        }
+        try body()
+    }
+
+    /// How the file can be opened now: with the key of the writer, or one of two when a change of the
+    /// key has failed and the file could not be looked at since.
+    private var currentSource: Reopening? {
+        guard let connection = writer.connection, let key = connection.key else {
+            return writer.reopening
+        }
+        return Reopening(path: connection.path, keys: [key])
+    }
+
+    // MARK: - Readers
+
+    /// Takes a slot, in the order of arrival.
+    ///
+    /// - Returns: An idle reader; or nil and a source to make one of. Whoever gets it ends with
+    ///   `leave(with:)`.
+    func enter() throws -> (reader: SecureDatabaseStore?, source: Reopening) {
+        condition.lock()
+        guard phase == .open else {
+            condition.unlock()
+            throw SecureStorageError.closed
+        }
+        guard isBarred || readerCount == readerLimit else {
+            defer { condition.unlock() }
+            readerCount += 1
+            return try (idle.popLast(), openSource())
+        }
+        let waiter = WaitingReader()
+        waiting.append(waiter)
+        condition.unlock()
+        waiter.arrival.wait()
+        condition.lock()
+        defer { condition.unlock() }
+        guard !waiter.isRefused else { throw SecureStorageError.closed }
+        return try (waiter.reader, openSource())
+    }
+
+    /// Gives a slot back.
+    ///
+    /// - Parameter reader: nil when it was not made, or cannot be used any more.
+    func leave(with reader: SecureDatabaseStore?) {
+        condition.withLock {
+            readerCount -= 1
+            if let reader { idle.append(reader) }
+            admitWaiting()
+            if readerCount == 0 { condition.broadcast() }
+        }
+        closeIfLast()
+    }
+
+    func add(_ reader: SecureDatabaseStore) {
+        condition.withLock { interruptions.append(reader.interruption) }
+    }
+
+    /// Closes a reader that does not go back to its slot.
+    func discard(_ reader: SecureDatabaseStore) {
+        condition.withLock { interruptions.removeAll { $0 === reader.interruption } }
+        reader.close()
+    }
+
+    /// Closes the readers that nobody uses.
+    func closeIdleReaders() {
+        let readers: [SecureDatabaseStore] = condition.withLock {
+            // Their slots are taken meanwhile, so that the writer is not closed before them.
+            readerCount += idle.count
+            return takeIdle()
+        }
+        for reader in readers {
+            reader.close()
+            leave(with: nil)
+        }
+    }
+
+    private func openSource() throws -> Reopening {
+        guard let source else { throw SecureStorageError.closed }
+        return source
+    }
+
+    private func takeIdle() -> [SecureDatabaseStore] {
+        defer { idle.removeAll() }
+        for reader in idle { interruptions.removeAll { $0 === reader.interruption } }
+        return idle
+    }
+
+    private func admitWaiting() {
+        while !isBarred, readerCount < readerLimit, let waiter = dequeue() {
+            readerCount += 1
+            waiter.reader = idle.popLast()
+            waiter.arrival.signal()
+        }
+    }
+
+    private func dequeue() -> WaitingReader? {
+        guard nextWaiting < waiting.count else { return nil }
+        defer {
+            nextWaiting += 1
+            // Half of it each time, so that this costs nothing on average.
+            if nextWaiting * 2 > waiting.count {
+                waiting.removeFirst(nextWaiting)
+                nextWaiting = 0
+            }
+        }
+        return waiting[nextWaiting]
+    }
+}
+
+extension Reopening {
+    fileprivate func hasSameKeys(as other: Reopening?) -> Bool {
+        guard let other, keys.count == other.keys.count else { return false }
+        return zip(keys, other.keys).allSatisfy { $0.key === $1.key }
+    }
+}

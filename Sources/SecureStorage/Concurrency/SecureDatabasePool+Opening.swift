@@ -1,0 +1,129 @@
+public import Foundation
+
+extension SecureDatabasePool {
+    /// Opens the file with a passphrase, and makes it when it does not exist.
+    ///
+    /// The passphrase goes through the key derivation once: the readers that are opened later get the
+    /// derived key. Does nothing when the pool is open already; the key is not checked then. Waits for
+    /// another thread that opens or closes the pool.
+    ///
+    /// - Parameters:
+    ///   - encryptionKey: As for `SecureDatabaseStore.open(with:initializationHandler:)`.
+    ///   - initializationHandler: As there; it cannot call the pool.
+    /// - Throws: As there; also `.openFailed` code 21 for a configuration that is no pool's, and
+    ///   inside a block of this pool that has closed it; what the `configure` of the initializer
+    ///   throws.
+    public func open(
+        with encryptionKey: String,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
+    ) throws {
+        try open(.passphrase(encryptionKey), initializationHandler)
+    }
+
+    /// Opens the file with a raw key, and makes it when it does not exist.
+    ///
+    /// - Parameters:
+    ///   - encryptionKeyData: Exactly 32 bytes.
+    ///   - initializationHandler: As for `open(with:initializationHandler:)` with a passphrase.
+    /// - Throws: As there.
+    public func open(
+        with encryptionKeyData: Data,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
+    ) throws {
+        try open(.raw(encryptionKeyData), initializationHandler)
+    }
+
+    private enum GivenKey {
+        case passphrase(String)
+        case raw(Data)
+    }
+
+    private func open(
+        _ key: GivenKey, _ handler: (SecureDatabaseStore) -> (any Error)?
+    ) throws {
+        try requirePoolConfiguration()
+        if PoolBlock.current(of: self) != nil {
+            guard !connections.isOpen else { return }
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message: "the pool cannot be opened inside a block of its own; end the block first")
+        }
+        let writer = connections.writer
+        try connections.open {
+            // Before there are any, the handler may change the key.
+            writer.hasReaders = false
+            defer { writer.hasReaders = true }
+            do {
+                try PoolBlock.run(.setup, of: self, on: writer) {
+                    func prepareAndHandle(_ store: SecureDatabaseStore) -> (any Error)? {
+                        do {
+                            try prepare(store)
+                        } catch {
+                            return error
+                        }
+                        return handler(store)
+                    }
+                    switch key {
+                    case .passphrase(let passphrase):
+                        try writer.open(
+                            with: passphrase, initializationHandler: prepareAndHandle)
+                    case .raw(let key):
+                        try writer.open(with: key, initializationHandler: prepareAndHandle)
+                    }
+                }
+                try prepareWriter(writer)
+            } catch {
+                writer.close()
+                throw error
+            }
+        }
+    }
+
+    private func requirePoolConfiguration() throws {
+        func refuse(_ message: String) -> SecureStorageError {
+            .openFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+        }
+        guard configuration.journalMode == .wal else {
+            throw refuse("a pool reads while it writes, which needs the journal mode .wal")
+        }
+        guard !configuration.isReadOnly else {
+            throw refuse("a pool has a writer; set isReadOnly to false, or use a read-only store")
+        }
+        try configuration.validate()
+    }
+
+    /// Whether the pool is open and can be used.
+    public func isOpen() -> Bool { connections.isOpen }
+
+    /// Closes the pool: waits for the blocks that are running, then closes all connections.
+    ///
+    /// From now on, calls throw `.closed`, and so do those that still wait for their turn. Closing a
+    /// closed pool does nothing; a closed pool can be opened again. Inside a block of this pool it
+    /// does not wait: the connections are closed when the last running block has ended, until then the
+    /// blocks that run go on.
+    public func close() {
+        let block = PoolBlock.current(of: self)
+        // The one that opens the pool cannot wait for itself.
+        guard block?.kind != .setup else { return }
+        connections.close(waiting: block == nil)
+    }
+
+    /// Closes the readers that no block uses; they are opened again when they are needed.
+    ///
+    /// Gives back their page caches, file descriptors and copies of the key. For a moment of rest, or
+    /// when the system asks for memory.
+    public func releaseMemory() {
+        connections.closeIdleReaders()
+    }
+
+    /// Ends the statements that are running, those of all connections.
+    ///
+    /// Thread-safe, and does not wait. A running statement ends with `.backingStoreError` code 9
+    /// (SQLITE_INTERRUPT), and the block goes on or throws it; the pool can be used as before. See
+    /// ``SecureDatabaseStore/interrupt()``.
+    public func interrupt() {
+        for interruption in connections.openInterruptions { interruption.interrupt() }
+    }
+}

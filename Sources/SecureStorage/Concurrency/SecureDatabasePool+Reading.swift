@@ -1,0 +1,96 @@
+extension SecureDatabasePool {
+    /// Runs `block` with a read-only connection that sees the file as it is when the block begins.
+    ///
+    /// What others commit meanwhile, it does not see. Up to
+    /// ``SecureDatabaseConfiguration/maximumReaderCount`` blocks run at the same time; the next one
+    /// waits for its turn, but never for a writer.
+    ///
+    /// Inside a `read` of this pool it runs at once, on the same snapshot; inside a write on the
+    /// writer, whose changes it sees.
+    ///
+    /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
+    ///   (SQLITE_READONLY), except inside a write.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws; `.closed`; `.backingStoreError` when a connection cannot be
+    ///   opened (code 14) or the snapshot cannot be taken.
+    public func read<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try performRead(block)
+    }
+
+    /// Runs `block` with a read-only connection; for a block that is a function or a variable.
+    ///
+    /// Otherwise as the `read(_:)` for a closure.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws, and as there.
+    @_disfavoredOverload
+    public func read<T: Sendable>(
+        _ block: (SecureDatabaseStore) throws -> T
+    ) throws -> T {
+        try performRead { try block($0) }
+    }
+
+    private func performRead<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        if let outer = PoolBlock.current(of: self) {
+            return try runInside(outer, block)
+        }
+        let reader = try takeReader()
+        var isUsable = false
+        defer {
+            if !isUsable { connections.discard(reader) }
+            connections.leave(with: isUsable ? reader : nil)
+        }
+        try reader.beginSnapshot()
+        defer { isUsable = reader.endSnapshot() }
+        return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
+    }
+
+    /// Waits for a slot and its connection; makes that when the slot has none.
+    private func takeReader() throws -> SecureDatabaseStore {
+        let (reader, source) = try connections.enter()
+        if let reader { return reader }
+        do {
+            return try makeReader(source)
+        } catch {
+            connections.leave(with: nil)
+            throw error
+        }
+    }
+
+    private func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {
+        var readOnly = configuration
+        readOnly.isReadOnly = true
+        let reader = SecureDatabaseStore(fullDatabasePath: source.path, configuration: readOnly)
+        reader.reopening = source
+        _ = try reader.openConnection()
+        do {
+            try prepare(reader)
+        } catch {
+            reader.close()
+            throw error
+        }
+        connections.add(reader)
+        return reader
+    }
+
+    /// Runs `block` as a part of a block of this pool that the thread is in already.
+    func runInside<T>(
+        _ outer: PoolBlock, _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        guard outer.kind != .setup else {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "the pool cannot be called while it is being opened or sets up a connection; use "
+                    + "the store that the closure was given")
+        }
+        let store = outer.store
+        let open = store.resultSetCount
+        defer { store.closeResultSets(openedAfter: open) }
+        return try block(store)
+    }
+}

@@ -1,0 +1,40 @@
+public import Foundation
+
+extension SecureDatabasePool {
+    /// Re-encrypts the whole file with a new passphrase.
+    ///
+    /// Waits for its turn among the writers and for the `read` blocks that are running. Those that come
+    /// meanwhile wait, as long as reading and writing the whole file once takes, and then read with
+    /// the new key. When it fails, everything goes on with the old key.
+    ///
+    /// - Parameter newEncryptionKey: As for `SecureDatabaseStore.changeEncryptionKey(with:)`.
+    /// - Throws: As there; `.encryptionKeyChangeFailed` code 21 inside a block of this pool.
+    public func changeEncryptionKey(with newEncryptionKey: String) throws {
+        try changeEncryptionKey { try $0.changeEncryptionKey(with: newEncryptionKey) }
+    }
+
+    /// Re-encrypts the whole file with a new raw key.
+    ///
+    /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
+    /// - Throws: As `changeEncryptionKey(with:)` with a passphrase.
+    public func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
+        try changeEncryptionKey { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
+    }
+
+    private func changeEncryptionKey(_ change: (SecureDatabaseStore) throws -> Void) throws {
+        guard PoolBlock.current(of: self) == nil else {
+            throw SecureStorageError.encryptionKeyChangeFailed(
+                code: Int(ResultCode.misuse.rawValue),
+                message:
+                    "a change of the key waits for all blocks of the pool, so it would wait for "
+                    + "the one around it; end the block first")
+        }
+        try connections.withWriter { writer in
+            try connections.withoutReaders {
+                writer.hasReaders = false
+                defer { writer.hasReaders = true }
+                try change(writer)
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+extension SecureDatabaseStore {
+    /// Begins a transaction that reads the file as it is now, until its end.
+    ///
+    /// No interruption ends it half way: the block has not begun.
+    ///
+    /// - Throws: `.backingStoreError`; the connection is not worth keeping then.
+    func beginSnapshot() throws {
+        let connection = try openConnection()
+        try connection.uninterrupted {
+            try connection.execute("BEGIN DEFERRED")
+            // BEGIN alone takes no snapshot, the first read does.
+            try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+        }
+        // A block that ends the transaction gets an error, not another snapshot.
+        transactionBlocks += 1
+    }
+
+    /// Ends the transaction of `beginSnapshot()` and what its block has left open.
+    ///
+    /// Always with a rollback: temporary tables are the only ones that can have changed.
+    ///
+    /// - Returns: Whether the connection can be used for another one.
+    func endSnapshot() -> Bool {
+        transactionBlocks -= 1
+        closeOpenResultSets()
+        // The block can have closed the store, and even opened it again.
+        guard let connection, generation == 1 else { return false }
+        if connection.isInTransaction {
+            connection.uninterrupted { try? connection.execute("ROLLBACK") }
+        }
+        return !connection.isInTransaction
+    }
+}

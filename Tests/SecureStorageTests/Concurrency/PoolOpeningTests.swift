@@ -1,0 +1,273 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// How a pool and its connections are opened and closed.
+@Suite struct PoolOpeningTests {
+    let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func makePool(
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in },
+        connection: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
+    ) -> SecureDatabasePool {
+        var configuration = SecureDatabaseConfiguration()
+        configure(&configuration)
+        return SecureDatabasePool(
+            fullDatabasePath: database.path, configuration: configuration, configure: connection)
+    }
+
+    struct Failure: Error {}
+
+    @Test func `a closed pool throws closed; it can be closed twice and opened again`() throws {
+        let pool = makePool()
+        for _ in 1...3 {
+            pool.close()
+            pool.close()
+            #expect(!pool.isOpen())
+            #expect(storageError { try pool.read { _ in } } == .closed)
+            #expect(storageError { try pool.write { _ in } } == .closed)
+            #expect(storageError { try pool.writeWithoutTransaction { _ in } } == .closed)
+            #expect(storageError { try pool.checkpoint() } == .closed)
+            #expect(storageError { try pool.changeEncryptionKey(with: "new") } == .closed)
+            pool.interrupt()
+            pool.releaseMemory()
+            try pool.open(with: TemporaryDatabase.key)
+            try pool.open(with: "of an open pool the key is not checked")
+            #expect(pool.isOpen())
+            try pool.write { try $0.executeUpdate("CREATE TABLE IF NOT EXISTS t (a)") }
+            #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+        }
+        pool.close()
+        #expect(try database.fileNames() == ["test.db"])
+        #expect(try database.openStore().int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a configuration that is no pool's is an error at open, and no file is made`() throws
+    {
+        let wrong: [(inout SecureDatabaseConfiguration) -> Void] = [
+            { $0.journalMode = .delete }, { $0.isReadOnly = true }, { $0.maximumReaderCount = 0 },
+        ]
+        for change in wrong {
+            let pool = makePool(configure: change)
+            let error = storageError { try pool.open(with: TemporaryDatabase.key) }
+            #expect(error?.kind == .openFailed)
+            #expect(error?.code == 21)
+            #expect(!pool.isOpen())
+        }
+        #expect(try database.fileNames().isEmpty)
+    }
+
+    @Test func `open fails as a store's does, and can be tried again`() throws {
+        try database.openStore().executeUpdate("CREATE TABLE t (a)")
+        let pool = makePool()
+        let error = storageError { try pool.open(with: Data(count: 32)) }
+        #expect(error?.kind == .authenticationFailed)
+        #expect(storageError { try pool.read { _ in } } == .closed)
+        try pool.open(with: TemporaryDatabase.key)
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+    }
+
+    @Test func `the other initializers name the same files as a store's`() throws {
+        let byURL = SecureDatabasePool(url: database.url)
+        try byURL.open(with: TemporaryDatabase.key)
+        #expect(byURL.databaseURL == database.url)
+        #expect(
+            SecureDatabasePool(databaseFileName: "some.db").databaseURL
+                == SecureDatabaseStore(databaseFileName: "some.db").databaseURL)
+        #expect(byURL.configuration.maximumReaderCount == 5)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `the handler runs once, for a new file, and cannot call the pool`()
+        throws
+    {
+        let pool = makePool()
+        var errors: [SecureStorageError?] = []
+        try pool.open(with: TemporaryDatabase.key) { db in
+            errors.append(storageError { try pool.read { _ in } })
+            errors.append(storageError { try pool.write { _ in } })
+            errors.append(storageError { try pool.open(with: TemporaryDatabase.key) })
+            errors.append(storageError { try pool.changeEncryptionKey(with: "new") })
+            pool.close()
+            do {
+                try db.executeUpdate("CREATE TABLE t (a)")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(errors.map { $0?.code } == [21, 21, 21, 21])
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+        pool.close()
+        try pool.open(with: TemporaryDatabase.key) { _ in Failure() }
+        let missing = SecureDatabasePool(fullDatabasePath: database.path + "2")
+        #expect(throws: Failure.self) {
+            try missing.open(with: TemporaryDatabase.key) { _ in Failure() }
+        }
+        #expect(!missing.isOpen())
+    }
+
+    // MARK: - Connections
+
+    @Test func `configure is called for each connection, of a new file also before the handler`()
+        throws
+    {
+        let calls = Shared(0)
+        let pool = makePool(connection: { db in
+            calls.withLock { $0 += 1 }
+            try db.makeFunction(named: "twice", argumentCount: 1) { arguments in
+                guard case .integer(let value)? = arguments.first else { return nil }
+                return value * 2
+            }
+        })
+        try pool.open(with: TemporaryDatabase.key) { db in
+            do {
+                try db.executeStatements(
+                    "CREATE TABLE t (a); INSERT INTO t VALUES (twice(4))")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(calls.current == 2)
+        #expect(try pool.write { try $0.int("SELECT twice(a) FROM t") } == 16)
+        #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
+        #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
+        #expect(calls.current == 3)
+        // Opened anew, because the block has closed it.
+        try pool.writeWithoutTransaction { $0.close() }
+        #expect(try pool.write { try $0.int("SELECT twice(a) FROM t") } == 16)
+        #expect(calls.current == 4)
+    }
+
+    @Test func `a configure that throws fails the open, or the read, and loses no slot`() throws {
+        let fails = Shared(true)
+        let pool = makePool {
+            $0.maximumReaderCount = 1
+        } connection: { _ in
+            if fails.current { throw Failure() }
+        }
+        #expect(throws: Failure.self) { try pool.open(with: TemporaryDatabase.key) }
+        #expect(!pool.isOpen())
+        fails.withLock { $0 = false }
+        try pool.open(with: TemporaryDatabase.key)
+        for _ in 1...3 {
+            fails.withLock { $0 = true }
+            #expect(throws: Failure.self) { try pool.read { _ in } }
+            fails.withLock { $0 = false }
+            try pool.read { _ in }
+            pool.releaseMemory()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a configure that calls the pool gets an error`() throws {
+        let errors = Shared<[Int?]>([])
+        let itself = Shared<SecureDatabasePool?>(nil)
+        let pool = makePool {
+            $0.maximumReaderCount = 1
+        } connection: { _ in
+            guard let pool = itself.current else { return }
+            let own = [
+                storageError { try pool.read { _ in } }, storageError { try pool.write { _ in } },
+            ]
+            errors.withLock { $0 += own.map { $0?.code } }
+        }
+        try pool.open(with: TemporaryDatabase.key)
+        itself.withLock { $0 = pool }
+        try pool.read { _ in }
+        itself.withLock { $0 = nil }
+        #expect(errors.current == [21, 21])
+    }
+
+    @Test func `a reader that cannot be opened gives its error and does not lose its slot`() async {
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            var configuration = SecureDatabaseConfiguration()
+            configuration.maximumReaderCount = 1
+            let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
+            try pool.open(with: TemporaryDatabase.key)
+            try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
+            for _ in 1...3 {
+                let error = Descriptors.withOnly(0) { storageError { try pool.read { _ in } } }
+                #expect(error?.kind == .backingStoreError)
+                #expect(error?.code == 14 || error?.code == 10, "\(String(describing: error))")
+                #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+                // An open reader needs no more.
+                try Descriptors.withOnly(0) { try pool.read { _ in } }
+                pool.releaseMemory()
+            }
+        }
+    }
+
+    @Test func `readers are made when they are needed, kept, and given up to release memory`() async
+    {
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            let pool = SecureDatabasePool(fullDatabasePath: path)
+            try pool.open(with: TemporaryDatabase.key)
+            try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
+            let withoutReaders = Descriptors.count
+            for _ in 1...10 { try pool.read { _ = try $0.int("SELECT count(*) FROM t") } }
+            let withOne = Descriptors.count
+            #expect(withOne > withoutReaders)
+            let gate = Gate(count: 5)
+            Threads.run(5) { _ in
+                #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
+            }
+            let withFive = Descriptors.count
+            #expect(withFive >= withOne + 4)
+            for _ in 1...10 { try pool.read { _ in } }
+            #expect(Descriptors.count == withFive)
+            pool.releaseMemory()
+            // SQLite keeps descriptors of a file that another connection has locked, for reuse.
+            #expect(Descriptors.count < withFive || withFive - withOne < 4)
+            #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
+            let before = Descriptors.count
+            for _ in 1...50 {
+                pool.releaseMemory()
+                try pool.read { _ in }
+            }
+            #expect(Descriptors.count <= before)
+        }
+    }
+
+    @Test func `opening a pool of five readers by passphrase costs one key derivation`() throws {
+        try database.store().open(with: "passphrase")
+        // The best of a few, in CPU time, since other tests run meanwhile.
+        var one = Double.infinity
+        var five = Double.infinity
+        for _ in 1...5 {
+            let store = database.store()
+            one = min(one, try cpuSeconds { try store.open(with: "passphrase") })
+            store.close()
+
+            let pool = makePool()
+            let opening = try cpuSeconds { try pool.open(with: "passphrase") }
+            let reading = Shared(0.0)
+            let gate = Gate(count: 5)
+            Threads.run(5) { _ in
+                do {
+                    let time = try cpuSeconds { try pool.read { _ in gate.pass() } }
+                    reading.withLock { $0 += time }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            five = min(five, opening + reading.current)
+            pool.close()
+        }
+        #expect(five <= 1.15 * one, "\(five) s beside \(one) s")
+    }
+
+    /// What `body` costs on this thread.
+    private func cpuSeconds(_ body: () throws -> Void) throws -> Double {
+        func now() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        let begin = now()
+        try body()
+        return now() - begin
+    }
+}

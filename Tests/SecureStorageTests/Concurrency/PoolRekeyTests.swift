@@ -1,0 +1,186 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A change of the key of a pool.
+@Suite struct PoolRekeyTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+
+    init() throws {
+        database = try TemporaryDatabase()
+        pool = SecureDatabasePool(fullDatabasePath: database.path)
+        try pool.open(with: TemporaryDatabase.key)
+        try pool.write { db in
+            try db.executeStatements(
+                """
+                CREATE TABLE t (a);
+                WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100)
+                INSERT INTO t SELECT randomblob(2000) FROM c;
+                """)
+        }
+    }
+
+    private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
+
+    @Test func `the new key opens the file, the old one does not, and readers go on`() throws {
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 100)
+        try pool.changeEncryptionKey(with: "a new passphrase")
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try pool.changeEncryptionKey(with: Self.key(1))
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try pool.write { try $0.executeUpdate("DELETE FROM t") }
+        pool.close()
+        #expect(
+            storageError { try pool.open(with: TemporaryDatabase.key) }?.kind
+                == .authenticationFailed)
+        try pool.open(with: Self.key(1))
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `under load, no reader and no writer sees an error`() throws
+    {
+        let isDone = Shared(false)
+        let reads = Shared(0)
+        let threads = DispatchGroup()
+        for thread in 0..<9 {
+            threads.enter()
+            Thread.detachNewThread { [pool] in
+                while !isDone.current {
+                    do {
+                        if thread == 8 {
+                            try pool.write { db in
+                                try db.executeUpdate(
+                                    "UPDATE t SET a = randomblob(2000) WHERE rowid = 7")
+                            }
+                        } else {
+                            let count = try pool.read { db in
+                                try db.int("SELECT count(*) FROM t WHERE length(a) = 2000")
+                            }
+                            #expect(count == 100)
+                            reads.withLock { $0 += 1 }
+                        }
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+                threads.leave()
+            }
+        }
+        for number in 1...20 {
+            let before = reads.current
+            try pool.changeEncryptionKey(with: Self.key(number))
+            // They are let in again.
+            while reads.current < before + 10 { usleep(500) }
+        }
+        isDone.withLock { $0 = true }
+        threads.wait()
+        pool.close()
+        try pool.open(with: Self.key(20))
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `it waits for the reads that run`() throws {
+        let reading = DispatchSemaphore(value: 0)
+        let done = DispatchSemaphore(value: 0)
+        let events = Shared<[String]>([])
+        Thread.detachNewThread { [pool] in
+            let error = storageError {
+                try pool.read { db in
+                    reading.signal()
+                    for _ in 1...20 {
+                        _ = try db.int("SELECT count(a) FROM t")
+                        usleep(5000)
+                    }
+                    events.withLock { $0.append("read") }
+                }
+            }
+            #expect(error == nil)
+            done.signal()
+        }
+        reading.wait()
+        try pool.changeEncryptionKey(with: Self.key(1))
+        events.withLock { $0.append("changed") }
+        done.wait()
+        #expect(events.current == ["read", "changed"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `inside a block it is an error, not a deadlock`() throws {
+        let key = Self.key(1)
+        var errors: [SecureStorageError?] = []
+        try pool.read { _ in
+            errors.append(storageError { try pool.changeEncryptionKey(with: key) })
+        }
+        try pool.write { _ in
+            errors.append(storageError { try pool.changeEncryptionKey(with: key) })
+        }
+        try pool.writeWithoutTransaction { db in
+            errors.append(storageError { try pool.changeEncryptionKey(with: "new") })
+            // Behind the pool's back it would break the readers.
+            errors.append(storageError { try db.changeEncryptionKey(with: key) })
+        }
+        #expect(errors.count == 4)
+        for error in errors {
+            #expect(error?.kind == .encryptionKeyChangeFailed)
+            #expect(error?.code == 21)
+        }
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+    }
+
+    @Test func `when it fails, the old key stays in force and reads go on`() throws {
+        #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        for call in [
+            { try pool.changeEncryptionKey(with: "") },
+            { try pool.changeEncryptionKey(with: Data(count: 31)) },
+        ] {
+            #expect(storageError { try call() }?.kind == .encryptionKeyChangeFailed)
+            #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        }
+        let rival = SecureDatabaseStore(
+            fullDatabasePath: database.path,
+            configuration: database.store { $0.busyTimeout = .zero }.configuration)
+        try rival.open(with: TemporaryDatabase.key)
+        try rival.beginExclusiveTransaction()
+        let impatient = SecureDatabasePool(
+            fullDatabasePath: database.path, configuration: rival.configuration)
+        try impatient.open(with: TemporaryDatabase.key)
+        #expect(storageError { try impatient.changeEncryptionKey(with: Self.key(1)) }?.code == 5)
+        #expect(try impatient.read { try $0.int("SELECT count(a) FROM t") } == 100)
+        try rival.rollback()
+        rival.close()
+        impatient.close()
+        try pool.write { try $0.executeUpdate("DELETE FROM t") }
+        pool.close()
+        try pool.open(with: TemporaryDatabase.key)
+    }
+
+    #if os(Linux)
+        @Test func `when the disk fails in the middle, reads and writes go on with the old key`()
+            async
+        {
+            await #expect(processExitsWith: .success) { [path = database.path as String] in
+                let pool = SecureDatabasePool(fullDatabasePath: path)
+                try pool.open(with: TemporaryDatabase.key)
+                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+                // No file of this process may grow; the log has to.
+                signal(SIGXFSZ, SIG_IGN)
+                var limits = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+                let usual = limits.rlim_cur
+                limits.rlim_cur = 100_000
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+                let error = storageError {
+                    try pool.changeEncryptionKey(with: Data(repeating: 1, count: 32))
+                }
+                #expect(error?.kind == .encryptionKeyChangeFailed)
+                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
+                limits.rlim_cur = usual
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+                try pool.write { try $0.executeUpdate("DELETE FROM t") }
+                #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
+                pool.close()
+                try pool.open(with: TemporaryDatabase.key)
+            }
+        }
+    #endif
+}

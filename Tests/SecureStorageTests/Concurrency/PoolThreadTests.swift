@@ -1,0 +1,302 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A pool with many threads.
+@Suite struct PoolThreadTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+
+    init() throws {
+        database = try TemporaryDatabase()
+        pool = SecureDatabasePool(fullDatabasePath: database.path)
+        try pool.open(with: TemporaryDatabase.key)
+        try pool.write { db in
+            try db.executeStatements("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (0)")
+        }
+    }
+
+    private func makePool(readers: Int) throws -> SecureDatabasePool {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.maximumReaderCount = readers
+        let pool = SecureDatabasePool(
+            fullDatabasePath: database.path, configuration: configuration)
+        try pool.open(with: TemporaryDatabase.key)
+        return pool
+    }
+
+    private func inNewThread(_ body: @escaping @Sendable () throws -> Void) -> DispatchSemaphore {
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            do { try body() } catch { Issue.record(error) }
+            done.signal()
+        }
+        return done
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `16 threads of mixed calls lose no update`() throws {
+        let threads = 16
+        // The bar of 10,000 takes minutes.
+        let calls =
+            ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
+        Threads.run(threads) { thread in
+            for call in 0..<calls {
+                do {
+                    switch (thread + call) % 8 {
+                    case 0:
+                        try pool.write { db in
+                            let value = try db.int("SELECT a FROM t") ?? 0
+                            try db.executeUpdate("UPDATE t SET a = ?", values: [value + 1])
+                        }
+                    case 1:
+                        try pool.writeWithoutTransaction { db in
+                            try db.executeUpdate("UPDATE t SET a = a + 1")
+                        }
+                    case 2:
+                        try pool.write { db in
+                            let before = try pool.read { try $0.int("SELECT a FROM t") } ?? 0
+                            try db.executeUpdate("UPDATE t SET a = ?", values: [before + 1])
+                        }
+                    case 3 where call % 128 == 3:
+                        pool.releaseMemory()
+                    default:
+                        let values = try pool.read { db in
+                            [try db.int("SELECT a FROM t"), try db.int("SELECT a FROM t")]
+                        }
+                        #expect(values[0] == values[1])
+                    }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        let writes = (0..<threads).map { thread in
+            (0..<calls).filter { ($0 + thread) % 8 < 3 }.count
+        }
+        #expect(try pool.read { try $0.int("SELECT a FROM t") } == writes.reduce(0, +))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a reader does not wait for a writer, nor it for readers`()
+        throws
+    {
+        let writing = DispatchSemaphore(value: 0)
+        let read = DispatchSemaphore(value: 0)
+        let writer = inNewThread { [pool] in
+            try pool.write { db in
+                try db.executeUpdate("UPDATE t SET a = 1")
+                writing.signal()
+                // Longer than anything that the reader could wait for if it had to.
+                #expect(read.wait(timeout: .now() + 20) == .success)
+                try db.executeUpdate("UPDATE t SET a = 2")
+            }
+        }
+        writing.wait()
+        // A reader that is new, and one that is not.
+        for _ in 1...2 { #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0) }
+        try pool.read { db in
+            read.signal()
+            writer.wait()
+            let value = try db.int("SELECT a FROM t")
+            #expect(value == 0)
+        }
+        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `reads beside a writer of two seconds take no time`() throws
+    {
+        let writing = DispatchSemaphore(value: 0)
+        let writer = inNewThread { [pool] in
+            try pool.write { db in
+                try db.executeUpdate("UPDATE t SET a = 1")
+                writing.signal()
+                Thread.sleep(forTimeInterval: 2)
+            }
+        }
+        writing.wait()
+        var count = 0
+        var slowest = Duration.zero
+        while writer.wait(timeout: .now()) == .timedOut {
+            let time = try ContinuousClock().measure {
+                _ = try pool.read { try $0.int("SELECT a FROM t") }
+            }
+            slowest = max(slowest, time)
+            count += 1
+        }
+        #expect(count > 100)
+        #expect(slowest < .seconds(1))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `as many reads run at the same time as there are readers`()
+        throws
+    {
+        let pool = try makePool(readers: 3)
+        let running = Shared(0)
+        let most = Shared(0)
+        let gate = Gate(count: 3)
+        Threads.run(3) { _ in
+            #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
+        }
+        Threads.run(12) { _ in
+            for _ in 1...50 {
+                #expect(throws: Never.self) {
+                    try pool.read { _ in
+                        let now = running.withLock { count -> Int in
+                            count += 1
+                            return count
+                        }
+                        most.withLock { $0 = max($0, now) }
+                        sched_yield()
+                        running.withLock { $0 -= 1 }
+                    }
+                }
+            }
+        }
+        #expect(most.current <= 3)
+    }
+
+    #if os(Linux)
+        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        func `readers and writers are let in in the order of their arrival`(writes: Bool) throws {
+            let pool = try makePool(readers: 1)
+            let gate = DispatchSemaphore(value: 0)
+            let order = Shared<[Int]>([])
+            Threads.arrive(20) {
+                gate.signal()
+            } _: { number in
+                let block: (SecureDatabaseStore) -> Void = { _ in
+                    if number == 0 { gate.wait() }
+                    order.withLock { $0.append(number) }
+                }
+                do {
+                    if writes { try pool.write(block) } else { try pool.read(block) }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            #expect(order.current == Array(0..<20))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func `close waits for the running block and refuses those that wait`() throws {
+            let pool = try makePool(readers: 1)
+            let gate = DispatchSemaphore(value: 0)
+            let events = Shared<[String]>([])
+            // 0 and 1 are in their blocks, 2 and 3 wait for them, 4 closes.
+            Threads.arrive(5) {
+                #expect(!pool.isOpen())
+                #expect(storageError { try pool.read { _ in } } == .closed)
+                // The reader; the writer hears of it when its turn comes.
+                while events.current.isEmpty { sched_yield() }
+                #expect(events.current == ["refused"])
+                gate.signal()
+                gate.signal()
+            } _: { number in
+                let block: (SecureDatabaseStore) throws -> Void = { db in
+                    gate.wait()
+                    _ = try db.int("SELECT a FROM t")
+                    events.withLock { $0.append("done") }
+                }
+                let error = storageError {
+                    switch number {
+                    case 0: try pool.read(block)
+                    case 1: try pool.write(block)
+                    case 2: try pool.read { _ in }
+                    case 3: try pool.write { _ in }
+                    default:
+                        pool.close()
+                        events.withLock { $0.append("closed") }
+                    }
+                }
+                if error == .closed { events.withLock { $0.append("refused") } }
+            }
+            #expect(events.current.filter { $0 == "done" }.count == 2)
+            #expect(events.current.filter { $0 == "refused" }.count == 2)
+            let closed = try #require(events.current.firstIndex(of: "closed"))
+            #expect(events.current[..<closed].filter { $0 == "done" }.count == 2)
+        }
+    #endif
+
+    @Test(.timeLimit(.minutes(1))) func `close inside a block takes effect when it has ended`()
+        throws
+    {
+        try pool.write { db in
+            try db.executeUpdate("UPDATE t SET a = 1")
+            pool.close()
+            #expect(!pool.isOpen())
+            #expect(
+                storageError { try pool.open(with: TemporaryDatabase.key) }?.kind == .openFailed)
+            // A part of the block that runs.
+            #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
+        }
+        #expect(storageError { try pool.read { _ in } } == .closed)
+        #expect(try database.fileNames() == ["test.db"])
+        try pool.open(with: TemporaryDatabase.key)
+        #expect(
+            try pool.read { db in
+                pool.close()
+                return try db.int("SELECT a FROM t")
+            } == 1)
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `a pool is opened and closed by many threads under load`()
+        throws
+    {
+        pool.close()
+        Threads.run(8) { thread in
+            for round in 1...40 {
+                do {
+                    switch (thread + round) % 4 {
+                    case 0: pool.close()
+                    case 1: try pool.open(with: TemporaryDatabase.key)
+                    case 2: try pool.write { try $0.executeUpdate("UPDATE t SET a = a + 1") }
+                    default:
+                        _ = try pool.read { try $0.int("SELECT a FROM t") }
+                        pool.releaseMemory()
+                    }
+                } catch SecureStorageError.closed {
+                    // It was, at that moment.
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        pool.close()
+        #expect(try database.fileNames() == ["test.db"])
+        #expect(try database.openStore().int("SELECT count(*) FROM t") == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `interrupt ends the statements of all connections`() throws
+    {
+        let endless =
+            "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+        let codes = Shared<[Int?]>([])
+        let begun = Gate(count: 4)
+        let threads = (0..<3).map { number in
+            inNewThread { [pool] in
+                let block: (SecureDatabaseStore) throws -> Void = { db in
+                    begun.pass()
+                    _ = try db.int(endless)
+                }
+                let error = storageError {
+                    if number == 0 { try pool.write(block) } else { try pool.read(block) }
+                }
+                codes.withLock { $0.append(error?.code) }
+            }
+        }
+        begun.pass()
+        // What has not begun yet is not interrupted.
+        while codes.current.count < 3 {
+            pool.interrupt()
+            usleep(1000)
+        }
+        for thread in threads { thread.wait() }
+        #expect(codes.current == [9, 9, 9])
+        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0)
+        try pool.write { try $0.executeUpdate("UPDATE t SET a = 1") }
+        // Nothing runs now: it must not end the checkpoint at close either.
+        pool.interrupt()
+        pool.close()
+        #expect(try database.fileNames() == ["test.db"])
+    }
+}

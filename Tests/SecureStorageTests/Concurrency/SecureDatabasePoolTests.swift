@@ -1,0 +1,322 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct SecureDatabasePoolTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+
+    init() throws {
+        database = try TemporaryDatabase()
+        pool = SecureDatabasePool(fullDatabasePath: database.path)
+        try pool.open(with: TemporaryDatabase.key)
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (a INTEGER)") }
+    }
+
+    struct Failure: Error {}
+
+    private func rows() throws -> [String?] {
+        try pool.read { try $0.strings("SELECT a FROM t ORDER BY rowid") }
+    }
+
+    // MARK: - Reading
+
+    @Test func `a read sees what was written, and returns its value`() throws {
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
+        #expect(throws: Failure.self) { try pool.read { _ in throw Failure() } }
+        let block: (SecureDatabaseStore) throws -> Int? = { try $0.int("SELECT 7") }
+        #expect(try pool.read(block) == 7)
+        #expect(try pool.write(block) == 7)
+        #expect(try pool.writeWithoutTransaction(block) == 7)
+        #expect(pool.databaseURL == database.url)
+    }
+
+    @Test func `the snapshot of a read does not move`() throws {
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        let counts = try pool.read { db in
+            // Not even by a write before its first statement.
+            try inAnotherThread { pool in
+                try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+            }
+            let before = try db.int("SELECT count(*) FROM t")
+            try inAnotherThread { pool in
+                try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
+                // It may be refused for as long as the read runs.
+                _ = try? pool.checkpoint()
+            }
+            return [before, try db.int("SELECT count(*) FROM t")]
+        }
+        #expect(counts == [1, 1])
+        #expect(try rows() == ["1", "2", "3"])
+    }
+
+    @Test func `a read that ends its transaction gets an error, not a newer snapshot`() throws {
+        let error = storageError {
+            try pool.read { db in
+                try db.commit()
+                _ = try db.int("SELECT count(*) FROM t")
+            }
+        }
+        #expect(error?.description.contains("has ended") == true)
+        #expect(try rows().isEmpty)
+    }
+
+    @Test func `a read refuses writes with code 8`() throws {
+        for sql in ["INSERT INTO t VALUES (1)", "DROP TABLE t", "PRAGMA user_version = 5"] {
+            let error = storageError { try pool.read { try $0.executeUpdate(sql) } }
+            #expect(error?.code == 8, "\(sql): \(String(describing: error))")
+        }
+        #expect(try rows().isEmpty)
+    }
+
+    @Test func `a read that throws or leaves things open does no harm to the next one`() throws {
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1), (2)") }
+        nonisolated(unsafe) var leaked: SecureDatabaseResultSet?
+        for round in 1...10 {
+            #expect(throws: Failure.self) {
+                try pool.read { db in
+                    try db.executeUpdate("CREATE TEMP TABLE own (x)")
+                    let rs = try db.executeQuery("SELECT a FROM t")
+                    _ = try rs.next()
+                    leaked = rs
+                    throw Failure()
+                }
+            }
+            #expect(storageError { _ = try leaked?.next() } == .closed)
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
+            let count = try pool.read { db in
+                #expect(!db.hasOpenResultSets)
+                return try db.int("SELECT count(*) FROM t")
+            }
+            #expect(count == round + 2)
+        }
+    }
+
+    @Test func `a block that closes its store is the only one that notices`() throws {
+        #expect(
+            storageError {
+                try pool.read { db in
+                    db.close()
+                    _ = try db.int("SELECT 1")
+                }
+            } == .closed)
+        #expect(
+            storageError {
+                try pool.write { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (1)")
+                    db.close()
+                }
+            } == .closed)
+        try pool.writeWithoutTransaction { $0.close() }
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        #expect(try rows() == ["2"])
+        pool.close()
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    // MARK: - Writing
+
+    @Test func `a write is a transaction, committed at its end and rolled back when it throws`()
+        throws
+    {
+        let value = try pool.write { db in
+            #expect(try db.isInTransaction())
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            return 5
+        }
+        #expect(value == 5)
+        #expect(throws: Failure.self) {
+            try pool.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+                throw Failure()
+            }
+        }
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `a write that cannot begin or commit throws, and the pool goes on`() throws {
+        let impatient = SecureDatabasePool(
+            fullDatabasePath: database.path,
+            configuration: database.store { $0.busyTimeout = .milliseconds(10) }.configuration)
+        try impatient.open(with: TemporaryDatabase.key)
+        var ran = false
+        let busy = try pool.write { _ in
+            storageError { try impatient.write { _ in ran = true } }
+        }
+        #expect(busy?.code == 5)
+        #expect(!ran)
+        try pool.write { db in
+            try db.executeStatements(
+                """
+                CREATE TABLE parent (id INTEGER PRIMARY KEY);
+                CREATE TABLE child (p REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+                """)
+        }
+        let violated = storageError {
+            try pool.write { try $0.executeUpdate("INSERT INTO child VALUES (7)") }
+        }
+        #expect(violated?.code == 19)
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM child") } == 0)
+        try impatient.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        #expect(try rows() == ["1"])
+    }
+
+    @Test func `without a transaction, VACUUM runs, and one that is left open is taken back`()
+        throws
+    {
+        try pool.writeWithoutTransaction { db in
+            #expect(try !db.isInTransaction())
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            try db.executeUpdate("VACUUM")
+        }
+        let error = storageError {
+            try pool.writeWithoutTransaction { db in
+                try db.beginImmediateTransaction()
+                try db.executeUpdate("INSERT INTO t VALUES (2)")
+            }
+        }
+        #expect(error?.code == 21)
+        #expect(error?.description.contains("left a transaction open") == true)
+        #expect(throws: Failure.self) {
+            try pool.writeWithoutTransaction { db in
+                try db.beginImmediateTransaction()
+                throw Failure()
+            }
+        }
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
+        #expect(try rows() == ["1", "3"])
+    }
+
+    @Test func `a checkpoint moves the log into the file`() throws {
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        let moved = try pool.checkpoint(.full)
+        #expect(moved.logFrames > 0 && moved.logFrames == moved.checkpointedFrames)
+        #expect(try pool.checkpoint(.truncate) == (0, 0))
+        #expect(storageError { try pool.write { _ in _ = try pool.checkpoint() } }?.code == 6)
+        #expect(storageError { try pool.read { _ in _ = try pool.checkpoint() } }?.code == 21)
+    }
+
+    // MARK: - Nesting
+
+    @Test(.timeLimit(.minutes(1))) func `a read in a read runs on the same snapshot`() throws {
+        // More levels than there are readers.
+        func nested(_ depth: Int, in outer: SecureDatabaseStore) throws -> Int? {
+            try pool.read { db in
+                #expect(db === outer)
+                return depth == 0
+                    ? try db.int("SELECT count(*) FROM t") : try nested(depth - 1, in: db)
+            }
+        }
+        let count = try pool.read { db in
+            let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
+            #expect(try rs.next())
+            try inAnotherThread { pool in
+                try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+            }
+            let count = try nested(10, in: db)
+            #expect(rs.int(forColumnIndex: 0) == 1, "the outer result set stays open")
+            return count
+        }
+        #expect(count == 0)
+    }
+
+    @Test func `a read in a write sees its changes`() throws {
+        try pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            #expect(try rows() == ["1"])
+            let other = Shared<[String?]>(["unread"])
+            try inAnotherThread { pool in
+                let rows = try pool.read { try $0.strings("SELECT a FROM t") }
+                other.withLock { $0 = rows }
+            }
+            #expect(other.current == [])
+        }
+    }
+
+    @Test func `a write in a write is a savepoint`() throws {
+        try pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            #expect(throws: Failure.self) {
+                try pool.write { inner in
+                    #expect(inner === db)
+                    try inner.executeUpdate("INSERT INTO t VALUES (2)")
+                    throw Failure()
+                }
+            }
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
+            try pool.writeWithoutTransaction { try $0.executeUpdate("INSERT INTO t VALUES (4)") }
+        }
+        try pool.writeWithoutTransaction { _ in
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (5)") }
+        }
+        #expect(try rows() == ["1", "3", "4", "5"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a write in a read is an error that names the fault`()
+        throws
+    {
+        for call in [
+            { try pool.write { _ in } }, { try pool.writeWithoutTransaction { _ in } },
+        ] {
+            let error = storageError { try pool.read { _ in try call() } }
+            #expect(error?.code == 21)
+            #expect(error?.description.contains("end the read first") == true)
+        }
+        // Also with another pool's block between.
+        let other = SecureDatabasePool(fullDatabasePath: try TemporaryDatabase().path)
+        try other.open(with: TemporaryDatabase.key)
+        let error = storageError {
+            try pool.read { _ in try other.write { _ in try pool.write { _ in } } }
+        }
+        #expect(error?.code == 21)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `blocks of other pools and queues may come between`() throws
+    {
+        let second = try TemporaryDatabase()
+        let other = SecureDatabasePool(fullDatabasePath: second.path)
+        try other.open(with: TemporaryDatabase.key)
+        let third = try TemporaryDatabase()
+        let queue = SecureDatabaseQueue(databaseStore: try third.openStore())
+        let count = try pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            return try queue.inDatabase { _ in
+                try other.read { _ in
+                    try queue.inDatabase { _ in try pool.read { try $0.int("SELECT a FROM t") } }
+                }
+            }
+        }
+        #expect(count == 1)
+    }
+
+    @Test func `FMDB FMDatabasePool inDatabase:, inTransaction: are read and write`() throws {
+        try pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (?)", values: [1])
+            try db.executeUpdate("INSERT INTO t VALUES (?)", values: [2])
+        }
+        // `*rollback = YES` is an error thrown.
+        #expect(throws: Failure.self) {
+            try pool.write { db in
+                try db.executeUpdate("DELETE FROM t")
+                throw Failure()
+            }
+        }
+        #expect(try pool.read { try $0.int(forQuery: "SELECT sum(a) FROM t") } == 3)
+    }
+
+    /// Runs `body` with the pool in another thread, and waits for it.
+    private func inAnotherThread(
+        _ body: @escaping @Sendable (SecureDatabasePool) throws -> Void
+    ) throws {
+        let outcome = Shared<Result<Void, any Error>>(.success(()))
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [pool] in
+            let result = Result { try body(pool) }
+            outcome.withLock { $0 = result }
+            done.signal()
+        }
+        done.wait()
+        try outcome.current.get()
+    }
+}
