@@ -242,6 +242,39 @@ import Testing
         #expect(try store.count() == 0)
     }
 
+    #if os(Linux)
+        @Test func `listing and counting 100,000 keys again and again takes no more memory`() async
+        {
+            await #expect(processExitsWith: .success) { [path = database.path as String] in
+                func residentKilobytes() throws -> Int {
+                    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+                    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+                    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+                }
+                let store = SecureKeyValueStore(fullDatabasePath: path)
+                try store.open(with: TemporaryDatabase.key)
+                let fill = """
+                    INSERT INTO securestorage_kv_1 (key, kind, value)
+                    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+                    SELECT 'key ' || i, 1, i FROM n
+                    """
+                var first = 0
+                for round in 1...8 {
+                    try store.secureDatabaseStore.executeUpdate(fill)
+                    let keys = try store.keys().count
+                    let count = try store.count()
+                    try store.removeAll()
+                    #expect(keys == 100_000)
+                    #expect(count == 100_000)
+                    if round == 3 { first = try residentKilobytes() }
+                }
+                let last = try residentKilobytes()
+                #expect(first > 0)
+                #expect(last < first + 8 * 1024, "from \(first) to \(last) kB")
+            }
+        }
+    #endif
+
     // MARK: - Codable
 
     struct Profile: Codable, Equatable, Sendable {
