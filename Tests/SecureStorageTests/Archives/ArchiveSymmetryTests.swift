@@ -38,11 +38,16 @@ import Testing
     private func places(of object: NSObject) -> [any NSCoding] {
         let array = NSArray(object: object)
         return [
-            array, NSMutableArray(object: object), NSSet(object: object),
-            NSMutableSet(object: object), NSOrderedSet(object: object),
-            NSMutableOrderedSet(object: object), NSArray(object: array),
+            array, NSMutableArray(object: object), NSArray(object: array),
             NSDictionary(objects: [object], forKeys: ["k" as NSString]),
             NSMutableDictionary(objects: [array], forKeys: ["k" as NSString]),
+        ]
+    }
+
+    private func hashedPlaces(of object: NSObject) -> [any NSCoding] {
+        [
+            NSSet(object: object), NSMutableSet(object: object), NSOrderedSet(object: object),
+            NSMutableOrderedSet(object: object),
         ]
     }
 
@@ -85,7 +90,9 @@ import Testing
     @Test func `what is accepted comes back equal, wherever it is`() throws {
         for value in try values() {
             let own = try #require(value as? any NSCoding)
-            for object in (value is NSNumber ? [] : [own]) + places(of: value) {
+            for object in (value is NSNumber ? [] : [own]) + places(of: value)
+                + hashedPlaces(of: value)
+            {
                 let place: Comment = "\(value) in \(type(of: object))"
                 let read = try? copy(object) as? NSObject
                 #expect(read.map { type(of: $0) == type(of: object) } == true, place)
@@ -116,6 +123,7 @@ import Testing
 
     @Test func `what could not be read is refused, wherever it is`() throws {
         for value in try refused() {
+            // No sets: some of these end the process when they are put in one.
             for object in places(of: value) {
                 #expect(
                     storageError { _ = try copy(object) } == .typeConversionFailed,
