@@ -4,7 +4,7 @@
     extension ArchiveDecoder {
         /// An object of Foundation, from the fields that Apple's Foundation and the one on Linux write.
         func foundationObject(
-            _ type: AnyClass, fields: [String: PropertyListValue], allowed: [AnyClass]?
+            _ type: AnyClass, fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> Any {
             switch type {
             case is NSMutableString.Type: NSMutableString(string: try text(fields))
@@ -28,7 +28,7 @@
             }
         }
 
-        private func text(_ fields: [String: PropertyListValue]) throws -> String {
+        private func text(_ fields: [ByteString: PropertyListValue]) throws -> String {
             if case .string(let text) = plainValue(fields["NS.string"]) { return text }
             guard case .data(let data) = plainValue(fields["NS.bytes"]),
                 let text = String(data: data, encoding: .utf8)
@@ -36,14 +36,14 @@
             return text
         }
 
-        private func data(_ fields: [String: PropertyListValue]) throws -> Data {
+        private func data(_ fields: [ByteString: PropertyListValue]) throws -> Data {
             guard case .data(let data) = plainValue(fields["NS.data"] ?? fields["NS.bytes"]) else {
                 throw SecureStorageError.typeConversionFailed
             }
             return data
         }
 
-        private func date(_ fields: [String: PropertyListValue]) throws -> NSDate {
+        private func date(_ fields: [ByteString: PropertyListValue]) throws -> NSDate {
             switch plainValue(fields["NS.time"]) {
             case .real(let time), .date(let time): NSDate(timeIntervalSinceReferenceDate: time)
             case .integer(let time): NSDate(timeIntervalSinceReferenceDate: Double(time))
@@ -51,14 +51,14 @@
             }
         }
 
-        private func uuid(_ fields: [String: PropertyListValue]) throws -> NSUUID {
+        private func uuid(_ fields: [ByteString: PropertyListValue]) throws -> NSUUID {
             guard case .data(let data) = plainValue(fields["NS.uuidbytes"]), data.count == 16 else {
                 throw SecureStorageError.typeConversionFailed
             }
             return NSUUID(uuidBytes: Array(data))
         }
 
-        private func url(_ fields: [String: PropertyListValue]) throws -> NSURL {
+        private func url(_ fields: [ByteString: PropertyListValue]) throws -> NSURL {
             guard case .string(let relative) = plainValue(fields["NS.relative"]) else {
                 throw SecureStorageError.typeConversionFailed
             }
@@ -66,21 +66,24 @@
             guard let url = NSURL(string: relative, relativeTo: base.map { $0 as URL }) else {
                 throw SecureStorageError.typeConversionFailed
             }
+            try CollectionContents.check(url)
             return url
         }
 
         /// The references of a list: one field with all, or a field for each.
         private func references(
-            _ fields: [String: PropertyListValue], list: String, each: String
+            _ fields: [ByteString: PropertyListValue], list: String, each: String
         ) throws -> [Int] {
             var values: [PropertyListValue] = []
-            if let field = fields[list] {
+            if let field = fields[ByteString(list)] {
                 guard case .array(let listed) = field else {
                     throw SecureStorageError.typeConversionFailed
                 }
                 values = listed
             } else {
-                while let value = fields["\(each).\(values.count)"] { values.append(value) }
+                while let value = fields[ByteString("\(each).\(values.count)")] {
+                    values.append(value)
+                }
             }
             return try values.map {
                 guard case .uid(let uid) = $0 else { throw SecureStorageError.typeConversionFailed }
@@ -99,7 +102,7 @@
         }
 
         private func elements(
-            _ fields: [String: PropertyListValue], allowed: [AnyClass]?
+            _ fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> [Any] {
             try objects(
                 references(fields, list: "NS.objects", each: "NS.object"), allowed: allowed)
@@ -107,21 +110,21 @@
 
         /// Elements of a set.
         private func keys(
-            _ fields: [String: PropertyListValue], allowed: [AnyClass]?
+            _ fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> [Any] {
             let result = try elements(fields, allowed: allowed)
-            try checkHashing(result)
+            try hashing.check(result)
             return result
         }
 
         private func dictionary(
-            _ type: AnyClass, fields: [String: PropertyListValue], allowed: [AnyClass]?
+            _ type: AnyClass, fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> NSDictionary {
             let keys = try references(fields, list: "NS.keys", each: "NS.key")
             let values = try references(fields, list: "NS.objects", each: "NS.object")
             guard keys.count == values.count else { throw SecureStorageError.typeConversionFailed }
             let keyObjects = try objects(keys, allowed: allowed)
-            try checkHashing(keyObjects)
+            try hashing.check(keyObjects)
             let hashable = keyObjects.compactMap { $0 as? NSObject }
             let valueObjects = try objects(values, allowed: allowed)
             guard hashable.count == valueObjects.count else {
@@ -130,17 +133,6 @@
             return type is NSMutableDictionary.Type
                 ? NSMutableDictionary(objects: valueObjects, forKeys: hashable)
                 : NSDictionary(objects: valueObjects, forKeys: hashable)
-        }
-
-        /// Refuses many collections in one hashed collection.
-        ///
-        /// A collection's hash is its count, so that each is compared with every other.
-        private func checkHashing(_ objects: [Any]) throws {
-            guard objects.allSatisfy({ $0 is NSObject }),
-                objects.lazy.filter({
-                    $0 is NSArray || $0 is NSDictionary || $0 is NSSet || $0 is NSOrderedSet
-                }).count <= 1_000
-            else { throw SecureStorageError.typeConversionFailed }
         }
     }
 #endif

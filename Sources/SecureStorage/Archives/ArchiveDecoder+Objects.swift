@@ -43,7 +43,7 @@
         }
 
         private func make(
-            _ kind: ArchiveClass, uid: Int, fields: [String: PropertyListValue],
+            _ kind: ArchiveClass, uid: Int, fields: [ByteString: PropertyListValue],
             allowed classes: [AnyClass]?
         ) throws -> Any {
             allowed.append(classes ?? ArchiveClass.propertyListClasses)

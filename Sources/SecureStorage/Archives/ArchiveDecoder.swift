@@ -11,7 +11,7 @@
     final class ArchiveDecoder: NSCoder {
         /// The fields of the object that is being made.
         struct Context {
-            var fields: [String: PropertyListValue]
+            var fields: [ByteString: PropertyListValue]
             var nextUnnamed = 0
         }
 
@@ -27,6 +27,7 @@
         var allowed: [[AnyClass]] = []
         var objects: [Int: Any] = [:]
         var collections: [CollectionKey: Any] = [:]
+        var hashing = HashingCheck()
         private var failure: (any Error)?
 
         /// A decoder of one archive.
@@ -75,9 +76,11 @@
         func field(_ key: String?) -> PropertyListValue? {
             guard !contexts.isEmpty, failure == nil else { return nil }
             let last = contexts.count - 1
-            if let key { return contexts[last].fields[key.hasPrefix("$") ? "$" + key : key] }
+            if let key {
+                return contexts[last].fields[ByteString(key.hasPrefix("$") ? "$" + key : key)]
+            }
             defer { contexts[last].nextUnnamed += 1 }
-            return contexts[last].fields["$\(contexts[last].nextUnnamed)"]
+            return contexts[last].fields[ByteString("$\(contexts[last].nextUnnamed)")]
         }
 
         override func containsValue(forKey key: String) -> Bool { field(key) != nil }

@@ -9,19 +9,22 @@
     /// The layout is Apple's.
     final class ArchiveEncoder: NSCoder {
         private struct Context {
-            var fields: [String: PropertyListValue] = [:]
+            var fields: [ByteString: PropertyListValue] = [:]
             var nextUnnamed = 0
         }
 
         private let isSecure: Bool
         private var entries: [PropertyListValue] = [.string("$null")]
         private var contexts: [Context] = []
+        var hashing = HashingCheck()
         private var failure: (any Error)?
         private var classes: [String: Int] = [:]
-        private var texts: [String: Int] = [:]
+        private var texts: [ByteString: Int] = [:]
         // Objects by identity, which they only keep as long as they are there.
         private var places: [ObjectIdentifier: Int] = [:]
         private var retained: [AnyObject] = []
+        // Whether the archived object is one of Foundation's, which cannot name the app's classes.
+        private var allowsApp = true
 
         /// An encoder of one archive.
         ///
@@ -30,8 +33,19 @@
 
         /// The archive of an object.
         ///
+        /// - Parameters:
+        ///   - object: The object.
+        ///   - wanted: The class that it will be asked for by.
+        /// - Returns: A binary property list.
         /// - Throws: `.typeConversionFailed` if something in it cannot be archived.
-        func archive(_ object: Any) throws -> Data {
+        func archive(_ object: Any, as wanted: AnyClass) throws -> Data {
+            // A boolean is of a private class, and archived as a number.
+            let wanted: AnyClass = wanted is NSNumber.Type ? NSNumber.self : wanted
+            let kind = ArchiveClass(Self.type(of: object as AnyObject))
+            guard let kind, kind.isKind(of: [wanted]) else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            if case .foundation = kind { allowsApp = false }
             let root = place(object)
             guard failure == nil else { throw SecureStorageError.typeConversionFailed }
             return BinaryPropertyListWriter.data(
@@ -94,13 +108,13 @@
             }
         }
 
-        private func set(_ value: PropertyListValue?, _ key: String?) {
+        func set(_ value: PropertyListValue?, _ key: String?) {
             guard let value, failure == nil, !contexts.isEmpty else { return }
             let last = contexts.count - 1
             if let key {
-                contexts[last].fields[key.hasPrefix("$") ? "$" + key : key] = value
+                contexts[last].fields[ByteString(key.hasPrefix("$") ? "$" + key : key)] = value
             } else {
-                contexts[last].fields["$\(contexts[last].nextUnnamed)"] = value
+                contexts[last].fields[ByteString("$\(contexts[last].nextUnnamed)")] = value
                 contexts[last].nextUnnamed += 1
             }
         }
@@ -111,26 +125,34 @@
         }
 
         /// The entry of an object, made if need be.
-        private func place(_ value: Any?) -> Int {
+        func place(_ value: Any?) -> Int {
             guard failure == nil, let value else { return 0 }
-            let object = value as AnyObject
-            if let known = places[ObjectIdentifier(object)] { return known }
-            let type: AnyClass = (object as? NSObject)?.classForCoder ?? Swift.type(of: object)
-            guard contexts.count < ArchiveGraph.maximumDepth, let kind = ArchiveClass(type),
-                !isSecure || kind.supportsSecureCoding
-            else {
-                failWithError(SecureStorageError.typeConversionFailed)
+            do { return try placeObject(CollectionContents.unboxed(value as AnyObject)) } catch {
+                failWithError(error)
                 return 0
             }
-            if let plain = Self.plainValue(object, of: type) { return place(plain) }
+        }
+
+        private func placeObject(_ object: AnyObject) throws -> Int {
+            if let known = places[ObjectIdentifier(object)] { return known }
+            let type: AnyClass = Self.type(of: object)
+            guard let kind = ArchiveClass(type), !isSecure || kind.supportsSecureCoding else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            if let plain = try plainValue(object, of: type) { return place(plain) }
+            guard contexts.count < ArchiveGraph.maximumDepth else {
+                throw SecureStorageError.typeConversionFailed
+            }
             let uid = entries.count
             entries.append(.null)
             places[ObjectIdentifier(object)] = uid
             retained.append(object)
             contexts.append(Context())
             switch kind {
-            case .foundation: encodeFoundation(object)
-            case .app: (object as? any NSCoding)?.encode(with: self)
+            case .foundation: try encodeFoundation(object)
+            case .app:
+                guard allowsApp else { throw SecureStorageError.typeConversionFailed }
+                (object as? any NSCoding)?.encode(with: self)
             }
             guard var fields = contexts.popLast()?.fields else { return 0 }
             fields["$class"] = .uid(place(of: kind))
@@ -138,11 +160,15 @@
             return uid
         }
 
+        private static func type(of object: AnyObject) -> AnyClass {
+            (object as? NSObject)?.classForCoder ?? Swift.type(of: object)
+        }
+
         /// The entry of a value that stands for itself: a text has one, however often it occurs.
         private func place(_ plain: PropertyListValue) -> Int {
             if case .string(let text) = plain {
-                if let known = texts[text] { return known }
-                texts[text] = entries.count
+                if let known = texts[ByteString(text)] { return known }
+                texts[ByteString(text)] = entries.count
             }
             entries.append(plain)
             return entries.count - 1
@@ -157,52 +183,6 @@
                     "$classname": .string(names[0]), "$classes": .array(names.map { .string($0) }),
                 ]))
             return entries.count - 1
-        }
-
-        private static func number(_ number: UInt64) -> PropertyListValue {
-            Int64(exactly: number).map { .integer($0) } ?? .unsigned(number)
-        }
-
-        private static func plainValue(_ object: AnyObject, of type: AnyClass) -> PropertyListValue?
-        {
-            if type == NSString.self { return (object as? NSString).map { .string($0 as String) } }
-            if type == NSData.self { return (object as? NSData).map { .data($0 as Data) } }
-            guard type == NSNumber.self, let number = object as? NSNumber else { return nil }
-            switch UInt8(bitPattern: number.objCType.pointee) {
-            case UInt8(ascii: "c"): return .bool(number.boolValue)
-            case UInt8(ascii: "f"), UInt8(ascii: "d"): return .real(number.doubleValue)
-            case UInt8(ascii: "Q"): return Self.number(number.uint64Value)
-            default: return .integer(number.int64Value)
-            }
-        }
-
-        private func references(_ objects: [Any]) -> PropertyListValue {
-            .array(objects.map { .uid(place($0)) })
-        }
-
-        private func encodeFoundation(_ object: AnyObject) {
-            switch object {
-            case let text as NSMutableString: set(.string(text as String), "NS.string")
-            case let data as NSData: set(.data(data as Data), "NS.data")
-            case let date as NSDate:
-                set(.real(date.timeIntervalSinceReferenceDate), "NS.time")
-            case let uuid as NSUUID:
-                set(.data(withUnsafeBytes(of: (uuid as UUID).uuid) { Data($0) }), "NS.uuidbytes")
-            case let url as NSURL:
-                encode(url.baseURL, forKey: "NS.base")
-                encode(url.relativeString, forKey: "NS.relative")
-            case let array as NSArray: set(references(Array(array)), "NS.objects")
-            case let set as NSSet: self.set(references(set.allObjects), "NS.objects")
-            case let set as NSOrderedSet:
-                for (index, element) in set.enumerated() {
-                    encode(element, forKey: "NS.object.\(index)")
-                }
-            case let dictionary as NSDictionary:
-                let pairs = dictionary.map { ($0.key, $0.value) }
-                set(references(pairs.map { $0.0 }), "NS.keys")
-                set(references(pairs.map { $0.1 }), "NS.objects")
-            default: break
-            }
         }
     }
 #endif

@@ -65,19 +65,23 @@ extension ArchiveGraph {
     private func visit(_ uid: Int, depth: Int, walk: inout Walk) throws -> Measure {
         walk.references += 1
         if let known = walk.measures[uid] { return known }
+        // nil and what stands for itself contain nothing, and do not count.
+        guard case .object(_, let fields) = entries[uid] else {
+            let measure = Measure(height: 0)
+            walk.measures[uid] = measure
+            return measure
+        }
         guard depth <= Self.maximumDepth, !walk.isOpen[uid] else {
             throw SecureStorageError.typeConversionFailed
         }
         walk.isOpen[uid] = true
         var measure = Measure()
-        if case .object(_, let fields) = entries[uid] {
-            for value in fields.values {
-                try forEachReference(in: value) { child in
-                    let inner = try visit(child, depth: depth + 1, walk: &walk)
-                    measure.height = max(measure.height, inner.height + 1)
-                    let (sum, overflow) = measure.paths.addingReportingOverflow(inner.paths)
-                    measure.paths = overflow ? .max : sum
-                }
+        for value in fields.values {
+            try forEachReference(in: value) { child in
+                let inner = try visit(child, depth: depth + 1, walk: &walk)
+                measure.height = max(measure.height, inner.height + 1)
+                let (sum, overflow) = measure.paths.addingReportingOverflow(inner.paths)
+                measure.paths = overflow ? .max : sum
             }
         }
         guard measure.height <= Self.maximumDepth else {

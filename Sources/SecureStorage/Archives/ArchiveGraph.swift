@@ -5,7 +5,7 @@ internal import Foundation
 /// Every reference leads to an object, every object has a class, nothing contains itself, and nothing
 /// lies deeper than ``maximumDepth``. What comes after can follow references without looking.
 struct ArchiveGraph: Sendable {
-    /// How many objects may lie one in another.
+    /// How many objects may lie one in another; values that stand for themselves do not count.
     static let maximumDepth = 64
 
     /// An entry of `$objects`.
@@ -15,7 +15,7 @@ struct ArchiveGraph: Sendable {
         /// A string, a number or data, which stand for themselves.
         case value(PropertyListValue)
         /// An object: the name of its class, and its fields without `$class`.
-        case object(className: String, fields: [String: PropertyListValue])
+        case object(className: String, fields: [ByteString: PropertyListValue])
         /// The description of a class, which only a `$class` may refer to.
         case classDescription
     }
@@ -71,7 +71,7 @@ struct ArchiveGraph: Sendable {
     /// The name in the description of a class.
     ///
     /// The names of its superclasses have to be there, but nothing is concluded from them.
-    private static func className(_ description: [String: PropertyListValue]) throws -> String {
+    private static func className(_ description: [ByteString: PropertyListValue]) throws -> String {
         guard let name = description["$classname"], case .string(let text) = name, !text.isEmpty,
             case .array(let classes) = description["$classes"], classes.first == name,
             classes.allSatisfy({ if case .string = $0 { true } else { false } })

@@ -211,10 +211,11 @@ struct BinaryPropertyList {
     ) throws -> PropertyListValue {
         let keys = try references(at: start, count: count)
         let objects = try references(at: start + count * referenceSize, count: count)
-        var result: [String: PropertyListValue] = [:]
+        var result: [ByteString: PropertyListValue] = [:]
         for (key, object) in zip(keys, objects) {
             guard case .string(let name) = try value(key, depth: depth + 1),
-                result.updateValue(try value(object, depth: depth + 1), forKey: name) == nil
+                result.updateValue(try value(object, depth: depth + 1), forKey: ByteString(name))
+                    == nil
             else { throw SecureStorageError.typeConversionFailed }
         }
         return .dictionary(result)

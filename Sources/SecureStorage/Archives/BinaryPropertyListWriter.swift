@@ -11,7 +11,7 @@
 
         private var objects: [Object] = []
         // A text is written once, as the keys of an archive's objects repeat.
-        private var texts: [String: Int] = [:]
+        private var texts: [ByteString: Int] = [:]
 
         /// The list of a value.
         static func data(of root: PropertyListValue) -> Data {
@@ -21,7 +21,7 @@
         }
 
         private mutating func add(_ value: PropertyListValue) -> Int {
-            if case .string(let text) = value, let known = texts[text] { return known }
+            if case .string(let text) = value, let known = texts[ByteString(text)] { return known }
             let index = objects.count
             objects.append(Object(bytes: []))
             switch value {
@@ -34,7 +34,7 @@
             case .date(let time): objects[index].bytes = [0x33] + Self.big(time.bitPattern)
             case .data(let data): objects[index].bytes = Self.marker(0x40, data.count) + data
             case .string(let text):
-                texts[text] = index
+                texts[ByteString(text)] = index
                 objects[index].bytes = Self.text(text)
             case .uid(let uid): objects[index].bytes = [0x83] + Self.big(UInt32(uid))
             case .array(let values):
@@ -44,9 +44,11 @@
                 objects[index].bytes = Self.marker(0xc0, values.count)
                 objects[index].references = values.map { add($0) }
             case .dictionary(let fields):
-                let pairs = fields.sorted { $0.key < $1.key }
+                let pairs = fields.sorted {
+                    $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8)
+                }
                 objects[index].bytes = Self.marker(0xd0, pairs.count)
-                let keys = pairs.map { add(.string($0.key)) }
+                let keys = pairs.map { add(.string($0.key.text)) }
                 objects[index].references = keys + pairs.map { add($0.value) }
             }
             return index

@@ -9,9 +9,7 @@ enum KeyedArchive {
     /// - Parameter object: An object of a class that can be found by its name. What it contains must
     ///   be of such classes as well, and not contain itself.
     /// - Returns: A binary property list.
-    /// - Throws: `.typeConversionFailed` for an object that could not be read back, but not for a
-    ///   collection of Foundation that contains itself: on Linux, merely reading an element of one
-    ///   ends the process.
+    /// - Throws: `.typeConversionFailed` for an object that could not be read back.
     static func encode<T: NSCoding>(_ object: T) throws -> Data {
         let isSecure = (T.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
         #if canImport(ObjectiveC)
@@ -23,7 +21,10 @@ enum KeyedArchive {
                 throw SecureStorageError.typeConversionFailed
             }
         #else
-            let data = try ArchiveEncoder(isSecure: isSecure).archive(object)
+            guard let type = T.self as Any as? AnyClass else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            let data = try ArchiveEncoder(isSecure: isSecure).archive(object, as: type)
         #endif
         // What cannot be read is not written.
         _ = try ArchiveGraph(data)

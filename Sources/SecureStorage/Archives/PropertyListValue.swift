@@ -16,7 +16,7 @@ enum PropertyListValue: Equatable, Sendable {
     case uid(Int)
     case array([PropertyListValue])
     case set([PropertyListValue])
-    case dictionary([String: PropertyListValue])
+    case dictionary([ByteString: PropertyListValue])
 
     /// Whether it contains other values, at least one.
     var isContainer: Bool {

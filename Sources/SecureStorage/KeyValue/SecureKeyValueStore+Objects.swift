@@ -8,11 +8,14 @@ extension SecureKeyValueStore {
     /// - Parameters:
     ///   - value: An object of Foundation or of the app; nil stores an explicit nil. On Linux its class
     ///     and those of what it contains must be at the top of a file and neither private nor generic,
-    ///     or their archives could not be read again, and of Foundation's only texts, numbers, dates,
-    ///     data, UUIDs, URLs, null and collections can be archived.
+    ///     or their archives could not be read again, and of Foundation's only texts, numbers (no
+    ///     decimal ones), dates, data, UUIDs, URLs, null and collections can be archived. Put by
+    ///     itself, a collection of Foundation cannot hold objects of the app. `encode(with:)` must
+    ///     name the points, sizes and rectangles that it encodes: without a key, Foundation's own
+    ///     coder is the only one that takes them, and the process ends.
     ///   - key: Any text; what it held before is replaced, whatever its kind.
     /// - Throws: `.closed`; `.typeConversionFailed` for an object that could not be read again, such as
-    ///   one that contains itself, or is nested more than 64 deep; `.backingStoreError`.
+    ///   one that contains itself, or is nested more than 64 objects deep; `.backingStoreError`.
     public func put<T: NSCoding>(_ value: T?, forKey key: String) throws {
         try put(Self.entry(archiving: value), forKey: key)
     }

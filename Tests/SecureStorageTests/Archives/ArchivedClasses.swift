@@ -130,6 +130,13 @@ final class Holder: NSObject, NSCoding {
 /// A subclass of one of Foundation's classes.
 final class OwnNull: NSNull, @unchecked Sendable {}
 
+/// Says that it is an array of Foundation's, and keeps its elements elsewhere.
+final class Misnamed: NSArray {
+    override var classForCoder: AnyClass { NSArray.self }
+    override var count: Int { 1 }
+    override func object(at index: Int) -> Any { "elsewhere" }
+}
+
 /// A class whose objects are inside another type.
 enum Outer {
     final class Nested: NSObject, NSCoding {
@@ -137,4 +144,45 @@ enum Outer {
         init?(coder: NSCoder) {}
         func encode(with coder: NSCoder) {}
     }
+}
+
+/// Has Foundation's structures, and two names that differ in their bytes only.
+final class Shape: NSObject, NSCoding {
+    var origin = NSPoint.zero
+    var frame = NSRect.zero
+    var size = NSSize.zero
+    var texts = ["", ""]
+
+    override init() {}
+    init?(coder: NSCoder) {
+        origin = coder.decodePoint(forKey: "origin")
+        frame = coder.decodeRect(forKey: "frame")
+        size = coder.decodeSize(forKey: "size")
+        texts = ["\u{e9}", "e\u{301}"].map { coder.decodeObject(forKey: $0) as? String ?? "" }
+    }
+    func encode(with coder: NSCoder) {
+        coder.encode(origin, forKey: "origin")
+        coder.encode(frame, forKey: "frame")
+        coder.encode(size, forKey: "size")
+        coder.encode(texts[0], forKey: "\u{e9}")
+        coder.encode(texts[1], forKey: "e\u{301}")
+    }
+}
+
+/// A link of a chain, with nothing else that is an object.
+final class Link: NSObject, NSCoding {
+    var next: Link?
+
+    init(_ next: Link?) { self.next = next }
+    init?(coder: NSCoder) { next = coder.decodeObject(forKey: "next") as? Link }
+    func encode(with coder: NSCoder) { coder.encode(next, forKey: "next") }
+}
+
+/// A class that is no `NSObject`, which Foundation's collections keep in a box.
+final class Plain: NSCoding {
+    let number: Int
+
+    init(_ number: Int) { self.number = number }
+    init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+    func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
 }

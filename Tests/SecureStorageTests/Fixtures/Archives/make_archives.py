@@ -5,6 +5,7 @@ Run in this folder: python3 make_archives.py. Only Python's own plistlib is used
 import pathlib
 import plistlib
 import struct
+import unicodedata
 from plistlib import UID
 
 HERE = pathlib.Path(__file__).parent
@@ -162,6 +163,27 @@ def bad_graphs():
     case("date-text", lambda a: a.data(a.array([a.object(["NSDate", "NSObject"], NS_time="now")])))
     case("url-number", lambda a: a.data(a.array([a.object(
         ["NSURL", "NSObject"], NS_base=UID(0), NS_relative=a.add(7))])))
+    for name, text in (("empty", ""), ("bracket", "http://["), ("spaces", "a b")):
+        case(f"url-{name}", lambda a: a.data(a.array([a.object(
+            ["NSURL", "NSObject"], NS_base=UID(0), NS_relative=a.add(text))])))
+    case("url-empty-inline", lambda a: a.data(a.dictionary([(a.add("k"), a.object(
+        ["NSURL", "NSObject"], NS_base=UID(0), NS_relative=""))])))
+    # Equal for Foundation on Linux, with different hashes.
+    spellings = [unicodedata.normalize(form, "é" * 20) for form in ("NFC", "NFD")]
+    case("spellings-keys", lambda a: a.data(a.dictionary(
+        [(a.add(text), a.add(1)) for text in spellings])))
+    case("spellings-set", lambda a: a.data(a.array([a.object(
+        ["NSSet", "NSObject"], NS_objects=[a.add(text) for text in spellings])])))
+    case("ordered-sets-keys", lambda a: a.data(a.dictionary([(a.object(
+        ["NSOrderedSet", "NSObject"], NS_object_0=a.add("x")), a.add(1)) for _ in range(50)])))
+    # Ordered sets and sets compare these, and cannot.
+    case("array-key-in-ordered-set", lambda a: a.data(a.array([a.object(
+        ["NSOrderedSet", "NSObject"], NS_object_0=a.dictionary([(a.array([]), a.add(1))]))])))
+    case("arrays-in-sets-in-set", lambda a: a.data(a.array([a.object(
+        ["NSSet", "NSObject"], NS_objects=[a.object(
+            ["NSSet", "NSObject"], NS_objects=[a.array([a.add(i)])]) for i in range(9)])])))
+    case("nulls-set", lambda a: a.data(a.array([a.object(["NSSet", "NSObject"], NS_objects=[
+        a.object(["NSNull", "NSObject"]) for _ in range(50)])])))
     case("string-number", lambda a: a.data(a.array(
         [a.object(["NSMutableString", "NSString", "NSObject"], NS_string=3)])))
 

@@ -2,10 +2,12 @@ internal import Foundation
 
 /// A text that is equal to another one when their bytes are: as `String`s, two spellings of one character
 /// would be equal, and for SQLite they are not.
-struct ByteString: Hashable {
-    private let text: String
+struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral {
+    let text: String
 
     init(_ text: String) { self.text = text }
+
+    init(stringLiteral text: String) { self.text = text }
 
     static func == (left: ByteString, right: ByteString) -> Bool {
         var (left, right) = (left.text, right.text)
