@@ -45,6 +45,7 @@ enum KeyedArchive {
         }
         let isSecure = (type as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
         #if canImport(ObjectiveC)
+            _ = graph  // it was for the check; Foundation reads the data itself
             let decoded = try unarchive(data, wanted: wanted, isSecure: isSecure)
         #else
             let decoded = try ArchiveDecoder(graph, isSecure: isSecure).decodeRoot(of: wanted)
