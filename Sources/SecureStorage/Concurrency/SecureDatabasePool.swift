@@ -18,7 +18,7 @@ public import Foundation
 /// is in WAL mode: a reader never waits for a writer, nor a writer for readers.
 ///
 /// Thread-safe. A block runs on the thread that makes the call, which waits for its turn in the order
-/// of arrival. Inside a block of the same pool, ``read(_:)-(_)`` and ``write(_:)-(_)`` run at once, as
+/// of arrival. Inside a block of the same pool, `read(_:)` and `write(_:)` run at once, as
 /// part of it; only a write inside a read is an error. Neither the store nor a result set may leave a
 /// block: result sets that it leaves open are closed at its end.
 public final class SecureDatabasePool: @unchecked Sendable {

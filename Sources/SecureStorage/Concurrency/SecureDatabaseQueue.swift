@@ -75,10 +75,10 @@ public class SecureDatabaseQueue: @unchecked Sendable {
     /// Runs `block` in a deferred transaction, which takes locks when it needs them.
     ///
     /// For reading several tables as of one moment. Otherwise as
-    /// ``inExclusiveTransaction(_:)``.
+    /// `inExclusiveTransaction(_:)`.
     ///
     /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
-    /// - Throws: as ``inExclusiveTransaction(_:)``.
+    /// - Throws: as `inExclusiveTransaction(_:)`.
     public func inDeferredTransaction(
         _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {

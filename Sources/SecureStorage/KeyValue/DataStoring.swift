@@ -54,7 +54,7 @@ extension SecureKeyValueStore: DataStoring {
     /// Removes a key, whatever its value's kind.
     ///
     /// - Parameter key: Any text.
-    /// - Throws: As ``remove(_:)``.
+    /// - Throws: As `remove(_:)`.
     public func removeData(for key: String) throws {
         try remove(key)
     }

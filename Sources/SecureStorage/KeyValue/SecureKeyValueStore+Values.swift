@@ -4,7 +4,7 @@ extension SecureKeyValueStore {
     /// Stores a text, a number, a date, bytes, or a type of your own that bridges to one of them.
     ///
     /// - Parameters:
-    ///   - value: nil stores an explicit nil: ``hasKey(_:)`` is true then, and reading gives nil.
+    ///   - value: nil stores an explicit nil: `hasKey(_:)` is true then, and reading gives nil.
     ///   - key: Any text; what it held before is replaced, whatever its kind.
     /// - Throws: `.closed`; `.typeConversionFailed` for a `UInt64` above `Int64.max`;
     ///   `.backingStoreError`.
@@ -74,7 +74,7 @@ extension SecureKeyValueStore {
     /// Every key.
     ///
     /// A set knows two spellings of one word, such as `é` with one code point or with two, as one
-    /// element, while they are two keys here; ``keys(withPrefix:)`` lists both.
+    /// element, while they are two keys here; `keys(withPrefix:)` lists both.
     ///
     /// - Returns: The keys, in memory all at once.
     /// - Throws: `.closed`; `.backingStoreError`.

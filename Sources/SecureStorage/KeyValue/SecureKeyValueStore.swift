@@ -105,7 +105,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// Opens the store's file with a raw key, and makes it when it does not exist.
     ///
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
-    /// - Throws: As ``open(with:)-(String)``.
+    /// - Throws: As `open(with:)`.
     open func open(with encryptionKeyData: Data) throws {
         try open { try $0.open(with: encryptionKeyData, initializationHandler: $1) }
     }
