@@ -45,7 +45,7 @@ extension SecureDatabaseStore {
 
     private func update(_ sql: String, bind: (Statement) throws -> Void) throws {
         let connection = try workingConnection()
-        let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
+        let statement = try connection.statement(for: sql, cached: cachesStatements)
         defer { statement.giveBack() }
         try bind(statement)
         try requireOpen(connection)
@@ -94,7 +94,7 @@ extension SecureDatabaseStore {
         _ sql: String, bind: (Statement) throws -> Void
     ) throws -> SecureDatabaseResultSet {
         let connection = try workingConnection()
-        let statement = try connection.statement(for: sql, cached: shouldCacheStatements)
+        let statement = try connection.statement(for: sql, cached: cachesStatements)
         do {
             guard statement.columnCount > 0 else {
                 throw SecureStorageError.statementFailed(

@@ -79,9 +79,15 @@ public class SecureDatabaseStore {
     /// Default: true.
     ///
     /// Up to 64 are kept, the least recently used leaves first. Setting false drops those kept.
-    public var shouldCacheStatements = true {
-        didSet { if !shouldCacheStatements { clearCachedStatements() } }
+    public var shouldCacheStatements: Bool {
+        get { cachesStatements }
+        set {
+            cachesStatements = newValue
+            if !newValue { clearCachedStatements() }
+        }
     }
+    /// Not public, since each look at a public variable is guarded against changes.
+    private(set) var cachesStatements = true
 
     /// Names a database file in the default directory.
     ///

@@ -39,6 +39,8 @@ internal import Foundation
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var isOccupied = false
         private var waiting: [Waiter] = []
+        /// Of `waiting`: a plain number costs less to look at than the list, which is mostly empty.
+        private var waitingCount = 0
         /// Those before it have been let in.
         private var next = 0
 
@@ -64,6 +66,7 @@ internal import Foundation
             if isOccupied {
                 let turn = DispatchSemaphore(value: 0)
                 waiting.append(.thread(turn))
+                waitingCount += 1
                 pthread_mutex_unlock(mutex)
                 turn.wait()
                 // What the one before has written is visible through the mutex, which sanitizers know.
@@ -81,6 +84,7 @@ internal import Foundation
             defer { pthread_mutex_unlock(mutex) }
             if isOccupied {
                 waiting.append(.body(body))
+                waitingCount += 1
             } else {
                 isOccupied = true
                 start(body)
@@ -100,18 +104,20 @@ internal import Foundation
         private func leave() {
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
-            guard next < waiting.count else {
+            guard next < waitingCount else {
                 isOccupied = false
                 return
             }
             let waiter = waiting[next]
             next += 1
-            if next == waiting.count {
+            if next == waitingCount {
                 waiting.removeAll(keepingCapacity: true)
+                waitingCount = 0
                 next = 0
             } else if next >= 1024 {
                 // They would pile up in a line that is never empty.
                 waiting.removeFirst(next)
+                waitingCount -= next
                 next = 0
             }
             switch waiter {

@@ -7,17 +7,29 @@ final class StatementCache {
     private var statements: [ByteString: Statement] = [:]
     /// Those that were last asked for with a text of the same storage, as a literal has it: finding them
     /// reads no text.
-    private var recent = [Statement?](repeating: nil, count: 16)
+    ///
+    /// Not an array, each look into which would be guarded against changes.
+    private let recent: UnsafeMutablePointer<Statement?>
+    private static let recentCount = 16
     private var clock = 0
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int) {
+        self.capacity = capacity
+        recent = .allocate(capacity: Self.recentCount)
+        recent.initialize(repeating: nil, count: Self.recentCount)
+    }
+
+    deinit {
+        recent.deinitialize(count: Self.recentCount)
+        recent.deallocate()
+    }
 
     var count: Int { statements.count }
 
     /// The free statement for `sql`, marked as in use; nil when there is none.
     func checkOut(_ sql: String) -> Statement? {
         let identity = TextIdentity(sql)
-        let slot = identity.slot(of: recent.count)
+        let slot = identity.slot(of: Self.recentCount)
         if let statement = recent[slot], statement.identity == identity {
             return checkOut(statement)
         }
@@ -49,7 +61,7 @@ final class StatementCache {
     }
 
     private func drop(_ statement: Statement) {
-        let slot = statement.identity.slot(of: recent.count)
+        let slot = statement.identity.slot(of: Self.recentCount)
         if recent[slot] === statement { recent[slot] = nil }
         statement.isCached = false
         if !statement.isInUse { statement.finalize() }
