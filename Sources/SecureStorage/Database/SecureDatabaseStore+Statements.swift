@@ -110,6 +110,21 @@ extension SecureDatabaseStore {
         return SecureDatabaseResultSet(statement, of: self)
     }
 
+    /// Runs a query and lends its first row, without a result set, which costs as much as a column.
+    ///
+    /// - Parameter read: Must not call anybody who could use the store.
+    /// - Returns: What `read` returns; nil when there is no row.
+    func firstRow<R>(
+        _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
+    ) throws -> R? {
+        let connection = try workingConnection()
+        let statement = try connection.statement(for: sql, cached: cachesStatements)
+        defer { statement.giveBack() }
+        try statement.bind(values)
+        try requireOpen(connection)
+        return try statement.step() ? read(statement) : nil
+    }
+
     // MARK: - Batches
 
     /// Runs any number of statements, separated by semicolons; rows are discarded.

@@ -131,18 +131,23 @@ final class KeyValueTable: Sendable {
 
     /// The entry under `key`; nil when there is none, or it has expired, and then it is removed.
     func entry(_ key: String, in db: SecureDatabaseStore) throws -> Entry? {
-        let rs = try db.executeQuery(select, values: [key])
-        defer { rs.close() }
-        guard try rs.next() else { return nil }
-        if let expires = rs.double(forColumnIndex: 2), expires <= Self.now {
-            rs.close()
+        let row = try db.firstRow(select, values: [key]) { row in
+            (
+                kind: row.storageClass(at: 0) == .integer ? row.integer(at: 0) : -1,
+                value: row.value(at: 1),
+                expires: row.storageClass(at: 2) == .null ? nil : row.real(at: 2)
+            )
+        }
+        guard let row else { return nil }
+        if let expires = row.expires, expires <= Self.now {
             if !db.configuration.isReadOnly { _ = try remove(key, in: db) }
             return nil
         }
-        guard let kind = rs.int64(forColumnIndex: 0).flatMap(Kind.init(rawValue:)) else {
+        // The value is nil for TEXT that is not UTF-8.
+        guard let kind = Kind(rawValue: row.kind), let value = row.value else {
             throw SecureStorageError.typeConversionFailed
         }
-        return Entry(kind: kind, value: try rs.object(forColumnIndex: 1) ?? .null)
+        return Entry(kind: kind, value: value)
     }
 
     func put(
