@@ -112,8 +112,12 @@ extension SecureDatabaseStore {
 
     /// Runs a query and lends its first row, without a result set, which costs as much as a column.
     ///
-    /// - Parameter read: Must not call anybody who could use the store.
+    /// - Parameters:
+    ///   - sql: Exactly one statement that returns columns.
+    ///   - values: As for ``executeUpdate(_:values:)``.
+    ///   - read: Must not call anybody who could use the store.
     /// - Returns: What `read` returns; nil when there is no row.
+    /// - Throws: as ``executeQuery(_:values:)``.
     func firstRow<R>(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
     ) throws -> R? {
