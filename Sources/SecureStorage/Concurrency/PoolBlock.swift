@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// A block of a pool that the current thread is in: a link of a chain that lies on its stack.
 ///
 /// What a call inside it does depends on the block, and another pool's or queue's block can come
@@ -51,15 +49,9 @@ struct PoolBlock {
 
     /// The end of the calling thread's chain.
     private static var innermost: UnsafePointer<PoolBlock>? {
-        get {
-            pthread_getspecific(key).map { UnsafePointer($0.assumingMemoryBound(to: Self.self)) }
-        }
-        set { pthread_setspecific(key, newValue) }
+        get { slot.link }
+        set { slot.link = newValue }
     }
 
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        pthread_key_create(&key, nil)
-        return key
-    }()
+    private static let slot = ThreadSlot<PoolBlock>()
 }

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// Runs blocks one at a time, in the order of their arrival, and lets a block run further ones inside
 /// itself.
 ///
@@ -53,15 +51,9 @@ private struct HeldTurn {
 
     /// The end of the calling thread's chain.
     static var innermost: UnsafePointer<HeldTurn>? {
-        get {
-            pthread_getspecific(key).map { UnsafePointer($0.assumingMemoryBound(to: Self.self)) }
-        }
-        set { pthread_setspecific(key, newValue) }
+        get { slot.link }
+        set { slot.link = newValue }
     }
 
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        pthread_key_create(&key, nil)
-        return key
-    }()
+    private static let slot = ThreadSlot<HeldTurn>()
 }
