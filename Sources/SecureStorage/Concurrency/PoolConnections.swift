@@ -25,9 +25,7 @@ final class PoolConnections: @unchecked Sendable {
     private var source: Reopening?
     /// Of all readers that are open.
     private var interruptions: [Interruption] = []
-    private var waiting: [WaitingReader] = []
-    /// Those before it have been let in.
-    private var nextWaiting = 0
+    private var waiting = FirstInFirstOut<WaitingReader>()
 
     private enum Phase {
         case closed, opening, open
@@ -84,7 +82,7 @@ final class PoolConnections: @unchecked Sendable {
             while phase == .opening { condition.wait() }
             guard phase == .open else { return }
             enter(.closing)
-            while let waiter = dequeue() {
+            while let waiter = waiting.popFirst() {
                 waiter.isRefused = true
                 waiter.arrival.signal()
             }
@@ -254,24 +252,11 @@ final class PoolConnections: @unchecked Sendable {
     }
 
     private func admitWaiting() {
-        while !isBarred, readerCount < readerLimit, let waiter = dequeue() {
+        while !isBarred, readerCount < readerLimit, let waiter = waiting.popFirst() {
             readerCount += 1
             waiter.reader = idle.popLast()
             waiter.arrival.signal()
         }
-    }
-
-    private func dequeue() -> WaitingReader? {
-        guard nextWaiting < waiting.count else { return nil }
-        defer {
-            nextWaiting += 1
-            // Half of it each time, so that this costs nothing on average.
-            if nextWaiting * 2 > waiting.count {
-                waiting.removeFirst(nextWaiting)
-                nextWaiting = 0
-            }
-        }
-        return waiting[nextWaiting]
     }
 }
 

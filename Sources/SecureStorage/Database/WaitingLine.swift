@@ -38,11 +38,9 @@ internal import Foundation
 
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var isOccupied = false
-        private var waiting: [Waiter] = []
+        private var waiting = FirstInFirstOut<Waiter>()
         /// Of `waiting`: a plain number costs less to look at than the list, which is mostly empty.
         private var waitingCount = 0
-        /// Those before it have been let in.
-        private var next = 0
 
         /// Where bodies run that no thread waits for.
         ///
@@ -104,22 +102,11 @@ internal import Foundation
         private func leave() {
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
-            guard next < waitingCount else {
+            guard waitingCount > 0, let waiter = waiting.popFirst() else {
                 isOccupied = false
                 return
             }
-            let waiter = waiting[next]
-            next += 1
-            if next == waitingCount {
-                waiting.removeAll(keepingCapacity: true)
-                waitingCount = 0
-                next = 0
-            } else if next >= 1024 {
-                // They would pile up in a line that is never empty.
-                waiting.removeFirst(next)
-                waitingCount -= next
-                next = 0
-            }
+            waitingCount -= 1
             switch waiter {
             case .thread(let turn): turn.signal()
             case .body(let body): start(body)
