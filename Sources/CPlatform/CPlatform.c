@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int cplatform_rename_exclusive(const char *from, const char *to) {
@@ -27,4 +28,34 @@ void cplatform_erase(void *bytes, unsigned long length) {
     memset(bytes, 0, length);
     // Tells the compiler that the zeros are read.
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
+}
+
+// Whole pages: unlocking part of a page would unlock what a neighbour keeps in the rest of it.
+static unsigned long whole_pages(unsigned long length) {
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    return length == 0 ? page : (length + page - 1) / page * page;
+}
+
+void *cplatform_map_secret(unsigned long length) {
+    unsigned long size = whole_pages(length);
+    if (size < length) return NULL;
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (bytes == MAP_FAILED) return NULL;
+    (void)mlock(bytes, size);
+#ifdef MADV_DONTDUMP
+    (void)madvise(bytes, size, MADV_DONTDUMP);
+#endif
+    return bytes;
+}
+
+void cplatform_unmap_secret(void *bytes, unsigned long length) {
+    cplatform_erase(bytes, length);
+    (void)munmap(bytes, whole_pages(length));
+}
+
+int cplatform_is_equal(const void *bytes, const void *others, unsigned long length) {
+    const volatile unsigned char *left = bytes, *right = others;
+    unsigned char difference = 0;
+    for (unsigned long i = 0; i < length; i++) difference |= left[i] ^ right[i];
+    return difference == 0;
 }

@@ -8,4 +8,15 @@ int cplatform_rename_exclusive(const char *from, const char *to);
 /// Fills `length` bytes with zeros in a way that the optimiser may not remove.
 void cplatform_erase(void *bytes, unsigned long length);
 
+/// Maps whole pages of zeros for `length` bytes, which may be 0; NULL when there is no memory.
+/// Where the system allows, they are not swapped out and not part of a core dump: a small
+/// `RLIMIT_MEMLOCK` is no error.
+void *cplatform_map_secret(unsigned long length);
+
+/// Overwrites and unmaps what `cplatform_map_secret` has returned for the same `length`.
+void cplatform_unmap_secret(void *bytes, unsigned long length);
+
+/// Whether `length` bytes are equal; the time does not depend on where they differ.
+int cplatform_is_equal(const void *bytes, const void *others, unsigned long length);
+
 #endif

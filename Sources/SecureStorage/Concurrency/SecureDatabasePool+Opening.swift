@@ -18,7 +18,8 @@ extension SecureDatabasePool {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
-        try open(.passphrase(encryptionKey), initializationHandler)
+        try open(
+            with: .passphrase(encryptionKey), initializationHandler: initializationHandler)
     }
 
     /// Opens the file with a raw key, and makes it when it does not exist.
@@ -32,16 +33,21 @@ extension SecureDatabasePool {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
-        try open(.raw(encryptionKeyData), initializationHandler)
+        try open(
+            with: .raw(SecretBytes(copying: encryptionKeyData)),
+            initializationHandler: initializationHandler)
     }
 
-    private enum GivenKey {
-        case passphrase(String)
-        case raw(Data)
-    }
-
-    private func open(
-        _ key: GivenKey, _ handler: (SecureDatabaseStore) -> (any Error)?
+    /// Opens the file with a key that is cleared from memory, and makes it when it does not exist.
+    ///
+    /// - Parameters:
+    ///   - key: A passphrase or a raw key.
+    ///   - initializationHandler: As for `open(with:initializationHandler:)` with a passphrase.
+    /// - Throws: As there.
+    public func open(
+        with key: DatabaseKey,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
     ) throws {
         try requirePoolConfiguration()
         if PoolBlock.current(of: self) != nil {
@@ -57,20 +63,13 @@ extension SecureDatabasePool {
             defer { writer.hasReaders = true }
             do {
                 try PoolBlock.run(.setup, of: self, on: writer) {
-                    func prepareAndHandle(_ store: SecureDatabaseStore) -> (any Error)? {
+                    try writer.open(with: key) { store in
                         do {
                             try prepare(store)
                         } catch {
                             return error
                         }
-                        return handler(store)
-                    }
-                    switch key {
-                    case .passphrase(let passphrase):
-                        try writer.open(
-                            with: passphrase, initializationHandler: prepareAndHandle)
-                    case .raw(let key):
-                        try writer.open(with: key, initializationHandler: prepareAndHandle)
+                        return initializationHandler(store)
                     }
                 }
                 try prepareWriter(writer)

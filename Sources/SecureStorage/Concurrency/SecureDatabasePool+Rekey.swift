@@ -10,7 +10,7 @@ extension SecureDatabasePool {
     /// - Parameter newEncryptionKey: As for `SecureDatabaseStore.changeEncryptionKey(with:)`.
     /// - Throws: As there; `.encryptionKeyChangeFailed` code 21 inside a block of this pool.
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
-        try changeEncryptionKey { try $0.changeEncryptionKey(with: newEncryptionKey) }
+        try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
 
     /// Re-encrypts the whole file with a new raw key.
@@ -18,10 +18,14 @@ extension SecureDatabasePool {
     /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As `changeEncryptionKey(with:)` with a passphrase.
     public func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
-        try changeEncryptionKey { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
+        try changeEncryptionKey(with: .raw(SecretBytes(copying: newEncryptionKeyData)))
     }
 
-    private func changeEncryptionKey(_ change: (SecureDatabaseStore) throws -> Void) throws {
+    /// Re-encrypts the whole file with a new key.
+    ///
+    /// - Parameter newKey: A passphrase or a raw key.
+    /// - Throws: As `changeEncryptionKey(with:)` with a passphrase.
+    public func changeEncryptionKey(with newKey: DatabaseKey) throws {
         guard PoolBlock.current(of: self) == nil else {
             throw SecureStorageError.encryptionKeyChangeFailed(
                 code: Int(ResultCode.misuse.rawValue),
@@ -33,7 +37,7 @@ extension SecureDatabasePool {
             try connections.withoutReaders {
                 writer.hasReaders = false
                 defer { writer.hasReaders = true }
-                try change(writer)
+                try writer.changeEncryptionKey(with: newKey)
             }
         }
     }

@@ -25,8 +25,8 @@ extension SecureDatabaseStore {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
-        guard !isOpen() else { return }
-        try open(EncryptionKey(passphrase: encryptionKey), initializationHandler)
+        try open(
+            with: .passphrase(encryptionKey), initializationHandler: initializationHandler)
     }
 
     /// Opens the file with a raw key, and makes it when it does not exist.
@@ -43,8 +43,26 @@ extension SecureDatabaseStore {
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) throws {
+        try open(
+            with: .raw(SecretBytes(copying: encryptionKeyData)),
+            initializationHandler: initializationHandler)
+    }
+
+    /// Opens the file with a key that is cleared from memory, and makes it when it does not exist.
+    ///
+    /// As ``open(with:initializationHandler:)-(String,_)``.
+    ///
+    /// - Parameters:
+    ///   - key: A passphrase or a raw key.
+    ///   - initializationHandler: Called once when this call made the file.
+    /// - Throws: `.authenticationFailed` also for a raw key or a salt of another length.
+    public func open(
+        with key: DatabaseKey,
+        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
+            SecureDatabaseStore.defaultInitializationHandler
+    ) throws {
         guard !isOpen() else { return }
-        try open(EncryptionKey(rawKey: encryptionKeyData), initializationHandler)
+        try open(EncryptionKey(key), initializationHandler)
     }
 
     /// The handler of an `open` without one: does nothing and returns nil.

@@ -15,7 +15,7 @@ extension SecureDatabaseStore {
     ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
     ///   for a read-only store, a full disk or a lock of another connection (code 5).
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
-        try changeEncryptionKey { try EncryptionKey(passphrase: newEncryptionKey) }
+        try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
 
     /// Re-encrypts the whole file with a new raw key; see ``changeEncryptionKey(with:)-(String)``.
@@ -23,10 +23,15 @@ extension SecureDatabaseStore {
     /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
     /// - Throws: `.encryptionKeyChangeFailed` also for a key of another length.
     public func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
-        try changeEncryptionKey { try EncryptionKey(rawKey: newEncryptionKeyData) }
+        try changeEncryptionKey(with: .raw(SecretBytes(copying: newEncryptionKeyData)))
     }
 
-    private func changeEncryptionKey(_ makeKey: () throws -> EncryptionKey) throws {
+    /// Re-encrypts the whole file with a new key; see ``changeEncryptionKey(with:)-(String)``.
+    ///
+    /// - Parameter newKey: A passphrase or a raw key; a salt, when there is one, is the file's.
+    /// - Throws: `.encryptionKeyChangeFailed` also for a raw key or a salt of another length, and another
+    ///   salt than the file's.
+    public func changeEncryptionKey(with newKey: DatabaseKey) throws {
         let connection = try openConnection()
         do {
             try connection.callbacks.requireOutside("the key cannot be changed")
@@ -43,7 +48,7 @@ extension SecureDatabaseStore {
                 throw SecureStorageError.statementFailed(
                     .busy, "a result set is open, or a batch is running; end it first")
             }
-            try rekey(connection, with: makeKey())
+            try rekey(connection, with: EncryptionKey(newKey))
         } catch {
             throw Self.keyChangeFailure(error)
         }

@@ -233,6 +233,14 @@ extension SecureKeyValueStore {
         try await perform { try $0.open(with: encryptionKeyData) }
     }
 
+    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not exist.
+    ///
+    /// - Parameter key: A passphrase or a raw key.
+    /// - Throws: As the synchronous call; `CancellationError`.
+    public func open(with key: DatabaseKey) async throws {
+        try await perform { try $0.open(with: key) }
+    }
+
     /// Re-encrypts the file with a new passphrase.
     ///
     /// - Parameter newEncryptionKey: At least one byte.
@@ -247,6 +255,14 @@ extension SecureKeyValueStore {
     /// - Throws: As the synchronous call; `CancellationError`.
     public func changeEncryptionKey(with newEncryptionKeyData: Data) async throws {
         try await perform { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
+    }
+
+    /// Re-encrypts the file with a new key.
+    ///
+    /// - Parameter newKey: A passphrase or a raw key.
+    /// - Throws: As the synchronous call; `CancellationError`.
+    public func changeEncryptionKey(with newKey: DatabaseKey) async throws {
+        try await perform { try $0.changeEncryptionKey(with: newKey) }
     }
 
     // MARK: - Access

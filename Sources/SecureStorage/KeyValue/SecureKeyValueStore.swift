@@ -99,7 +99,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter encryptionKey: As for ``SecureDatabaseStore/open(with:initializationHandler:)-(String,_)``.
     /// - Throws: As there; `.openFailed` also when the store was made by a newer version of this library.
     open func open(with encryptionKey: String) throws {
-        try open { try $0.open(with: encryptionKey, initializationHandler: $1) }
+        try open(with: .passphrase(encryptionKey))
     }
 
     /// Opens the store's file with a raw key, and makes it when it does not exist.
@@ -107,16 +107,18 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As `open(with:)`.
     open func open(with encryptionKeyData: Data) throws {
-        try open { try $0.open(with: encryptionKeyData, initializationHandler: $1) }
+        try open(with: .raw(SecretBytes(copying: encryptionKeyData)))
     }
 
-    private func open(
-        _ openDatabase: (SecureDatabaseStore, (SecureDatabaseStore) -> (any Error)?) throws -> Void
-    ) throws {
+    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not exist.
+    ///
+    /// - Parameter key: A passphrase or a raw key.
+    /// - Throws: As `open(with:)`.
+    open func open(with key: DatabaseKey) throws {
         try queue.inDatabase { db in
             guard !db.isOpen() else { return }
             // The table is part of a new file from its first moment.
-            try openDatabase(db) { db in
+            try db.open(with: key) { db in
                 do {
                     _ = try KeyValueTable.prepare(name, in: db)
                     return nil
@@ -148,7 +150,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter newEncryptionKey: At least one byte.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(String)``.
     open func changeEncryptionKey(with newEncryptionKey: String) throws {
-        try queue.inDatabase { try $0.changeEncryptionKey(with: newEncryptionKey) }
+        try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
 
     /// Re-encrypts the file with a new raw key.
@@ -156,7 +158,15 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(Data)``.
     open func changeEncryptionKey(with newEncryptionKeyData: Data) throws {
-        try queue.inDatabase { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
+        try changeEncryptionKey(with: .raw(SecretBytes(copying: newEncryptionKeyData)))
+    }
+
+    /// Re-encrypts the file with a new key.
+    ///
+    /// - Parameter newKey: A passphrase or a raw key.
+    /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(DatabaseKey)``.
+    open func changeEncryptionKey(with newKey: DatabaseKey) throws {
+        try queue.inDatabase { try $0.changeEncryptionKey(with: newKey) }
     }
 
     // MARK: - Access

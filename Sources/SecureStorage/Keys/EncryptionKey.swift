@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What a caller gave to open or re-key a file, checked for its form.
+/// A `DatabaseKey`, checked for its form.
 enum EncryptionKey: Sendable {
     /// Any number of bytes but none; goes through the key derivation of the cipher configuration.
     case passphrase(SecretBytes)
@@ -11,29 +11,32 @@ enum EncryptionKey: Sendable {
 
     static let rawKeyLength = 32
 
-    /// A key from text.
-    ///
-    /// `x'…'` around 64 hex digits is a raw key and around 96 a raw key with its salt, as everywhere
-    /// with SQLCipher: the same text in another program's `PRAGMA key` opens the same file.
-    /// - Throws: `.authenticationFailed` for the empty string.
-    init(passphrase: String) throws {
-        guard !passphrase.isEmpty else {
-            throw SecureStorageError.authenticationFailed(
-                message: "the key is empty; an encrypted database needs a passphrase or a raw key")
+    /// - Throws: `.authenticationFailed` for an empty passphrase, and a key or salt of another length.
+    init(_ given: DatabaseKey) throws {
+        switch given.form {
+        case .passphrase(let text):
+            guard text.count > 0 else {
+                throw SecureStorageError.authenticationFailed(
+                    message: "the key is empty; an encrypted database needs a passphrase "
+                        + "or a raw key")
+            }
+            self = Self.rawLiteral(text) ?? .passphrase(text)
+        case .raw(let key, let salt):
+            guard key.count == Self.rawKeyLength else {
+                throw SecureStorageError.authenticationFailed(
+                    message: "a raw key is exactly 32 bytes (256 bits) long, not \(key.count); "
+                        + "use a passphrase for anything else")
+            }
+            guard let salt else {
+                self = .raw(key)
+                return
+            }
+            guard salt.count == CipherConfiguration.saltLength else {
+                throw SecureStorageError.authenticationFailed(
+                    message: "a salt is exactly 16 bytes long, not \(salt.count)")
+            }
+            self = .rawWithSalt(key, salt: salt)
         }
-        let bytes = SecretBytes(utf8: passphrase)
-        self = Self.rawLiteral(bytes) ?? .passphrase(bytes)
-    }
-
-    /// A raw 256-bit key.
-    /// - Throws: `.authenticationFailed` when `rawKey` is not exactly 32 bytes long.
-    init(rawKey: Data) throws {
-        guard rawKey.count == Self.rawKeyLength else {
-            throw SecureStorageError.authenticationFailed(
-                message: "a raw key is exactly 32 bytes (256 bits) long, not \(rawKey.count); "
-                    + "use open(with: String) for a passphrase")
-        }
-        self = .raw(rawKey.withUnsafeBytes { SecretBytes(copying: $0) })
     }
 
     /// The key and salt of SQLCipher's `x'…'` notation, or nil for anything else.

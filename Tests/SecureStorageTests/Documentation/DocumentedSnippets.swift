@@ -103,9 +103,9 @@ import Testing
         configuration.cacheSize = 64 * 1024 * 1024
         configuration.busyTimeout = .seconds(10)
 
-        let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })  // keep it safe
+        let key = SecretBytes.random(count: 32)  // keep it safe
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
-        try db.open(with: key)
+        try db.open(with: .raw(key))
         // end
         #expect(db.isOpen())
     }
@@ -172,6 +172,15 @@ import Testing
             "ATTACH ? AS archive KEY ?", values: [archivePath, "the archive's passphrase"])
         // end
         #expect(try db.int("SELECT a FROM archive.old") == 1)
+    }
+
+    @Test func `a passphrase that leaves nothing behind`() throws {
+        let db = database.store()
+        // begin
+        var typed = Data("correct horse battery staple".utf8)  // as a terminal gives it
+        try db.open(with: .passphrase(SecretBytes(erasing: &typed)))
+        // end
+        #expect(typed.isEmpty && db.isOpen())
     }
 
     @Test func `errors and a change of the key`() throws {

@@ -8,7 +8,7 @@ import Testing
         let secret = SecretBytes(utf8: "hunter2")
         var dumped = ""
         dump(secret, to: &dumped)
-        let key = try EncryptionKey(passphrase: "hunter2")
+        let key = try EncryptionKey(.passphrase("hunter2"))
         let derived = DerivedKey(key: secret, salt: Array("salt".utf8))
         for text in [
             "\(secret)", String(reflecting: secret), String(describing: secret), dumped, "\(key)",
@@ -24,7 +24,60 @@ import Testing
         let secret = SecretBytes(utf8: "a\0é")
         #expect(secret.withUnsafeBytes { Array($0) } == [0x61, 0, 0xc3, 0xa9])
         #expect(SecretBytes(utf8: "").count == 0)
+        #expect(SecretBytes(copying: Data([1, 2])) == SecretBytes(copying: [1, 2] as [UInt8]))
     }
+
+    @Test func `what is moved out of is empty and overwritten`() {
+        var data = Data("hunter2".utf8)
+        var bytes = Array("hunter2".utf8)
+        #expect(SecretBytes(erasing: &data) == SecretBytes(utf8: "hunter2"))
+        #expect(data.isEmpty)
+        bytes.reserveCapacity(100)
+        #expect(SecretBytes(erasing: &bytes) == SecretBytes(utf8: "hunter2"))
+        #expect(bytes.isEmpty)
+        var empty = Data()
+        #expect(SecretBytes(erasing: &empty).count == 0)
+    }
+
+    @Test func `secrets are equal when all of their bytes are`() {
+        let secret = SecretBytes(utf8: "hunter2")
+        #expect(secret == SecretBytes(utf8: "hunter2"))
+        for other in ["hunter1", "Hunter2", "hunter22", ""] {
+            #expect(secret != SecretBytes(utf8: other))
+        }
+        #expect(SecretBytes(utf8: "") == SecretBytes(utf8: ""))
+    }
+
+    @Test func `random secrets differ`() {
+        let secrets = (0..<100).map { _ in SecretBytes.random(count: 32) }
+        for (index, secret) in secrets.enumerated() {
+            #expect(secret.count == 32)
+            #expect(!secrets[..<index].contains(secret))
+        }
+    }
+
+    #if os(Linux)
+        @Test func `a secret is locked in memory and left out of a core dump`() throws {
+            let secret = SecretBytes(utf8: "hunter2")
+            let maps = try FileHandle(
+                forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps")
+            ).readToEnd()
+            let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            var isInside = false
+            var flags: [Substring]?
+            for line in String(decoding: maps ?? Data(), as: UTF8.self).split(separator: "\n") {
+                let fields = line.split(separator: " ")
+                let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+                if bounds.count == 2 { isInside = (bounds[0]..<bounds[1]).contains(address) }
+                if isInside, fields[0] == "VmFlags:" { flags = fields }
+            }
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+            #expect(flags?.contains("dd") == true)
+            // Without permission to lock much, that is all.
+            if limit.rlim_cur > 1 << 20 { #expect(flags?.contains("lo") == true) }
+        }
+    #endif
 }
 
 @Suite struct EncryptionKeyTests {
@@ -32,7 +85,7 @@ import Testing
     private let salt = "000102030405060708090a0b0c0d0e0f"
 
     @Test func `64 hex digits in SQLCipher's notation are a raw key`() throws {
-        guard case .raw(let key) = try EncryptionKey(passphrase: "x'\(digits)'") else {
+        guard case .raw(let key) = try EncryptionKey(.passphrase("x'\(digits)'")) else {
             Issue.record("not a raw key")
             return
         }
@@ -43,7 +96,7 @@ import Testing
     @Test func `96 hex digits are a raw key and its salt`() throws {
         guard
             case .rawWithSalt(let key, let salt) = try EncryptionKey(
-                passphrase: "X'\(digits)\(salt)'")
+                .passphrase("X'\(digits)\(salt)'"))
         else {
             Issue.record("not a raw key with a salt")
             return
@@ -58,7 +111,7 @@ import Testing
             "y'\(digits)'",
             "x'\(digits)00'", "x''",
         ] {
-            guard case .passphrase(let bytes) = try EncryptionKey(passphrase: text) else {
+            guard case .passphrase(let bytes) = try EncryptionKey(.passphrase(text)) else {
                 Issue.record("\(text) is not a passphrase")
                 continue
             }
@@ -68,10 +121,12 @@ import Testing
 
     @Test func `an empty passphrase and raw keys of other lengths are refused`() {
         for count in [0, 16, 31, 33, 48, 64] {
-            let error = storageError { _ = try EncryptionKey(rawKey: Data(count: count)) }
+            let error = storageError {
+                _ = try EncryptionKey(.raw(SecretBytes(count: count) { _ in }))
+            }
             #expect("\(error, default: "none")".contains("exactly 32 bytes"))
         }
-        let error = storageError { _ = try EncryptionKey(passphrase: "") }
+        let error = storageError { _ = try EncryptionKey(.passphrase("")) }
         #expect("\(error, default: "none")".contains("empty"))
     }
 
@@ -101,7 +156,7 @@ import Testing
         var cipher = CipherConfiguration()
         cipher.kdfAlgorithm = algorithm
         cipher.kdfIterations = rounds
-        let derived = try EncryptionKey(passphrase: passphrase)
+        let derived = try EncryptionKey(.passphrase(passphrase))
             .derived(salt: Array(salt.utf8), cipher: cipher)
         let hex = derived.key.withUnsafeBytes { $0.map { String(format: "%02x", $0) }.joined() }
         #expect(hex.hasPrefix(expected))
