@@ -59,6 +59,13 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: 5.
     public var maximumReaderCount = 5
 
+    /// What happens when this process has the file open for writing already.
+    ///
+    /// Default: ``SecondInstance/reported``. One store, queue or pool per file is the rule: a second one
+    /// waits for the locks of the first, and breaks when that changes the key. Two queues of one store are
+    /// one instance, a read-only store is none.
+    public var secondInstance = SecondInstance.reported
+
     /// How the file is encrypted.
     ///
     /// Default: SQLCipher 4's own.

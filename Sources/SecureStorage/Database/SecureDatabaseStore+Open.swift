@@ -103,11 +103,19 @@ extension SecureDatabaseStore {
             }
             if let made {
                 // A connection knows its side files by name, so the published file needs a new one.
-                connection = try openExisting(file, .derived(made), key)
+                try openClaimed(file, .derived(made), key)
                 return
             }
         }
-        connection = try openExisting(file, .given(key), key)
+        try openClaimed(file, .given(key), key)
+    }
+
+    private func openClaimed(
+        _ file: DatabaseFile, _ key: Connection.Key, _ given: EncryptionKey
+    ) throws {
+        let claim = try FileClaim.of(file.path, configuration)
+        connection = try openExisting(file, key, given)
+        self.claim = claim
     }
 
     /// Opens a file that is there, and says what it is when that fails.

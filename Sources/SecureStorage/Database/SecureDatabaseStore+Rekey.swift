@@ -78,7 +78,7 @@ extension SecureDatabaseStore {
         guard try !connection.rekey(to: newKey) else { return }
         // The connection's two halves disagree about the key now. The file does not: the engine's
         // transaction was either committed or will be rolled back by the next to open it.
-        close()
+        closeConnection()
         reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
         do {
             // As a rule the old key; the new one when only the look at the outcome has failed.

@@ -46,6 +46,8 @@ public class SecureDatabaseStore {
             watch(connection)
         }
     }
+    /// Held while the store is open for writing.
+    var claim: FileClaim?
     /// Non-nil while the store is open but its connection had to be given up; see
     /// `SecureDatabaseStore+Rekey`.
     var reopening: Reopening?
@@ -167,15 +169,19 @@ public class SecureDatabaseStore {
     /// Inside a function or collation of the store it stays open, and the statement that has called
     /// that fails with `.backingStoreError` code 21 (SQLITE_MISUSE).
     public func close() {
-        guard let connection else {
-            reopening = nil
-            return
-        }
-        guard !connection.callbacks.isRunning else {
+        guard connection?.callbacks.isRunning != true else {
             // Reported by the statement that is running.
-            connection.refuseClose()
+            connection?.refuseClose()
             return
         }
+        closeConnection()
+        reopening = nil
+        claim = nil
+    }
+
+    /// Closes the file, but lets nobody else claim it.
+    func closeConnection() {
+        guard let connection else { return }
         closeOpenResultSets()
         connection.close()
         self.connection = nil

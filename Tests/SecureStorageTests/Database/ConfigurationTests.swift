@@ -154,25 +154,3 @@ import Testing
         }
     }
 }
-
-/// A log handler that keeps what it is given.
-final class LogRecorder: LogHandler, @unchecked Sendable {
-    // @unchecked: `kept` is only touched under `lock`; level and metadata are set before use.
-    private let lock = NSLock()
-    private var kept: [String] = []
-    var logLevel = Logger.Level.trace
-    var metadata: Logger.Metadata = [:]
-
-    var lines: [String] { lock.withLock { kept } }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lock.withLock {
-            kept.append("\(event.message) \(event.metadata.map { "\($0)" } ?? "")")
-        }
-    }
-}

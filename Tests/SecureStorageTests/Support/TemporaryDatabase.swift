@@ -22,6 +22,8 @@ final class TemporaryDatabase: Sendable {
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
+        // Many tests look at a file with a second store, and need no warning.
+        configuration.secondInstance = .allowed
         configure(&configuration)
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }

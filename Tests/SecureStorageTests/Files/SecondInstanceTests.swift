@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import SecureStorage
+import Testing
+
+@Suite struct SecondInstanceTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func store(
+        _ policy: SecureDatabaseConfiguration.SecondInstance, _ log: LogRecorder = LogRecorder()
+    ) -> SecureDatabaseStore {
+        database.store {
+            $0.secondInstance = policy
+            $0.logger = Logger(label: "test") { _ in log }
+        }
+    }
+
+    @Test func `a second store on an open file is reported by default`() throws {
+        #expect(SecureDatabaseConfiguration().secondInstance == .reported)
+        let (first, second) = (LogRecorder(), LogRecorder())
+        let one = store(.reported, first)
+        try one.open(with: TemporaryDatabase.key)
+        let other = store(.reported, second)
+        try other.open(with: TemporaryDatabase.key)
+        #expect(first.warnings.isEmpty)
+        #expect(second.warnings.count == 1)
+        #expect(second.warnings.first?.contains(database.path) == true)
+        #expect(try other.int("SELECT 1") == 1)
+    }
+
+    @Test func `a second pool is refused where the configuration says so`() throws {
+        let one = store(.refused)
+        try one.open(with: TemporaryDatabase.key)
+        var configuration = SecureDatabaseConfiguration()
+        configuration.secondInstance = .refused
+        let pool = SecureDatabasePool(
+            fullDatabasePath: database.directory.path + "/../"
+                + database.directory.lastPathComponent + "/test.db", configuration: configuration)
+        let error = storageError { try pool.open(with: TemporaryDatabase.key) }
+        #expect(error?.code == 21)
+        #expect("\(error as Any)".contains("already"))
+        #expect(!pool.isOpen())
+        one.close()
+        try pool.open(with: TemporaryDatabase.key)
+        #expect(try pool.read { try $0.int("SELECT 1") } == 1)
+        #expect(storageError { try one.open(with: TemporaryDatabase.key) }?.code == 21)
+    }
+
+    @Test func `what was closed, released or could not be opened is no instance`() throws {
+        do {
+            let released = store(.refused)
+            try released.open(with: TemporaryDatabase.key)
+        }
+        let wrong = store(.refused)
+        #expect(storageError { try wrong.open(with: Data(count: 32)) } != nil)
+        let closed = store(.refused)
+        try closed.open(with: TemporaryDatabase.key)
+        try closed.open(with: TemporaryDatabase.key)
+        closed.close()
+        try store(.refused).open(with: TemporaryDatabase.key)
+    }
+
+    @Test func `a re-key keeps the instance`() throws {
+        let one = store(.refused)
+        try one.open(with: TemporaryDatabase.key)
+        try one.changeEncryptionKey(with: "new")
+        #expect(storageError { try store(.refused).open(with: "new") }?.code == 21)
+    }
+
+    @Test func `readers, and several queues of one store, are no second instance`() throws {
+        let log = LogRecorder()
+        let one = store(.refused, log)
+        try one.open(with: TemporaryDatabase.key)
+        let reader = database.store {
+            $0.secondInstance = .refused
+            $0.isReadOnly = true
+        }
+        try reader.open(with: TemporaryDatabase.key)
+        for _ in 0..<2 {
+            let queue = SecureDatabaseQueue(databaseStore: one)
+            #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
+        }
+        reader.close()
+        one.close()
+        let pool = SecureDatabasePool(
+            url: database.url, configuration: one.configuration)
+        try pool.open(with: TemporaryDatabase.key)
+        #expect(try pool.read { try $0.int("SELECT 1") } == 1)
+        #expect(log.warnings.isEmpty)
+    }
+
+    @Test func `one of many threads opens a file that may be open once`() throws {
+        try store(.allowed).open(with: TemporaryDatabase.key)
+        let opened = Shared(0)
+        let gate = Gate(count: 8)
+        Threads.run(8) { _ in
+            let mine = store(.refused)
+            let isOpen = (try? mine.open(with: TemporaryDatabase.key)) != nil
+            if isOpen { opened.withLock { $0 += 1 } }
+            gate.pass()
+            mine.close()
+        }
+        #expect(opened.current == 1)
+    }
+}
