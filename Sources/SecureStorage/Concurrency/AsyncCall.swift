@@ -2,22 +2,42 @@ internal import Foundation
 
 /// A call whose task may be cancelled while it waits for its turn, or while it runs.
 ///
-/// The task gets its answer once: from the block, or from its cancellation when the block has not begun.
+/// The task gets its answer once: when the call is finished, or from its cancellation when the block has not
+/// begun.
 final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSLock()
     private var state = State.new
     private var isCancelled = false
 
+    private typealias Continuation = CheckedContinuation<T, any Error>
+
     private enum State {
         case new
-        case waiting(CheckedContinuation<T, any Error>)
-        case running(CheckedContinuation<T, any Error>, Interruption)
+        case waiting(Continuation)
+        case running(Continuation, Interruption)
+        /// The block has returned, with a value or an error.
+        case ran(Continuation, T?, wasCancelled: Bool)
         case ended
     }
 
-    /// Takes the continuation of the task; false when the task was cancelled before, and has its answer.
-    func wait(_ continuation: CheckedContinuation<T, any Error>) -> Bool {
+    /// Makes the task wait for a call.
+    ///
+    /// - Parameter start: Sees to it that the call is run and finished, without waiting for that.
+    static func perform(_ start: (AsyncCall<T>) -> Void) async throws -> T {
+        let call = AsyncCall()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard call.wait(continuation) else { return }
+                start(call)
+            }
+        } onCancel: {
+            call.cancel()
+        }
+    }
+
+    /// False when the task was cancelled before, and has its answer.
+    private func wait(_ continuation: Continuation) -> Bool {
         let goesOn = lock.withLock {
             state = isCancelled ? .ended : .waiting(continuation)
             return !isCancelled
@@ -26,8 +46,18 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
         return goesOn
     }
 
-    /// Runs `body` on a store, unless the task was cancelled meanwhile, and answers the task.
-    func run(on store: SecureDatabaseStore, _ body: (SecureDatabaseStore) throws -> T) {
+    /// Whether there is still somebody for whom to run.
+    var isWaiting: Bool {
+        lock.withLock {
+            guard case .waiting = state else { return false }
+            return true
+        }
+    }
+
+    /// Runs `body` on a store, unless the task was cancelled meanwhile.
+    ///
+    /// - Throws: What `body` throws, for whoever has to clean up after it.
+    func run(on store: SecureDatabaseStore, _ body: (SecureDatabaseStore) throws -> T) throws {
         let begins = lock.withLock {
             guard case .waiting(let continuation) = state else { return false }
             state = .running(continuation, store.interruption)
@@ -36,26 +66,44 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
         guard begins else { return }
         let outer = store.bounds
         store.bounds.call = self
-        let outcome = Result { try body(store) }
-        store.bounds = outer
-        let (continuation, endedEarly) = lock.withLock {
-            defer { state = .ended }
-            guard case .running(let continuation, _) = state else {
-                preconditionFailure("an asynchronous call ended twice")
+        var value: T?
+        defer {
+            store.bounds = outer
+            lock.withLock {
+                guard case .running(let continuation, _) = state else {
+                    preconditionFailure("an asynchronous call ended twice")
+                }
+                state = .ran(continuation, value, wasCancelled: isCancelled)
             }
-            return (continuation, isCancelled)
         }
-        switch outcome {
-        case .success(let value): continuation.resume(returning: value)
+        value = try body(store)
+    }
+
+    /// Answers the task.
+    ///
+    /// - Parameter failure: What has kept the call from running, or from ending well.
+    func finish(_ failure: (any Error)? = nil) {
+        let ended = lock.withLock {
+            defer { state = .ended }
+            return state
+        }
+        switch ended {
+        case .new, .running: preconditionFailure("an asynchronous call ended before its block")
+        case .ended: break
+        case .waiting(let continuation):
+            continuation.resume(throwing: failure ?? CancellationError())
+        case .ran(let continuation, let value?, _) where failure == nil:
+            continuation.resume(returning: value)
         // Whatever the block made of the interruption.
-        case .failure where endedEarly: continuation.resume(throwing: CancellationError())
-        case .failure(let error): continuation.resume(throwing: error)
+        case .ran(let continuation, _, let wasCancelled):
+            continuation.resume(
+                throwing: wasCancelled ? CancellationError() : failure ?? CancellationError())
         }
     }
 
     /// Ends the waiting, or the statement that runs.
-    func cancel() {
-        let waiting: CheckedContinuation<T, any Error>? = lock.withLock {
+    private func cancel() {
+        let waiting: Continuation? = lock.withLock {
             isCancelled = true
             switch state {
             case .waiting(let continuation):
@@ -65,7 +113,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
                 // Under the lock: a moment later the connection may be another call's.
                 interruption.interrupt()
                 return nil
-            case .new, .ended: return nil
+            case .new, .ran, .ended: return nil
             }
         }
         waiting?.resume(throwing: CancellationError())

@@ -35,12 +35,18 @@ final class PoolConnections: @unchecked Sendable {
         case draining
     }
 
-    /// A thread that waits for a slot.
+    /// A slot, its connection and how to make one where it has none.
+    typealias Slot = (reader: SecureDatabaseStore?, source: Reopening)
+
+    /// A thread or a task that waits for a slot.
     private final class WaitingReader: @unchecked Sendable {
-        // @unchecked: the properties are only touched under the pool's condition.
-        let arrival = DispatchSemaphore(value: 0)
+        // @unchecked: the variables are only touched under the pool's condition.
         var reader: SecureDatabaseStore?
         var isRefused = false
+        /// Called under the condition when one of the two is set.
+        let wake: @Sendable (WaitingReader) -> Void
+
+        init(wake: @escaping @Sendable (WaitingReader) -> Void) { self.wake = wake }
     }
 
     init(writer: SecureDatabaseStore, readerLimit: Int) {
@@ -82,10 +88,7 @@ final class PoolConnections: @unchecked Sendable {
             while phase == .opening { condition.wait() }
             guard phase == .open else { return }
             enter(.closing)
-            while let waiter = waiting.popFirst() {
-                waiter.isRefused = true
-                waiter.arrival.signal()
-            }
+            refuseWaiting()
         }
         closeIfLast()
         guard isWaiting else { return }
@@ -181,9 +184,8 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Takes a slot, in the order of arrival.
     ///
-    /// - Returns: An idle reader; or nil and a source to make one of. Whoever gets it ends with
-    ///   `leave(with:)`.
-    func enter() throws -> (reader: SecureDatabaseStore?, source: Reopening) {
+    /// Whoever gets it ends with `leave(with:)`.
+    func enter() throws -> Slot {
         condition.lock()
         guard phase == .open else {
             condition.unlock()
@@ -194,14 +196,40 @@ final class PoolConnections: @unchecked Sendable {
             readerCount += 1
             return try (idle.popLast(), openSource())
         }
-        let waiter = WaitingReader()
+        let arrival = DispatchSemaphore(value: 0)
+        let waiter = WaitingReader { _ in arrival.signal() }
         waiting.append(waiter)
         condition.unlock()
-        waiter.arrival.wait()
-        condition.lock()
-        defer { condition.unlock() }
-        guard !waiter.isRefused else { throw SecureStorageError.closed }
-        return try (waiter.reader, openSource())
+        arrival.wait()
+        return try slot(of: waiter)
+    }
+
+    /// Runs `body` with a slot, on a thread of Dispatch's, in the order of arrival.
+    ///
+    /// - Parameter body: Gets the slot, which it ends with `leave(with:)`; or the reason why there is none.
+    func enqueue(_ body: @escaping @Sendable (Result<Slot, any Error>) -> Void) {
+        let waiter = WaitingReader { waiter in
+            // A serial queue of its own: it gets a thread also when those of the concurrent queues, and of
+            // Swift's tasks, are busy.
+            DispatchQueue(label: "SecureStorage.reader").async { [self] in
+                body(Result { try slot(of: waiter) })
+            }
+        }
+        condition.withLock {
+            waiting.append(waiter)
+            if phase == .open {
+                admitWaiting()
+            } else {
+                refuseWaiting()
+            }
+        }
+    }
+
+    private func slot(of waiter: WaitingReader) throws -> Slot {
+        try condition.withLock {
+            guard !waiter.isRefused else { throw SecureStorageError.closed }
+            return try (waiter.reader, openSource())
+        }
     }
 
     /// Gives a slot back.
@@ -255,7 +283,14 @@ final class PoolConnections: @unchecked Sendable {
         while !isBarred, readerCount < readerLimit, let waiter = waiting.popFirst() {
             readerCount += 1
             waiter.reader = idle.popLast()
-            waiter.arrival.signal()
+            waiter.wake(waiter)
+        }
+    }
+
+    private func refuseWaiting() {
+        while let waiter = waiting.popFirst() {
+            waiter.isRefused = true
+            waiter.wake(waiter)
         }
     }
 }

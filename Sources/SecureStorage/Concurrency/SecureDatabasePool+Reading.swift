@@ -39,7 +39,20 @@ extension SecureDatabasePool {
         if let outer = PoolBlock.current(of: self) {
             return try runInside(outer, block)
         }
-        let reader = try takeReader()
+        return try read(in: connections.enter(), block)
+    }
+
+    /// Runs `block` with the connection of a slot, which is given back in any case.
+    func read<T>(
+        in slot: PoolConnections.Slot, _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        let reader: SecureDatabaseStore
+        do {
+            reader = try slot.reader ?? makeReader(slot.source)
+        } catch {
+            connections.leave(with: nil)
+            throw error
+        }
         var isUsable = false
         defer {
             if !isUsable { connections.discard(reader) }
@@ -48,18 +61,6 @@ extension SecureDatabasePool {
         try reader.beginSnapshot()
         defer { isUsable = reader.endSnapshot() }
         return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
-    }
-
-    /// Waits for a slot and its connection; makes that when the slot has none.
-    private func takeReader() throws -> SecureDatabaseStore {
-        let (reader, source) = try connections.enter()
-        if let reader { return reader }
-        do {
-            return try makeReader(source)
-        } catch {
-            connections.leave(with: nil)
-            throw error
-        }
     }
 
     private func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {

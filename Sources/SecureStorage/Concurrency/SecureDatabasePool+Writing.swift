@@ -90,7 +90,14 @@ extension SecureDatabasePool {
             }
             return try runInside(outer, block)
         }
-        return try connections.withWriter { writer in
+        return try writeInTurn(block)
+    }
+
+    /// Runs `block` with the writer when it is its turn.
+    func writeInTurn<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try connections.withWriter { writer in
             try prepareWriter(writer)
             nonisolated(unsafe) let value = try PoolBlock.run(.writing, of: self, on: writer) {
                 do {
@@ -113,7 +120,7 @@ extension SecureDatabasePool {
 
 extension SecureDatabaseStore {
     /// Runs `block` in an immediate transaction, or in a savepoint when there is a transaction.
-    fileprivate func inImmediateTransaction<T>(
+    func inImmediateTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         nonisolated(unsafe) var outcome: T?

@@ -16,14 +16,15 @@ extension SecureDatabaseQueue {
     public func inDatabase<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        let call = AsyncCall<T>()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                guard call.wait(continuation) else { return }
-                enqueue { store in call.run(on: store, block) }
+        try await AsyncCall.perform { call in
+            enqueue { store in
+                do {
+                    try call.run(on: store, block)
+                    call.finish()
+                } catch {
+                    call.finish(error)
+                }
             }
-        } onCancel: {
-            call.cancel()
         }
     }
 

@@ -1,0 +1,289 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct AsyncPoolTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+
+    init() throws {
+        database = try TemporaryDatabase()
+        pool = try Self.open(database)
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (a INTEGER)") }
+    }
+
+    private static func open(
+        _ database: TemporaryDatabase, readers: Int = 5
+    ) throws -> SecureDatabasePool {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.maximumReaderCount = readers
+        let pool = SecureDatabasePool(url: database.url, configuration: configuration)
+        try pool.open(with: TemporaryDatabase.key)
+        return pool
+    }
+
+    struct Failure: Error {}
+
+    private func count() async throws -> Int? {
+        try await pool.read { try $0.int("SELECT count(*) FROM t") }
+    }
+
+    // MARK: - Blocks
+
+    @Test func `blocks return their values and throw their errors`() async throws {
+        #expect(try await pool.read { _ in 42 } == 42)
+        #expect(try await pool.write { _ in 43 } == 43)
+        #expect(try await pool.writeWithoutTransaction { _ in 44 } == 44)
+        await #expect(throws: Failure.self) { try await pool.read { _ in throw Failure() } }
+        await #expect(throws: Failure.self) { try await pool.write { _ in throw Failure() } }
+    }
+
+    @Test func `a write is committed, and rolled back when its block throws`() async throws {
+        try await pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        await #expect(throws: Failure.self) {
+            try await pool.write {
+                try $0.executeUpdate("INSERT INTO t VALUES (2)")
+                throw Failure()
+            }
+        }
+        #expect(try await count() == 1)
+        #expect(try await pool.checkpoint(.truncate) == (0, 0))
+    }
+
+    @Test func `a transaction that a block leaves open is an error and is rolled back`()
+        async throws
+    {
+        let error = await #expect(throws: SecureStorageError.self) {
+            try await pool.writeWithoutTransaction {
+                try $0.beginImmediateTransaction()
+                try $0.executeUpdate("INSERT INTO t VALUES (1)")
+            }
+        }
+        #expect(error?.code == 21)
+        #expect(try await count() == 0)
+    }
+
+    @Test func `synchronous calls inside an asynchronous block are part of it`() async throws {
+        let pool = pool
+        try await pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 1)
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        }
+        let error = await #expect(throws: SecureStorageError.self) {
+            try await pool.read { _ in
+                try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
+            }
+        }
+        #expect(error?.code == 21)
+        #expect(try await count() == 2)
+    }
+
+    @Test func `reads that follow each other use one connection`() async throws {
+        let opened = Shared(0)
+        let pool = SecureDatabasePool(fullDatabasePath: database.path + ".2") { _ in
+            opened.withLock { $0 += 1 }
+        }
+        try await pool.open(with: TemporaryDatabase.key)
+        let before = opened.current
+        for _ in 0..<100 { _ = try await pool.read { try $0.int("SELECT 1") } }
+        #expect(opened.current == before + 1)
+        await pool.close()
+    }
+
+    @Test func `a closed pool refuses tasks, those that wait among them`() async throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.open(database, readers: 1)
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let running = Task {
+            try await pool.read { db in
+                entered.signal()
+                gate.wait()
+                return try db.int("SELECT 1")
+            }
+        }
+        await entered.signalled()
+        let waiting = Task { try await pool.read { try $0.int("SELECT 1") } }
+        try await Task.sleep(for: .milliseconds(50))
+        let closing = Task { await pool.close() }
+        await #expect(throws: SecureStorageError.closed) { try await waiting.value }
+        gate.signal()
+        #expect(try await running.value == 1)
+        await closing.value
+        await #expect(throws: SecureStorageError.closed) { try await pool.read { _ in } }
+        await #expect(throws: SecureStorageError.closed) { try await pool.write { _ in } }
+    }
+
+    @Test func `a pool is opened, re-keyed and closed by tasks under load`() async throws {
+        let database = try TemporaryDatabase()
+        let pool = SecureDatabasePool(url: database.url)
+        try await pool.open(with: "hunter2") { db in
+            do {
+                try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (0)")
+                return nil
+            } catch { return error }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask {
+                    for _ in 0..<20 {
+                        if number.isMultiple(of: 4) {
+                            try await pool.write { try $0.executeUpdate("UPDATE t SET a = a + 1") }
+                        } else {
+                            #expect(try await pool.read { try $0.int("SELECT a FROM t") } != nil)
+                        }
+                    }
+                }
+            }
+            for number: UInt8 in 1...5 {
+                group.addTask {
+                    try await pool.changeEncryptionKey(with: Data(repeating: number, count: 32))
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await pool.read { try $0.int("SELECT a FROM t") } == 200)
+        await pool.close()
+        #expect(!pool.isOpen())
+    }
+
+    // MARK: - Threads
+
+    @Test func `reads that wait or run take no thread from other tasks`() async throws {
+        let pool = pool
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let reads = (0..<100).map { _ in
+            Task {
+                try await pool.read { _ in
+                    entered.signal()
+                    gate.wait()
+                }
+            }
+        }
+        // As many as there are readers run, the others wait.
+        for _ in 0..<5 { await entered.signalled() }
+        let others = await withTaskGroup(of: Int.self) { group in
+            for number in 1...100 { group.addTask { number } }
+            return await group.reduce(0, +)
+        }
+        #expect(others == 5050)
+        for _ in reads { gate.signal() }
+        for read in reads { try await read.value }
+    }
+
+    @Test func `a read does not wait for a write, and its snapshot does not move`() async throws {
+        let pool = pool
+        let (written, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let write = Task {
+            try await pool.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                written.signal()
+                gate.wait()
+            }
+        }
+        await written.signalled()
+        #expect(try await count() == 0)
+        gate.signal()
+        try await write.value
+        #expect(try await count() == 1)
+    }
+
+    // MARK: - Cancellation
+
+    @Test func `a read that is cancelled while it waits ends at once and takes no slot`()
+        async throws
+    {
+        let pool = try Self.open(database, readers: 1)
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let running = Task {
+            try await pool.read { _ in
+                entered.signal()
+                gate.wait()
+            }
+        }
+        await entered.signalled()
+        let waiting = Task { try await pool.read { _ in Issue.record("the block has run") } }
+        try await Task.sleep(for: .milliseconds(50))
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        gate.signal()
+        try await running.value
+        #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
+    }
+
+    @Test func `cancelling a write interrupts its statement and rolls it back`() async throws {
+        let pool = pool
+        let began = DispatchSemaphore(value: 0)
+        let write = Task {
+            try await pool.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                began.signal()
+                _ = try db.int(AsyncQueueTests.endless)
+            }
+        }
+        await began.signalled()
+        write.cancel()
+        await #expect(throws: CancellationError.self) { try await write.value }
+        #expect(try await count() == 0)
+        try await pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        #expect(try await count() == 1)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `cancelling one of a hundred reads harms none of the others`() async throws {
+        let pool = try Self.open(database, readers: 100)
+        let entered = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        let isOver = Shared(false)
+        let others = (0..<99).map { _ in
+            Task {
+                try await pool.read { db in
+                    entered.signal()
+                    gate.wait()
+                    repeat {
+                        guard try db.int(Self.finite) == 20_000 else { return false }
+                    } while !isOver.current
+                    return true
+                }
+            }
+        }
+        let victim = Victim()
+        let one = Task {
+            try await pool.read { db in
+                try victim.run(entered) { _ = try db.int(AsyncQueueTests.endless) }
+            }
+        }
+        for _ in 0..<100 { await entered.signalled() }
+        for _ in others { gate.signal() }
+        victim.willBeCancelled()
+        one.cancel()
+        await #expect(throws: CancellationError.self) { try await one.value }
+        isOver.withLock { $0 = true }
+        for other in others { #expect(try await other.value) }
+        #expect(victim.spent < .milliseconds(50), "\(victim.spent)")
+    }
+
+    /// Counts for a moment, to a number that is known.
+    private static let finite = """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)
+        SELECT count(*) FROM n
+        """
+}
+
+/// A thread whose processor time is taken from its cancellation to its end.
+private final class Victim: Sendable {
+    private let clock = Shared(ThreadTime.Clock.ofThisThread)
+    private let begin = Shared(Duration.zero)
+    private let end = Shared(Duration.zero)
+
+    var spent: Duration { end.current - begin.current }
+
+    func run(_ entered: DispatchSemaphore, _ body: () throws -> Void) rethrows {
+        clock.withLock { $0 = .ofThisThread }
+        entered.signal()
+        defer { end.withLock { $0 = clock.current.now } }
+        try body()
+    }
+
+    func willBeCancelled() { begin.withLock { $0 = clock.current.now } }
+}
