@@ -24,6 +24,8 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     /// Makes the task wait for a call.
     ///
     /// - Parameter start: Sees to it that the call is run and finished, without waiting for that.
+    /// - Returns: What its block returns.
+    /// - Throws: What its block throws, or `finish(_:)` is given; `CancellationError`.
     static func perform(_ start: (AsyncCall<T>) -> Void) async throws -> T {
         let call = AsyncCall()
         return try await withTaskCancellationHandler {

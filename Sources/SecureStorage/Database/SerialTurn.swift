@@ -8,10 +8,19 @@ final class SerialTurn: Sendable {
     private let line = WaitingLine()
 
     /// Runs `block` on the calling thread: at once when it holds the turn already, else in its turn.
+    ///
+    /// - Throws: What `block` throws; `.backingStoreError` code 6 (SQLITE_LOCKED) when its turn would
+    ///   never come.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
-        let outer = HeldTurn.innermost
-        if isHeld(by: outer) { return try block() }
-        return try line.enter { try hold(inside: outer, block) }
+        guard let outer = HeldTurn.innermost else {
+            return try line.enter { try hold(inside: nil, block) }
+        }
+        if HeldTurn.chain(outer, holds: self) { return try block() }
+        let wait = try NestedWaits.begin(for: self, inside: outer)
+        return try line.enter {
+            NestedWaits.end(wait)
+            return try hold(inside: outer, block)
+        }
     }
 
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
@@ -23,7 +32,7 @@ final class SerialTurn: Sendable {
     private func hold<T>(
         inside outer: UnsafePointer<HeldTurn>?, _ block: () throws -> sending T
     ) throws -> sending T {
-        var held = HeldTurn(turn: Unmanaged.passUnretained(self).toOpaque(), outer: outer)
+        var held = HeldTurn(of: self, outer: outer)
         // Unsafe for the compiler only, which takes the value for a part of `held`.
         nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &held) { held in
             HeldTurn.innermost = UnsafePointer(held)
@@ -32,28 +41,4 @@ final class SerialTurn: Sendable {
         }
         return value
     }
-
-    private func isHeld(by innermost: UnsafePointer<HeldTurn>?) -> Bool {
-        let turn = Unmanaged.passUnretained(self).toOpaque()
-        var held = innermost
-        while let one = held?.pointee {
-            if one.turn == turn { return true }
-            held = one.outer
-        }
-        return false
-    }
-}
-
-/// A turn that the current thread holds: a link of a chain that lies on its stack.
-private struct HeldTurn {
-    let turn: UnsafeMutableRawPointer
-    let outer: UnsafePointer<HeldTurn>?
-
-    /// The end of the calling thread's chain.
-    static var innermost: UnsafePointer<HeldTurn>? {
-        get { slot.link }
-        set { slot.link = newValue }
-    }
-
-    private static let slot = ThreadSlot<HeldTurn>()
 }

@@ -1,0 +1,121 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Blocks of several queues and pools inside each other.
+@Suite struct NestedQueueTests {
+    private static func queue() throws -> SecureDatabaseQueue {
+        SecureDatabaseQueue(databaseStore: try TemporaryDatabase().openStore())
+    }
+
+    /// Takes the turns of `count` queues in as many threads, each one first, and then each the next one.
+    ///
+    /// - Returns: The errors of the inner calls.
+    private func circle(
+        of count: Int, _ take: @escaping @Sendable (Int, () throws -> Void) throws -> Void
+    ) -> [SecureStorageError] {
+        let errors = Shared<[SecureStorageError]>([])
+        let gate = Gate(count: count)
+        Threads.run(count) { number in
+            do {
+                try take(number) {
+                    gate.pass()
+                    try take((number + 1) % count) {}
+                }
+            } catch {
+                errors.withLock { $0 += [error as? SecureStorageError].compactMap { $0 } }
+            }
+        }
+        return errors.current
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [2, 3, 5])
+    func `queues that are nested in a circle: one call throws, the others go on`(count: Int) throws {
+        let queues = try (0..<count).map { _ in try Self.queue() }
+        for _ in 0..<50 {
+            let errors = circle(of: count) { number, body in
+                try queues[number].inDatabase { _ in try body() }
+            }
+            #expect(errors.map(\.code) == [6])
+            #expect("\(errors)".contains("same order"))
+        }
+        // Nothing is left behind.
+        for queue in queues { #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1) }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a queue and the writers of two pools in a circle: one call throws`() throws {
+        let queue = try Self.queue()
+        let databases = try (0..<2).map { _ in try TemporaryDatabase() }
+        let pools = try databases.map { database in
+            let pool = SecureDatabasePool(url: database.url)
+            try pool.open(with: TemporaryDatabase.key)
+            return pool
+        }
+        let errors = circle(of: 3) { number, body in
+            if number == 2 {
+                try queue.inDatabase { _ in try body() }
+            } else {
+                try pools[number].write { _ in try body() }
+            }
+        }
+        #expect(errors.map(\.code) == [6])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `blocks of tasks that are nested in a circle: one call throws`() async throws {
+        let queues = try (0..<2).map { _ in try Self.queue() }
+        let gate = Gate(count: 2)
+        let tasks = (0..<2).map { number in
+            Task {
+                try await queues[number].inDatabase { _ in
+                    gate.pass()
+                    return try queues[1 - number].inDatabase { try $0.int("SELECT 1") }
+                }
+            }
+        }
+        var errors: [SecureStorageError] = []
+        for task in tasks {
+            do {
+                #expect(try await task.value == 1)
+            } catch { errors += [error as? SecureStorageError].compactMap { $0 } }
+        }
+        #expect(errors.map(\.code) == [6])
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `queues that are nested at random never stop, and one order never fails`() throws {
+        let queues = try (0..<4).map { _ in try Self.queue() }
+        let failures = Shared(0)
+        Threads.run(8) { thread in
+            for round in 0..<300 {
+                let inOrder = thread.isMultiple(of: 2)
+                let numbers = (0..<4).shuffled().prefix(3)
+                let chosen = inOrder ? numbers.sorted() : Array(numbers)
+                do {
+                    try queues[chosen[0]].inDatabase { _ in
+                        try queues[chosen[1]].inDatabase { _ in
+                            try queues[chosen[2]].inDatabase { db in
+                                guard try db.int("SELECT \(round)") == round else {
+                                    throw CocoaError(.featureUnsupported)
+                                }
+                            }
+                        }
+                    }
+                } catch {
+                    if (error as? SecureStorageError)?.code != 6 { failures.withLock { $0 += 1 } }
+                }
+            }
+        }
+        #expect(failures.current == 0)
+        Threads.run(8) { _ in
+            for _ in 0..<300 {
+                let chosen = (0..<4).shuffled().prefix(2).sorted()
+                do {
+                    try queues[chosen[0]].inDatabase { _ in try queues[chosen[1]].inDatabase { _ in } }
+                } catch { failures.withLock { $0 += 1 } }
+            }
+        }
+        #expect(failures.current == 0)
+    }
+}
