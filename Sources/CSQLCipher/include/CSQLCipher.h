@@ -3,8 +3,8 @@
 
 #include <sqlite3.h>
 
-#if SQLITE_VERSION_NUMBER < 3039000
-#error "SQLCipher 4 with SQLite 3.39 or later is needed: run Scripts/setup"
+#if SQLITE_VERSION_NUMBER < 3041000
+#error "SQLCipher 4 with SQLite 3.41 or later is needed: run Scripts/setup"
 #endif
 
 // Both providers declare these only where SQLITE_HAS_CODEC is defined, and swift-sqlcipher's header is

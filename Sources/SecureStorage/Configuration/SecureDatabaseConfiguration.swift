@@ -32,7 +32,9 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// How long a statement waits for a lock of another connection before it throws code 5
     /// (SQLITE_BUSY).
     ///
-    /// `.zero` does not wait. Default: 5 seconds.
+    /// `.zero` does not wait. Default: 5 seconds. An interruption, the cancellation of the task and a
+    /// deadline end the wait. `PRAGMA busy_timeout` reads as 0; one that the app sets takes the place of
+    /// this one, until the store is closed, and is not ended so.
     public var busyTimeout: Duration = .seconds(5)
 
     /// Memory for decrypted pages, in bytes, per connection.

@@ -7,7 +7,7 @@ extension SecureDatabaseStore {
     /// }
     /// ```
     ///
-    /// What is not a statement, and the wait for a lock, is not ended. An INSERT, UPDATE or DELETE that
+    /// What is not a statement is not ended; the wait of a statement for a lock is. An INSERT, UPDATE or DELETE that
     /// is ended takes its whole transaction back with it. Deadlines nest; the nearest counts.
     ///
     /// - Parameters:

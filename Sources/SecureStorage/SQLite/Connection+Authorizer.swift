@@ -7,12 +7,17 @@ extension Connection {
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             handle,
-            { _, action, name, argument, _, _ in
+            { connection, action, name, argument, _, _ in
                 guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
+                let pragma = String(cString: name)
+                if let connection, argument != nil, pragma.lowercased() == "busy_timeout" {
+                    Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                        .setsBusyTimeout = true
+                }
                 let isRefused = ForbiddenPragma.contains(
-                    String(cString: name), argument: argument.map { String(cString: $0) })
+                    pragma, argument: argument.map { String(cString: $0) })
                 return isRefused ? SQLITE_DENY : SQLITE_OK
-            }, nil)
+            }, Unmanaged.passUnretained(self).toOpaque())
         try check(code)
     }
 }

@@ -49,10 +49,11 @@ extension Connection {
         interruption?.pause()
         defer { interruption?.resume() }
         dropIdleInterruption()
-        // The app may have set another one with `PRAGMA busy_timeout`.
-        let timeout = Engine.text(of: "PRAGMA busy_timeout", handle).flatMap { Int32($0) }
-        let busyTimeout = timeout ?? busyMilliseconds
-        var patience = Patience(handle: handle, remaining: waiting ? busyTimeout : 0)
+        // Non-nil when the app has set another one with `PRAGMA busy_timeout`.
+        let ownTimeout = setsBusyTimeout ? Engine.text(of: "PRAGMA busy_timeout", handle) : nil
+        let timeout = ownTimeout.flatMap { Int32($0) }
+        var patience = Patience(
+            handle: handle, remaining: waiting ? timeout ?? busyMilliseconds : 0)
         withUnsafeMutablePointer(to: &patience) { patience in
             _ = sqlite3_busy_handler(
                 handle,
@@ -72,7 +73,12 @@ extension Connection {
             // nil is every attached database.
             outcome.code = sqlite3_wal_checkpoint_v2(
                 handle, database, mode, &outcome.logFrames, &outcome.checkpointedFrames)
-            _ = sqlite3_busy_timeout(handle, busyTimeout)
+            if let timeout {
+                _ = sqlite3_busy_timeout(handle, timeout)
+            } else {
+                // The same call has been made before, with the same handle.
+                try? installBusyHandler()
+            }
         }
         outcome.gaveUp = patience.gaveUp
         return outcome
@@ -95,12 +101,5 @@ extension Connection {
         var remaining: Int32
         /// Whether a lock was refused for good.
         var gaveUp = false
-    }
-
-    /// The configured busy timeout as SQLite takes it.
-    var busyMilliseconds: Int32 {
-        guard configuration.busyTimeout < .milliseconds(Int64(Int32.max)) else { return Int32.max }
-        let parts = configuration.busyTimeout.components
-        return Int32(clamping: parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -118,7 +118,7 @@ extension Connection {
     /// Reads page 1 and the schema: SQLCipher takes any key, only the first read tells.
     func proveKey() throws {
         // Waiting for a lock is part of opening.
-        try check(sqlite3_busy_timeout(handle, busyMilliseconds))
+        try installBusyHandler()
         // A connection with a wrong key must not move the log that a crash has left into the file.
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
         try text("SELECT count(*) FROM sqlite_schema")

@@ -21,6 +21,10 @@ final class Connection {
     var callbacks = Callbacks()
     /// See `Connection+Watching`.
     var watcher: (() -> Bool)?
+    /// See `Connection+LockWaits`.
+    var lockWait = LockWait()
+    /// Whether the app has prepared a `PRAGMA busy_timeout` with a value.
+    var setsBusyTimeout = false
     /// Prepared by the caller, and ended with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
     /// What other threads end this connection's statements with.
@@ -135,8 +139,10 @@ final class Connection {
 
     /// The error for `code`, with the message of the last call on this connection.
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
+        let code = ResultCode(rawValue: code)
+        guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
-        return .engineFailed(ResultCode(rawValue: code), reason, in: sql)
+        return .engineFailed(code, reason, in: sql)
     }
 
     // MARK: - Statements

@@ -21,4 +21,9 @@ extension SecureStorageError {
     ) -> SecureStorageError {
         statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
+
+    /// The error for a statement that was ended while it waited for a lock.
+    static func interruptedWait(in sql: String?) -> SecureStorageError {
+        statementFailed(.interrupted, "interrupted while it waited for a lock", in: sql)
+    }
 }

@@ -198,6 +198,7 @@ final class Statement {
     private func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
         let code = ResultCode(rawValue: code)
+        guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         var reason = String(cString: sqlite3_errmsg(database))
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.

@@ -30,7 +30,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [2, 3, 5])
-    func `queues that are nested in a circle: one call throws, the others go on`(count: Int) throws {
+    func `queues that are nested in a circle: one call throws, the others go on`(count: Int) throws
+    {
         let queues = try (0..<count).map { _ in try Self.queue() }
         for _ in 0..<50 {
             let errors = circle(of: count) { number, body in
@@ -112,7 +113,9 @@ import Testing
             for _ in 0..<300 {
                 let chosen = (0..<4).shuffled().prefix(2).sorted()
                 do {
-                    try queues[chosen[0]].inDatabase { _ in try queues[chosen[1]].inDatabase { _ in } }
+                    try queues[chosen[0]].inDatabase { _ in
+                        try queues[chosen[1]].inDatabase { _ in }
+                    }
                 } catch { failures.withLock { $0 += 1 } }
             }
         }
