@@ -12,6 +12,9 @@ final class PoolConnections: @unchecked Sendable {
     let writer: SecureDatabaseStore
     private let readerLimit: Int
 
+    /// The iterations that have a reader of their own.
+    let rows = RowRegister()
+
     /// Signalled when the phase changes and when the last reader leaves.
     private let condition = NSCondition()
     private var phase = Phase.closed
@@ -90,6 +93,7 @@ final class PoolConnections: @unchecked Sendable {
             enter(.closing)
             refuseWaiting()
         }
+        rows.endAll()
         closeIfLast()
         guard isWaiting else { return }
         condition.withLock {
@@ -103,9 +107,10 @@ final class PoolConnections: @unchecked Sendable {
         condition.broadcast()
     }
 
-    private func closeIfLast() {
+    /// Closes the connections of a pool that nobody uses any more.
+    func closeIfLast() {
         let readers: [SecureDatabaseStore]? = condition.withLock {
-            guard phase == .closing, readerCount == 0, !isWriting else { return nil }
+            guard phase == .closing, readerCount == 0, !isWriting, rows.isEmpty else { return nil }
             enter(.draining)
             source = nil
             return takeIdle()

@@ -63,11 +63,8 @@ extension SecureDatabasePool {
         return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
     }
 
-    private func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {
-        var readOnly = configuration
-        readOnly.isReadOnly = true
-        let reader = SecureDatabaseStore(fullDatabasePath: source.path, configuration: readOnly)
-        reader.reopening = source
+    func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {
+        let reader = SecureDatabaseStore(reading: source, configuration: configuration)
         _ = try reader.openConnection()
         do {
             try prepare(reader)

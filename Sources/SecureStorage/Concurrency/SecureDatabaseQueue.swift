@@ -96,6 +96,11 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         }
     }
 
+    /// Runs `block` with the store, alone, and leaves its result sets open.
+    func inTurn<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T {
+        try store.turn.run { try block(store) }
+    }
+
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
     func enqueue(_ block: @escaping @Sendable (SecureDatabaseStore) -> Void) {
         store.turn.enqueue { [self] in

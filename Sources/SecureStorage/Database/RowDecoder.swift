@@ -6,23 +6,25 @@ internal import Foundation
 /// may do anything, closing the store included.
 struct RowDecoder: Decoder {
     let rows: SecureDatabaseResultSet
+    let dates: SecureDatabaseResultSet.DateDecodingStrategy
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(RowContainer(rows: rows, codingPath: codingPath))
+        KeyedDecodingContainer(RowContainer(rows: rows, dates: dates, codingPath: codingPath))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
-        RowColumn(rows: rows, index: 0, codingPath: codingPath)
+        RowColumn(rows: rows, dates: dates, index: 0, codingPath: codingPath)
     }
 }
 
 /// The columns of the current row by name.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let rows: SecureDatabaseResultSet
+    let dates: SecureDatabaseResultSet.DateDecodingStrategy
     let codingPath: [any CodingKey]
 
     var allKeys: [Key] {
@@ -37,7 +39,9 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try column(key).decode(type)
     }
 
-    func superDecoder() -> any Decoder { RowDecoder(rows: rows, codingPath: codingPath) }
+    func superDecoder() -> any Decoder {
+        RowDecoder(rows: rows, dates: dates, codingPath: codingPath)
+    }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
@@ -55,7 +59,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     private func column(_ key: Key) throws -> RowColumn {
         RowColumn(
-            rows: rows, index: try rows.requiredColumn(key.stringValue),
+            rows: rows, dates: dates, index: try rows.requiredColumn(key.stringValue),
             codingPath: codingPath + [key])
     }
 }
@@ -66,6 +70,7 @@ struct NeedsJSON: Error {}
 /// One column of the current row.
 struct RowColumn: Decoder, SingleValueDecodingContainer {
     let rows: SecureDatabaseResultSet
+    let dates: SecureDatabaseResultSet.DateDecodingStrategy
     let index: Int
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -83,6 +88,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let value = rows.storedValue(at: try rows.requiredColumn(index))
+        if type == Date.self { return try converted(dates.date(from: value)) }
         if let bridged = type as? any SQLiteDatatypeBridgeable.Type {
             return try converted(bridged.init(sqliteValue: value))
         }
@@ -100,7 +106,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
                 throw SecureStorageError.typeConversionFailed
             }
             let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .secondsSince1970
+            decoder.dateDecodingStrategy = dates.json
             return try decoder.decode(type, from: json)
         }
     }

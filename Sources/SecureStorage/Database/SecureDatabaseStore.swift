@@ -46,6 +46,8 @@ public class SecureDatabaseStore {
             watch(connection)
         }
     }
+    /// The iterations over rows of the file that have connections of their own.
+    let rows = RowRegister()
     /// Held while the store is open for writing.
     var claim: FileClaim?
     /// Non-nil while the store is open but its connection had to be given up; see
@@ -174,6 +176,7 @@ public class SecureDatabaseStore {
             connection?.refuseClose()
             return
         }
+        rows.endAll()
         closeConnection()
         reopening = nil
         claim = nil

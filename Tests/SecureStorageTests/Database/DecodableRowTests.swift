@@ -35,7 +35,7 @@ import Testing
         """
 
     @Test func `FMDB kvcMagic: a row becomes a value of the app's own type`() throws {
-        let user = try db.fetchFirst(User.self, Self.complete)
+        let user = try db.fetchOne(User.self, Self.complete)
         #expect(
             user
                 == User(
@@ -54,7 +54,7 @@ import Testing
             "SELECT column1 AS x, column2 AS y FROM (VALUES (1, 2), (3, 4)) WHERE x > ?",
             values: [0])
         #expect(points == [Point(x: 1, y: 2, at: nil), Point(x: 3, y: 4, at: nil)])
-        #expect(try db.fetchFirst(Point.self, "SELECT 1 AS x, 2 AS y WHERE 0") == nil)
+        #expect(try db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y WHERE 0") == nil)
         #expect(try db.fetchAll(Int.self, "VALUES (1), (2)") == [1, 2])
         #expect(try db.fetchAll(Int?.self, "VALUES (1), (NULL)") == [1, nil])
         #expect(
@@ -97,7 +97,7 @@ import Testing
         #expect(error?.code == 25)
         #expect(error?.description.contains("\"y\", its columns are: x, z") == true)
         #expect(
-            try db.fetchFirst(Point.self, "SELECT 1 AS x, 2 AS y") == Point(x: 1, y: 2, at: nil))
+            try db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y") == Point(x: 1, y: 2, at: nil))
     }
 
     class Base: Decodable { var a: Int }
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func `a subclass, with coding keys, reads the same row`() throws {
-        let row = try db.fetchFirst(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
+        let row = try db.fetchOne(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
         #expect(row?.a == 1)
         #expect(row?.b == 2)
     }
@@ -138,7 +138,7 @@ import Testing
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         func decimal(_ text: String) throws -> Decimal? {
-            try db.fetchFirst(Decimal.self, "SELECT ?", values: [text])
+            try db.fetchOne(Decimal.self, "SELECT ?", values: [text])
         }
         #expect(try decimal("-12345678901234567890.123456789") != nil)
         for text in ["1\u{662}", "1\u{967}.5", "", "1 ", String(repeating: "9", count: 39)] {
@@ -151,7 +151,73 @@ import Testing
         #expect(
             try db.fetchAll(URL.self, "SELECT 'https://example.org/a' AS u")
                 == [URL(string: "https://example.org/a")])
-        #expect(try db.fetchFirst([Int].self, "SELECT '[1, 2]'") == [1, 2])
-        #expect(storageError { _ = try db.fetchFirst([Int].self, "SELECT 5") } != nil)
+        #expect(try db.fetchOne([Int].self, "SELECT '[1, 2]'") == [1, 2])
+        #expect(storageError { _ = try db.fetchOne([Int].self, "SELECT 5") } != nil)
+    }
+
+    // MARK: - Dates
+
+    private static let date = Date(timeIntervalSince1970: 1_700_000_000.25)
+
+    @Test(
+        arguments: [
+            ("1700000000.25", .secondsSince1970), ("1700000000250", .millisecondsSince1970),
+            ("'2023-11-14 22:13:20.250'", .text), ("'2023-11-14T22:13:20.250Z'", .text),
+            ("'2023-11-14 23:43:20.250+01:30'", .text),
+            ("'2023-11-14T17:13:20.250 -05:00'", .text),
+            ("datetime(1700000000, 'unixepoch') || '.25'", .text),
+            (
+                "strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000.25, 'unixepoch')",
+                .text
+            ),
+            (
+                "-1700000000.25",
+                .custom { value in
+                    guard case .real(let seconds) = value else { return .distantPast }
+                    return Date(timeIntervalSince1970: -seconds)
+                }
+            ),
+        ] as [(String, SecureDatabaseResultSet.DateDecodingStrategy)])
+    func `a date is read as the strategy says, in a column and in JSON`(
+        _ stored: String, _ strategy: SecureDatabaseResultSet.DateDecodingStrategy
+    ) throws {
+        struct Row: Codable, Equatable {
+            var at: Date
+            var missing: Date?
+            var all: [Date]
+        }
+        let row = try db.fetchOne(
+            Row.self, "SELECT \(stored) AS at, NULL AS missing, json_array(\(stored)) AS 'all'",
+            dates: strategy)
+        let near = { (date: Date) in abs(date.timeIntervalSince(Self.date)) < 0.001 }
+        #expect(row.map { near($0.at) } == true)
+        #expect(row?.missing == nil)
+        #expect(row?.all.map(near) == [true])
+        #expect(try db.fetchAll(Date.self, "SELECT \(stored)", dates: strategy).map(near) == [true])
+    }
+
+    @Test func `a day and a minute are dates as well`() throws {
+        for (text, seconds) in [
+            ("1970-01-02", 86_400.0), ("1970-01-01 00:01", 60), ("1969-12-31 23:59:59", -1),
+            ("2024-02-29", 1_709_164_800),
+        ] {
+            #expect(
+                try db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text)
+                    == Date(timeIntervalSince1970: seconds))
+        }
+    }
+
+    @Test(
+        arguments: [
+            "2023-02-29", "2023-02-30 00:00:00", "2023-13-01", "2023-00-10", "2023-01-01 24:01",
+            "2023-01-01 00:60", "2023-01-01 00:00:61", "2023-1-1", "now", "", "12:00",
+            "2023-01-01 00:00:00+99:00", "2023-01-01x",
+        ])
+    func `what is no date is a failed conversion`(_ text: String) throws {
+        #expect(
+            storageError {
+                _ = try db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text)
+            }
+                == .typeConversionFailed)
     }
 }

@@ -1,0 +1,118 @@
+internal import Foundation
+
+/// One iteration over the rows of a query: reads a batch whenever the loop has used up the last one.
+final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
+    // @unchecked: everything below is only touched on `worker`, and in deinit.
+    private let sequence: SecureDatabaseRows<Element>
+    /// A serial queue of its own, which gets a thread also when those of tasks are busy.
+    private let worker = DispatchQueue(label: "SecureStorage.rows")
+    private var reader: RowReader?
+    private var rows: SecureDatabaseResultSet?
+    private var wasEnded = false
+    /// Of a row behind those of the last batch.
+    private var failure: (any Error)?
+
+    init(_ sequence: SecureDatabaseRows<Element>) { self.sequence = sequence }
+
+    deinit { closeReader() }
+
+    /// The next rows, at most 64 and at most those of a millisecond, and whether they are the last.
+    func nextBatch() async throws -> ([Element], isLast: Bool) {
+        try await AsyncCall.perform { call in
+            worker.async { [self] in
+                do {
+                    if call.isWaiting {
+                        let reader = try openReader()
+                        try reader.run { try call.run(on: reader.store, readBatch) }
+                    }
+                    call.finish()
+                } catch {
+                    closeReader()
+                    call.finish(error)
+                }
+            }
+        }
+    }
+
+    private func openReader() throws -> RowReader {
+        guard !wasEnded else { throw SecureStorageError.closed }
+        if let reader { return reader }
+        let made = try sequence.makeReader(self)
+        reader = made
+        return made
+    }
+
+    private func readBatch(_ store: SecureDatabaseStore) throws -> ([Element], isLast: Bool) {
+        if let failure { throw failure }
+        var batch: [Element] = []
+        do {
+            let rows = try rows ?? sequence.query(store)
+            self.rows = rows
+            let deadline = ContinuousClock.now + .milliseconds(1)
+            while try rows.next() {
+                batch.append(try sequence.transform(rows))
+                if batch.count == 64 || .now >= deadline { return (batch, false) }
+            }
+        } catch  where !batch.isEmpty {
+            // After the rows before it.
+            failure = error
+            return (batch, false)
+        }
+        closeReader()
+        return (batch, true)
+    }
+
+    private func closeReader() {
+        rows = nil
+        reader?.close()
+        reader = nil
+    }
+
+    func end() {
+        worker.async { [self] in
+            wasEnded = true
+            closeReader()
+        }
+    }
+}
+
+/// An iteration that the pool or store that it reads from can end.
+protocol EndableRows: AnyObject, Sendable {
+    /// Closes its connection as soon as no row is being read, and does not wait for that.
+    func end()
+}
+
+/// The connection of an iteration, in its snapshot.
+struct RowReader {
+    let store: SecureDatabaseStore
+    /// Runs a part of the iteration.
+    let run: (() throws -> Void) throws -> Void
+    /// Called once, when no part runs.
+    let close: () -> Void
+}
+
+/// The iterations that have a connection.
+final class RowRegister: @unchecked Sendable {
+    // @unchecked: `entries` is only touched under `lock`.
+    private let lock = NSLock()
+    private var entries: [ObjectIdentifier: Entry] = [:]
+
+    private struct Entry {
+        weak var rows: (any EndableRows)?
+    }
+
+    var isEmpty: Bool { lock.withLock { entries.isEmpty } }
+
+    func add(_ rows: any EndableRows) {
+        lock.withLock { entries[ObjectIdentifier(rows)] = Entry(rows: rows) }
+    }
+
+    func remove(_ rows: ObjectIdentifier) {
+        lock.withLock { entries[rows] = nil }
+    }
+
+    func endAll() {
+        // One that is nil is just closing itself.
+        for rows in lock.withLock({ entries.values.map(\.rows) }) { rows?.end() }
+    }
+}

@@ -1,0 +1,298 @@
+import Foundation
+import Testing
+
+@testable import SecureStorage
+
+@Suite(.timeLimit(.minutes(2))) struct RowSequenceTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+    static let rowCount = 1000
+
+    init() throws {
+        database = try TemporaryDatabase()
+        var configuration = SecureDatabaseConfiguration()
+        configuration.maximumReaderCount = 1
+        configuration.secondInstance = .allowed
+        configuration.busyTimeout = .milliseconds(200)
+        pool = SecureDatabasePool(url: database.url, configuration: configuration)
+        try pool.open(with: TemporaryDatabase.key)
+        try pool.write { db in
+            try db.executeUpdate("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+            for number in 1...Self.rowCount {
+                try db.executeUpdate("INSERT INTO t VALUES (?, ?)", number, "row \(number)")
+            }
+        }
+    }
+
+    private struct Row: Codable, Equatable { var a: Int, b: String }
+    struct Failure: Error {}
+
+    private func numbers(of pool: SecureDatabasePool) -> SecureDatabaseRows<Int> {
+        pool.rows(of: { try $0.executeQuery("SELECT a FROM t ORDER BY a") }) {
+            try $0.value(forColumnIndex: 0, as: Int.self) ?? 0
+        }
+    }
+
+    private func queue() throws -> SecureDatabaseQueue {
+        SecureDatabaseQueue(databaseStore: try database.openStore())
+    }
+
+    // MARK: - Rows
+
+    @Test func `all rows arrive in their order, each time`() async throws {
+        let rows = pool.rows(as: Row.self) { db in
+            try db.executeQuery("SELECT a, b FROM t WHERE a > ? ORDER BY a", 10)
+        }
+        for _ in 0..<2 {
+            var expected = 11
+            for try await row in rows {
+                #expect(row == Row(a: expected, b: "row \(expected)"))
+                expected += 1
+            }
+            #expect(expected == Self.rowCount + 1)
+        }
+    }
+
+    @Test func `no row is no row, and the end stays the end`() async throws {
+        var iterator = pool.rows(as: Int.self) { try $0.executeQuery("SELECT 1 WHERE 0") }
+            .makeAsyncIterator()
+        for _ in 0..<3 { #expect(try await iterator.next() == nil) }
+    }
+
+    @Test func `the queue's rows are those that are committed`() async throws {
+        let queue = try queue()
+        let rows = queue.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { rs in
+            try rs.value(forColumnIndex: 0, as: Int.self) ?? 0
+        }
+        var count = 0
+        for try await number in rows {
+            count += 1
+            // The loop may use the queue.
+            if number == 500 {
+                try await queue.inDatabase { try $0.executeUpdate("DELETE FROM t WHERE a > 600") }
+            }
+        }
+        #expect(count == Self.rowCount)
+        #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 600)
+    }
+
+    @Test func `dates are read as the strategy says`() async throws {
+        let rows = pool.rows(as: Date.self, dates: .millisecondsSince1970) {
+            try $0.executeQuery("SELECT 1500")
+        }
+        for try await date in rows { #expect(date == Date(timeIntervalSince1970: 1.5)) }
+    }
+
+    // MARK: - Back pressure
+
+    @Test func `rows are read as the loop asks for them`() async throws {
+        let read = Shared(0)
+        let rows = pool.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { _ in
+            read.withLock { $0 += 1 }
+        }
+        var iterator = rows.makeAsyncIterator()
+        #expect(read.current == 0)
+        for taken in 1...200 {
+            #expect(try await iterator.next() != nil)
+            #expect((taken..<taken + 64).contains(read.current))
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(read.current < 264)
+    }
+
+    @Test func `an endless result takes its rows and no more`() async throws {
+        let rows = pool.rows(as: Int.self) {
+            try $0.executeQuery(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
+        }
+        var last = 0
+        for try await number in rows where number > last {
+            last = number
+            if number == 10_000 { break }
+        }
+        #expect(last == 10_000)
+    }
+
+    // MARK: - Snapshot and connections
+
+    @Test func `a loop sees one snapshot, and may write and read`() async throws {
+        var count = 0
+        for try await number in numbers(of: pool) {
+            count += 1
+            if number.isMultiple(of: 100) {
+                try await pool.write { try $0.executeUpdate("DELETE FROM t WHERE a = ?", number) }
+                // The pool has one reader, which the loop does not take.
+                #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 } < 1000)
+            }
+        }
+        #expect(count == Self.rowCount)
+        #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") } == 990)
+    }
+
+    @Test func `more loops than readers, each reading from the pool, do not wait for ever`()
+        async throws
+    {
+        try await withThrowingTaskGroup(of: Int.self) { [pool] group in
+            for _ in 0..<12 {
+                group.addTask {
+                    var sum = 0
+                    for try await number in numbers(of: pool) where number.isMultiple(of: 50) {
+                        sum += try await pool.read { try $0.int("SELECT 1") ?? 0 }
+                    }
+                    return sum
+                }
+            }
+            for try await sum in group { #expect(sum == 20) }
+        }
+    }
+
+    #if os(Linux)
+        @Test func `a loop that is left closes its connection`() async throws {
+            await #expect(processExitsWith: .success) {
+                let test = try RowSequenceTests()
+                for _ in 0..<20 {
+                    for try await number in test.numbers(of: test.pool) where number == 3 { break }
+                }
+                await #expect(throws: Failure.self) {
+                    for try await number in test.numbers(of: test.pool) where number == 3 {
+                        throw Failure()
+                    }
+                }
+                // The last one may be closed a moment later, on the thread of its rows.
+                // The last one may be closed a moment later, on the thread of its rows. Descriptors of the
+                // file itself are kept by SQLite as long as the writer has a lock.
+                while try test.openLogs() > 1 { usleep(1000) }
+            }
+        }
+
+        /// How many connections have the log open.
+        private func openLogs() throws -> Int {
+            let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            return numbers.count {
+                let link = try? FileManager.default.destinationOfSymbolicLink(
+                    atPath: "/proc/self/fd/\($0)")
+                return link == database.path + "-wal"
+            }
+        }
+    #endif
+
+    @Test func `a change of the key does not disturb a loop`() async throws {
+        var count = 0
+        for try await number in numbers(of: pool) {
+            count += 1
+            if number == 100 { try await pool.changeEncryptionKey(with: "another key") }
+        }
+        #expect(count == Self.rowCount)
+        #expect(try await numbers(of: pool).reduce(0) { count, _ in count + 1 } == count)
+    }
+
+    // MARK: - The end
+
+    @Test func `closing the pool ends the loop and is not held up by it`() async throws {
+        var iterator = numbers(of: pool).makeAsyncIterator()
+        #expect(try await iterator.next() == 1)
+        await pool.close()
+        #expect(!FileManager.default.fileExists(atPath: database.path + "-wal"))
+        // What was read before arrives.
+        var count = 1
+        let error = await #expect(throws: SecureStorageError.self) {
+            while try await iterator.next() != nil { count += 1 }
+        }
+        #expect(error == .closed)
+        #expect(count <= 64)
+        #expect(try await iterator.next() == nil)
+        await #expect(throws: SecureStorageError.closed) {
+            for try await _ in numbers(of: pool) {}
+        }
+    }
+
+    @Test func `closing the store of a queue ends its loops`() async throws {
+        await pool.close()
+        let queue = try queue()
+        var iterator = queue.rows(as: Int.self) { try $0.executeQuery("SELECT a FROM t") }
+            .makeAsyncIterator()
+        #expect(try await iterator.next() == 1)
+        try await queue.inDatabase { $0.close() }
+        await #expect(throws: SecureStorageError.closed) {
+            while try await iterator.next() != nil {}
+        }
+        await #expect(throws: SecureStorageError.closed) {
+            for try await _ in queue.rows(as: Int.self, { try $0.executeQuery("SELECT 1") }) {}
+        }
+    }
+
+    @Test func `the pool may be closed inside a closure of its rows`() async throws {
+        let pool = pool
+        let rows = pool.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { _ in pool.close() }
+        var iterator = rows.makeAsyncIterator()
+        await #expect(throws: SecureStorageError.closed) {
+            while try await iterator.next() != nil {}
+        }
+        while pool.isOpen() { await Task.yield() }
+        try await pool.open(with: TemporaryDatabase.key)
+        #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
+    }
+
+    @Test func `errors arrive behind the rows before them`() async throws {
+        let failing = pool.rows(of: { try $0.executeQuery("SELECT a FROM t ORDER BY a") }) { rs in
+            let number = rs.int(forColumnIndex: 0) ?? 0
+            if number == 3 { throw Failure() }
+            return number
+        }
+        var seen: [Int] = []
+        await #expect(throws: Failure.self) {
+            for try await number in failing { seen.append(number) }
+        }
+        #expect(seen == [1, 2])
+        let error = await #expect(throws: SecureStorageError.self) {
+            for try await _ in pool.rows(as: Int.self, { try $0.executeQuery("SELECT nothing") }) {}
+        }
+        #expect(error?.code == 1)
+        #expect(
+            await #expect(throws: SecureStorageError.self) {
+                for try await _ in pool.rows(
+                    of: { try $0.executeQuery("DELETE FROM t RETURNING a") }, map: { _ in 1 })
+                {}
+            }?.code == 8)
+    }
+
+    @Test func `cancelling the task ends the query`() async throws {
+        let began = DispatchSemaphore(value: 0)
+        let pool = pool
+        let task = Task {
+            for try await _ in pool.rows(
+                as: Int.self,
+                { db in
+                    began.signal()
+                    return try db.executeQuery(AsyncQueueTests.endless)
+                })
+            {}
+        }
+        await began.signalled()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
+    }
+
+    @Test func `interrupt ends the query`() async throws {
+        let pool = pool
+        let isOver = Shared(false)
+        let interrupter = Thread {
+            while !isOver.current {
+                pool.interrupt()
+                usleep(1000)
+            }
+        }
+        interrupter.start()
+        let error = await #expect(throws: SecureStorageError.self) {
+            for try await _ in pool.rows(
+                as: Int.self,
+                {
+                    try $0.executeQuery(AsyncQueueTests.endless)
+                })
+            {}
+        }
+        isOver.withLock { $0 = true }
+        #expect(error?.code == 9)
+    }
+}
