@@ -74,6 +74,11 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/Settings",
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "FileIndex",
+            dependencies: ["SecureStorage"],
+            path: "Examples/FileIndex",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: ["SecureStorage"],

@@ -1,7 +1,8 @@
 /// The rows of a query, one after the other, for `for try await`.
 ///
 /// ```swift
-/// for try await note in pool.rows(as: Note.self, { try $0.executeQuery("SELECT * FROM note") }) {
+/// let notes = pool.rows(as: Note.self) { try $0.executeQuery("SELECT * FROM note") }
+/// for try await note in notes {
 ///     print(note.text)
 /// }
 /// ```

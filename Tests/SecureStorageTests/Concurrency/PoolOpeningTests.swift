@@ -206,28 +206,29 @@ import Testing
             let pool = SecureDatabasePool(fullDatabasePath: path)
             try pool.open(with: TemporaryDatabase.key)
             try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
-            let withoutReaders = Descriptors.count
+            let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            let withoutReaders = Descriptors.count(below: directory)
             for _ in 1...10 { try pool.read { _ = try $0.int("SELECT count(*) FROM t") } }
-            let withOne = Descriptors.count
+            let withOne = Descriptors.count(below: directory)
             #expect(withOne > withoutReaders)
             let gate = Gate(count: 5)
             Threads.run(5) { _ in
                 #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
             }
-            let withFive = Descriptors.count
+            let withFive = Descriptors.count(below: directory)
             #expect(withFive >= withOne + 4)
             for _ in 1...10 { try pool.read { _ in } }
-            #expect(Descriptors.count == withFive)
+            #expect(Descriptors.count(below: directory) == withFive)
             pool.releaseMemory()
             // SQLite keeps descriptors of a file that another connection has locked, for reuse.
-            #expect(Descriptors.count < withFive || withFive - withOne < 4)
+            #expect(Descriptors.count(below: directory) < withFive || withFive - withOne < 4)
             #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
-            let before = Descriptors.count
+            let before = Descriptors.count(below: directory)
             for _ in 1...50 {
                 pool.releaseMemory()
                 try pool.read { _ in }
             }
-            #expect(Descriptors.count <= before)
+            #expect(Descriptors.count(below: directory) <= before)
         }
     }
 

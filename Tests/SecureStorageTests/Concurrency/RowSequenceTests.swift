@@ -161,17 +161,7 @@ import Testing
                 // The last one may be closed a moment later, on the thread of its rows.
                 // The last one may be closed a moment later, on the thread of its rows. Descriptors of the
                 // file itself are kept by SQLite as long as the writer has a lock.
-                while try test.openLogs() > 1 { usleep(1000) }
-            }
-        }
-
-        /// How many connections have the log open.
-        private func openLogs() throws -> Int {
-            let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-            return numbers.count {
-                let link = try? FileManager.default.destinationOfSymbolicLink(
-                    atPath: "/proc/self/fd/\($0)")
-                return link == database.path + "-wal"
+                while Descriptors.count(of: test.database.path + "-wal") > 1 { usleep(1000) }
             }
         }
     #endif

@@ -284,6 +284,35 @@ import Testing
         }
     }
 
+    @Test func `a pool with tasks`() async throws {
+        // begin
+        let pool = SecureDatabasePool(fullDatabasePath: path)
+        try await pool.open(with: "correct horse battery staple")
+
+        try await pool.write { db in
+            try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text, at)")
+            try db.executeUpdate("INSERT INTO note (text, at) VALUES (?, ?)", "buy milk", Date())
+        }
+        let count = try await pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
+        // end
+        #expect(count == 1)
+        // begin
+        let notes = pool.rows(as: Note.self) { try $0.executeQuery("SELECT * FROM note") }
+        for try await note in notes {
+            print(note.text)
+        }
+        // end
+        // begin
+        let hits = try await pool.read { db in
+            try db.withDeadline(.seconds(2)) {
+                try db.int(forQuery: "SELECT count(*) FROM note WHERE text LIKE '%milk%'")
+            }
+        }
+        // end
+        #expect(hits == 1)
+        await pool.close()
+    }
+
     @Test func `settings in a key-value store`() throws {
         // begin
         let settings = SecureKeyValueStore(fullDatabasePath: path)

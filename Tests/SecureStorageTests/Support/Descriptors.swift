@@ -2,8 +2,24 @@ import Foundation
 
 /// The file descriptors of this process, which is an exit test's: how many, and hardly any more.
 enum Descriptors {
-    static var count: Int {
-        (0..<4096).filter { fcntl($0, F_GETFD) != -1 }.count
+    /// Those of files below `directory`: what else is open may be the test runner's, and change at any time.
+    static func count(below directory: String) -> Int {
+        (0..<4096).filter { path(of: $0)?.hasPrefix(directory + "/") == true }.count
+    }
+
+    /// Those of one file.
+    static func count(of file: String) -> Int {
+        (0..<4096).filter { path(of: $0) == file }.count
+    }
+
+    private static func path(of descriptor: Int32) -> String? {
+        #if canImport(Darwin)
+            var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
+            return fcntl(descriptor, F_GETPATH, &path) == -1 ? nil : String(cString: path)
+        #else
+            return try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/fd/\(descriptor)")
+        #endif
     }
 
     /// Runs `body` when only `free` more can be opened.

@@ -1,0 +1,65 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// The documentation's examples of what the compiler refuses, given to the compiler.
+    @Suite struct CompileErrorTests {
+        private static let modules = URL(fileURLWithPath: CommandLine.arguments[0])
+            .deletingLastPathComponent()
+
+        /// Blocks between "```swift wrong" and "```", with the error that their last line names.
+        static let wrongSnippets: [String] = {
+            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("../../../Docs/Concurrency.md")
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            return text.components(separatedBy: "```swift wrong\n").dropFirst().map {
+                $0.components(separatedBy: "```")[0]
+            }
+        }()
+
+        /// What the compiler says of statements in a function that has a store, a queue and a pool.
+        private func compile(_ statements: String) throws -> ChildProcess {
+            let temporary = try TemporaryDatabase(name: "snippet.swift")
+            let source = temporary.url
+            try """
+            import Foundation
+            import SecureStorage
+
+            func snippet(
+                db: SecureDatabaseStore, queue: SecureDatabaseQueue, pool: SecureDatabasePool
+            ) async throws {
+            \(statements)
+            }
+            """.write(to: source, atomically: true, encoding: .utf8)
+            let header = try ChildProcess("pkg-config", ["--cflags-only-I", "sqlcipher"]).output
+            let build = Self.modules.path
+            return try ChildProcess(
+                "swiftc",
+                [
+                    "-swift-version", "6", "-emit-sil", "-o", "/dev/null", source.path,
+                    "-I", "\(build)/Modules",
+                    "-Xcc", "-fmodule-map-file=\(build)/CPlatform.build/module.modulemap",
+                    "-Xcc", "-fmodule-map-file=\(build)/CSQLCipher.build/module.modulemap",
+                ] + header.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] })
+        }
+
+        @Test func `what is right compiles here`() throws {
+            let right = try compile(
+                "_ = try await pool.read { db in try db.int(forQuery: \"SELECT 1\") }")
+            #expect(right.status == 0, "\(right.output)\(right.errors)")
+            #expect(Self.wrongSnippets.count == 4)
+        }
+
+        @Test(arguments: wrongSnippets)
+        func `the compiler refuses each wrong example for the reason that it names`(
+            _ snippet: String
+        ) throws {
+            let reason = try #require(snippet.components(separatedBy: "// error: ").last)
+            let refusal = try compile(snippet)
+            #expect(refusal.status != 0)
+            let said = "\(refusal.output)\(refusal.errors)"
+            #expect(
+                said.contains(reason.trimmingCharacters(in: .whitespacesAndNewlines)), "\(said)")
+        }
+    }
+#endif
