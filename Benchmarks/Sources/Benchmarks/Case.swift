@@ -12,8 +12,7 @@ struct Case: Sendable {
         Case(name: "insert-positional", template: .empty, writes: true),
         Case(name: "insert-named", template: .empty, writes: true),
         Case(name: "scan-index"),
-        Case(
-            name: "scan-name", reference: Reference(name: "scan-index", sides: [.ours])),
+        Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
         // The library lends neither text nor blob yet.
         Case(name: "scan-borrowed", sides: [.c, .grdb, .plain]),
         Case(name: "scan-codable"),
@@ -46,7 +45,7 @@ struct Reference: Sendable {
     var name: String
     /// What the figures call it.
     var label: String
-    /// Who runs it.
+    /// Who runs it; a side that does not is compared with the first that does.
     var sides: [Side]
     /// Of a case that does the reference's work once in each of them at once: the figure is then how
     /// many times the reference's throughput it reaches, and not how many times its time.

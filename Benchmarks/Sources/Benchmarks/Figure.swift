@@ -14,11 +14,10 @@ extension CaseResult {
         }
         guard let reference = benchmark.reference else { return figures }
         for side in benchmark.sides {
-            let referenceSide = reference.sides.contains(side) ? side : reference.sides[0]
-            // One that only one side runs says nothing of the others, but for the derivation.
-            guard reference.sides != [.ours] || side == .ours,
-                let ratio = ratio(seconds(side), seconds(referenceSide, of: reference.name))
-            else { continue }
+            let runner = reference.sides.contains(side) ? side : reference.sides[0]
+            guard let ratio = ratio(seconds(side), seconds(runner, of: reference.name)) else {
+                continue
+            }
             figures.append(
                 Figure(
                     name: "\(side.rawValue)/\(reference.label)",

@@ -54,7 +54,7 @@ extension Case {
 
 func median(_ values: [Double]) -> Double {
     let sorted = values.sorted()
-    guard let last = sorted.last else { return .nan }
-    guard sorted.count % 2 == 0 else { return sorted[sorted.count / 2] }
-    return sorted.count == 0 ? last : (sorted[sorted.count / 2 - 1] + sorted[sorted.count / 2]) / 2
+    guard !sorted.isEmpty else { return .nan }
+    // Of an even number, the mean of the two in the middle.
+    return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
 }

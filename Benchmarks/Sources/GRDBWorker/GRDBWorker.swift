@@ -5,21 +5,26 @@ import Workers
 /// GRDB on SQLCipher: the process runs with SQLCipher's shared library loaded before SQLite.
 @main
 enum GRDBWorker {
-    static func main() throws {
-        let cipher = try DatabaseQueue().inDatabase { db in
-            try String.fetchOne(db, sql: "PRAGMA cipher_version")
+    static func main() {
+        Worker.main {
+            (
+                "GRDB 7.10.0, \(try engine())",
+                WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
+            )
         }
-        guard let cipher, !cipher.isEmpty else {
-            throw WorkerFailure(
-                "GRDB runs on a SQLite without encryption, which is no comparison; "
-                    + "name the SQLCipher library in LD_PRELOAD")
+    }
+
+    private static func engine() throws -> String {
+        try DatabaseQueue().inDatabase { db in
+            let cipher = try String.fetchOne(db, sql: "PRAGMA cipher_version")
+            guard let cipher, !cipher.isEmpty else {
+                throw WorkerFailure(
+                    "GRDB runs on a SQLite without encryption, which is no comparison; "
+                        + "name the SQLCipher library in LD_PRELOAD")
+            }
+            let version = try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? ""
+            return "SQLCipher \(cipher) on SQLite \(version)"
         }
-        let version = try DatabaseQueue().inDatabase { db in
-            try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? ""
-        }
-        try Worker.serve(
-            "GRDB 7.10.0, SQLCipher \(cipher) on SQLite \(version)",
-            WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases)
     }
 }
 

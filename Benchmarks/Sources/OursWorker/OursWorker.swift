@@ -4,11 +4,14 @@ import Workers
 /// The library, through its public API.
 @main
 enum OursWorker {
-    static func main() throws {
-        let cipher = try SecureDatabaseStore.cipherVersion
-        let versions = "SQLCipher \(cipher) on SQLite \(try SecureDatabaseStore.sqliteVersion)"
-        try Worker.serve(
-            versions, WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases)
+    static func main() {
+        Worker.main {
+            let cipher = try SecureDatabaseStore.cipherVersion
+            return (
+                "SQLCipher \(cipher) on SQLite \(try SecureDatabaseStore.sqliteVersion)",
+                WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
+            )
+        }
     }
 }
 

@@ -32,8 +32,7 @@ package func timedThreads(
             do {
                 sum.add(try body(gate))
             } catch {
-                FileHandle.standardError.write(Data("\(error)\n".utf8))
-                exit(1)
+                Worker.end(error)
             }
             end.wait()
         }

@@ -2,8 +2,24 @@ import Foundation
 
 /// A side's program: speaks the line protocol that `worker.c` describes.
 package enum Worker {
-    /// Runs cases until standard input ends.
-    package static func serve(_ versions: String, _ cases: [WorkerCase]) throws {
+    /// Says what `body` returns, and runs its cases until standard input ends.
+    ///
+    /// What goes wrong ends the program with a message on standard error.
+    package static func main(_ body: () throws -> (versions: String, cases: [WorkerCase])) {
+        do {
+            let (versions, cases) = try body()
+            try serve(versions, cases)
+        } catch {
+            end(error)
+        }
+    }
+
+    static func end(_ error: any Error) -> Never {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        exit(1)
+    }
+
+    private static func serve(_ versions: String, _ cases: [WorkerCase]) throws {
         answer("ready \(versions)")
         while let line = readLine() {
             let words = line.split(separator: " ", maxSplits: 3).map(String.init)
