@@ -61,6 +61,12 @@ struct Benchmarks: ParsableCommand {
         say(machine.summary)
         for side in Side.allCases { say("\(side.title): \(versions[side.rawValue] ?? "")") }
 
+        if let load = Machine.load, load > 0.7 {
+            say(
+                "note: others work on this machine (load \(load.ratio)); ratios vary more, and two "
+                    + "readers may not find a second core")
+        }
+
         let files = try Files()
         var results: [CaseResult] = []
         var points: [Scaling.Point] = []

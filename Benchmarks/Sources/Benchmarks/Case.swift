@@ -18,9 +18,9 @@ struct Case: Sendable {
         Case(name: "scan-codable"),
         Case(name: "scan-cold"),
         Case(name: "point-lookup"),
-        Case(name: "queue-read"),
+        Case(name: "queue-read", reference: .isolatedRead("queue-read")),
         Case(name: "queue-write", writes: true),
-        Case(name: "kv-get", template: .settings),
+        Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get")),
         Case(name: "kv-put", template: .settings, writes: true),
         // By hand in C there is no Codable.
         Case(name: "kv-get-codable", template: .settings, sides: [.ours, .grdb]),
@@ -60,6 +60,11 @@ struct Reference: Sendable {
 
     /// PBKDF2-HMAC-SHA512 with 256,000 rounds, and nothing else.
     static let keyDerivation = Reference(name: "key-derivation", sides: [.c])
+
+    /// GRDB's `read`, which has a transaction for each call; its fastest way has none.
+    static func isolatedRead(_ name: String) -> Reference {
+        Reference(name: name + "-isolated", label: "grdb-read", sides: [.grdb])
+    }
 }
 
 /// The file that a case begins with.

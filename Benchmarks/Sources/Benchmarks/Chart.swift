@@ -13,7 +13,7 @@ struct Chart {
     private static let (left, scale, end, thickness, gap) = (170.0, 130.0, 4.0, 10.0, 10.0)
 
     private let rows: [Row]
-    private let caption: String
+    private let captions: [String]
 
     init(_ results: [CaseResult], machine: Machine) {
         rows = results.map { result in
@@ -27,7 +27,11 @@ struct Chart {
         }
         .filter { !$0.bars.isEmpty }
         let day = Date().formatted(.iso8601.year().month().day())
-        caption = "\(machine.summary), \(day)"
+        captions =
+            ["\(machine.summary), \(day)"]
+            + Side.allCases.compactMap { side in
+                machine.versions[side.rawValue].map { "\(side.title): \($0)" }
+            }
     }
 
     func write(to file: String) throws {
@@ -35,7 +39,7 @@ struct Chart {
     }
 
     var svg: String {
-        var y = 64.0
+        var y = 70.0
         var lines: [String] = []
         for row in rows {
             let height = Double(row.bars.count) * Self.thickness
@@ -58,14 +62,14 @@ struct Chart {
         }
         let width = Self.left + Self.end * Self.scale + 60
         return """
-            <svg xmlns="http://www.w3.org/2000/svg" width="\(width.short)" height="\((y + 24).short)" \
+            <svg xmlns="http://www.w3.org/2000/svg" width="\(width.short)" height="\((y + 14 + 14 * Double(captions.count)).short)" \
             font-family="sans-serif">
             <rect width="100%" height="100%" fill="white"/>
             \(text("SecureStorage's time, as a multiple of the others': shorter is better", x: 16, y: 22, size: 14))
             \(legend)
             \(axis(to: y))
             \(lines.joined(separator: "\n"))
-            \(text(caption, x: 16, y: y + 14, size: 10))
+            \(foot(from: y + 14))
             </svg>
 
             """
@@ -90,9 +94,17 @@ struct Chart {
         (0...Int(Self.end)).map { value in
             let x = Self.left + Double(value) * Self.scale
             return """
-                <line x1="\(x)" y1="56" x2="\(x)" y2="\(y.short)" \
+                \(text("\(value)×", x: x, y: 60, size: 9, anchor: "middle"))
+                <line x1="\(x)" y1="64" x2="\(x)" y2="\(y.short)" \
                 stroke="\(value == 1 ? "#333333" : "#dddddd")"/>
                 """
+        }
+        .joined(separator: "\n")
+    }
+
+    private func foot(from y: Double) -> String {
+        captions.enumerated().map { index, caption in
+            text(caption, x: 16, y: y + 14 * Double(index), size: 10)
         }
         .joined(separator: "\n")
     }
@@ -107,7 +119,8 @@ struct Chart {
         let safe = text.replacingOccurrences(of: "&", with: "&amp;")
             .replacingOccurrences(of: "<", with: "&lt;")
         return """
-            <text x="\(x.short)" y="\(y.short)" font-size="\(size)" text-anchor="\(anchor)">\(safe)</text>
+            <text x="\(x.short)" y="\(y.short)" font-size="\(size)" text-anchor="\(anchor)" \
+            paint-order="stroke" stroke="white" stroke-width="3">\(safe)</text>
             """
     }
 }

@@ -12,6 +12,10 @@ extension CaseResult {
             guard let ratio = ratio(seconds(.ours), seconds(other)) else { continue }
             figures.append(Figure(name: "ours/\(other.rawValue)", ratio: ratio))
         }
+        // Where this is more than a bar allows, the bar is out of reach.
+        if let limit = ratio(seconds(.c), seconds(.grdb)) {
+            figures.append(Figure(name: "c/grdb", ratio: limit))
+        }
         guard let reference = benchmark.reference else { return figures }
         for side in benchmark.sides {
             let runner = reference.sides.contains(side) ? side : reference.sides[0]

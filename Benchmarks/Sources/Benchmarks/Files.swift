@@ -6,11 +6,23 @@ import Foundation
 final class Files {
     private let directory: URL
     private var made: Set<String> = []
+    private var interruptions: [any DispatchSourceSignal] = []
 
     init() throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("benchmark-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        // Hundreds of megabytes do not stay behind a run that is ended by hand.
+        for number in [SIGINT, SIGTERM] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { [directory] in
+                try? FileManager.default.removeItem(at: directory)
+                exit(128 + number)
+            }
+            source.resume()
+            interruptions.append(source)
+        }
     }
 
     deinit { try? FileManager.default.removeItem(at: directory) }
