@@ -58,11 +58,11 @@ struct Benchmarks: ParsableCommand {
         var versions: [String: String] = [:]
         for side in Side.allCases { versions[side.rawValue] = try side.start().versions }
         let machine = Machine(versions)
-        say(machine.summary)
-        for side in Side.allCases { say("\(side.title): \(versions[side.rawValue] ?? "")") }
+        try say(machine.summary)
+        for side in Side.allCases { try say("\(side.title): \(versions[side.rawValue] ?? "")") }
 
         if let load = Machine.load, load > 0.7 {
-            say(
+            try say(
                 "note: others work on this machine (load \(load.ratio)); ratios vary more, and two "
                     + "readers may not find a second core")
         }
@@ -71,10 +71,12 @@ struct Benchmarks: ParsableCommand {
         var results: [CaseResult] = []
         var points: [Scaling.Point] = []
         if scaling {
-            say("\n" + Scaling.head())
-            points = try Scaling.measure(files, sizes: Scaling.sizes, rounds: rounds) { say($0) }
-            say("")
-            for line in Scaling.barLines(points) { say(line) }
+            try say("\n" + Scaling.head())
+            points = try Scaling.measure(files, sizes: Scaling.sizes, rounds: rounds) {
+                try say($0)
+            }
+            try say("")
+            for line in Scaling.barLines(points) { try say(line) }
         } else {
             results = try measure(files)
         }
@@ -86,20 +88,20 @@ struct Benchmarks: ParsableCommand {
     }
 
     private func measure(_ files: Files) throws -> [CaseResult] {
-        say("\(rows) rows, \(rounds) rounds\n\n" + Report.head())
+        try say("\(rows) rows, \(rounds) rounds\n\n" + Report.head())
         var results: [CaseResult] = []
         for benchmark in Case.all where cases.isEmpty || cases.contains(benchmark.name) {
             let result = try benchmark.measure(files, rows: rows, rounds: rounds)
-            say(Report.line(result))
+            try say(Report.line(result))
             results.append(result)
         }
-        say("")
-        for result in results { Report.ratioLines(result).forEach { say($0) } }
-        say("")
+        try say("")
+        for result in results { try Report.ratioLines(result).forEach { try say($0) } }
+        try say("")
         let verdicts = Report.verdicts(results)
-        for verdict in verdicts { say(Report.barLine(verdict)) }
+        for verdict in verdicts { try say(Report.barLine(verdict)) }
         let met = verdicts.filter(\.isMet).count
-        say("\(met) of \(verdicts.count) bars are met")
+        try say("\(met) of \(verdicts.count) bars are met")
         return results
     }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// What is printed.
@@ -42,7 +43,14 @@ enum Report {
 }
 
 /// Prints a line at once, also into a pipe: a run takes minutes.
-func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+func say(_ line: String) throws {
+    do {
+        try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+    } catch {
+        // The reader, such as `head`, has had enough.
+        throw ExitCode.failure
+    }
+}
 
 extension String {
     func padded(_ width: Int) -> String {

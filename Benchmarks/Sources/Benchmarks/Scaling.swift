@@ -26,7 +26,7 @@ struct Scaling {
 
     /// Measures the sides at each size; `say` is called with each line of the table as it is there.
     static func measure(
-        _ files: Files, sizes: [Int], rounds: Int, say: (String) -> Void
+        _ files: Files, sizes: [Int], rounds: Int, say: (String) throws -> Void
     ) throws -> [Point] {
         var points: [Point] = []
         for rows in sizes {
@@ -44,7 +44,7 @@ struct Scaling {
                         peakKilobytes: result.peak(side) ?? 0)
                 }
                 points += row
-                say(
+                try say(
                     one.name.padded(14) + String(rows).leftPadded(9)
                         + row.map { $0.microsecondsPerRow.ratio.leftPadded(10) }.joined()
                         + row.map { String($0.peakKilobytes / 1024).leftPadded(10) }.joined())

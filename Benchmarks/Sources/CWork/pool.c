@@ -15,7 +15,7 @@ typedef struct readers {
 static void *read_rows(void *context) {
     readers *readers = context;
     sqlite3 *db = open_raw(readers->path, 65536);
-    number(db, "SELECT sum(amount) FROM sample");
+    number(db, "SELECT CAST(sum(amount) AS INTEGER) FROM sample");
     pthread_barrier_wait(&readers->ready);
     uint64_t checksum = scan_copied(db);
     pthread_mutex_lock(&readers->lock);

@@ -42,8 +42,8 @@ static uint64_t queue_write(work *work) {
 }
 
 const work_case queue_cases[] = {
-    {"queue-read", queue_read, NULL, "SELECT sum(amount) FROM sample", 65536, 0},
+    {"queue-read", queue_read, NULL, "SELECT CAST(sum(amount) AS INTEGER) FROM sample", 65536, 0},
     {"queue-write", queue_write, "SELECT sum(id * length(name)) FROM sample",
-     "SELECT sum(amount) FROM sample", 65536, 0},
+     "SELECT CAST(sum(amount) AS INTEGER) FROM sample", 65536, 0},
 };
 const int queue_case_count = sizeof queue_cases / sizeof *queue_cases;

@@ -6,7 +6,7 @@
 static const char check_rows[] =
     "SELECT sum(id) + sum(length(name)) + sum(length(payload)) + CAST(sum(amount) AS INTEGER)"
     " FROM sample";
-static const char warm_rows[] = "SELECT sum(amount) FROM sample";
+static const char warm_rows[] = "SELECT CAST(sum(amount) AS INTEGER) FROM sample";
 
 uint64_t copied(const void *bytes, int length) {
     uint8_t *copy = malloc((size_t)length + 1);

@@ -24,7 +24,7 @@ package enum SampleData {
     package static let checkNames = "SELECT sum(id * length(name)) FROM sample"
     package static let checkSettings =
         "SELECT sum(length(key) * length(value)) FROM securestorage_kv_1"
-    package static let warmRows = "SELECT sum(amount) FROM sample"
+    package static let warmRows = "SELECT CAST(sum(amount) AS INTEGER) FROM sample"
     package static let warmSettings = "SELECT sum(kind) FROM securestorage_kv_1"
 }
 

@@ -36,7 +36,9 @@ package enum Worker {
     }
 
     private static func answer(_ line: String) {
-        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+        let bytes = Data("\(line)\n".utf8)
+        // When the one who asked has ended, nobody is left to be told.
+        guard (try? FileHandle.standardOutput.write(contentsOf: bytes)) != nil else { exit(1) }
     }
 
     private static func resetPeakMemory() {
