@@ -42,8 +42,10 @@ crash: setup ## a long campaign of kills during first opens and re-keys (KILLS=5
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan
 
-bench: setup ## beside the same work on the C API (BENCH="--rows 10000 kv-get")
-	swift run --package-path Benchmarks -c release Benchmarks $(BENCH)
+bench: setup ## beside C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
+	@Scripts/setup-benchmarks
+	swift build --package-path Benchmarks -c release
+	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(BENCH)
 
 trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
 	Scripts/check-trait

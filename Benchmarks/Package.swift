@@ -1,25 +1,46 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that users of the library never fetch what it is compared with.
+// A package of its own, so that users of the library never fetch what it is compared with. Each side is
+// a program of its own: SQLCipher and SQLite have the same symbols, and a process can hold one of them.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v13)],
     dependencies: [
         .package(name: "SecureStorage", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
-        .systemLibrary(name: "BaselineSQLCipher", pkgConfig: "sqlcipher"),
-        .target(
-            name: "CBaseline", dependencies: ["BaselineSQLCipher"],
-            cSettings: [.unsafeFlags(["-O2"])]),
+        .systemLibrary(
+            name: "SQLCipherLibrary", pkgConfig: "sqlcipher",
+            providers: [.apt(["libsqlcipher-dev"]), .brew(["sqlcipher"])]),
+        .systemLibrary(
+            name: "SQLiteLibrary", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+
+        // By hand, in C: the same code on SQLCipher and on SQLite.
+        .target(name: "CWork", cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "CWorker", dependencies: ["CWork", "SQLCipherLibrary"],
+            cSettings: [.unsafeFlags(["-O2"])], linkerSettings: [.linkedLibrary("crypto")]),
+        .executableTarget(name: "PlainWorker", dependencies: ["CWork", "SQLiteLibrary"]),
+
+        // In Swift.
+        .target(name: "Workers"),
+        .executableTarget(
+            name: "OursWorker",
+            dependencies: [
+                "Workers", .product(name: "SecureStorage", package: "SecureStorage"),
+            ]),
+        .executableTarget(
+            name: "GRDBWorker",
+            dependencies: ["Workers", .product(name: "GRDB", package: "GRDB.swift")]),
+
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CBaseline",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "SecureStorage", package: "SecureStorage"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser")
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,22 +1,33 @@
 import ArgumentParser
 import Foundation
 
-/// Measures each case by hand on the C API and through the library, in turns, and prints the ratios.
+/// Measures each case by hand in C, through the library, with GRDB and without encryption, in turns.
 @main
 struct Benchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The library beside the same work on the C API, in one run.",
+        abstract: "The library beside the same work in C, with GRDB and without encryption.",
         discussion: """
-            Each round measures every side once, one after the other; the figures are medians of the \
-            rounds, and the ratio is the median of the rounds' ratios. Times on a shared machine mean \
-            little, ratios of one run do.
+            Each round measures every side once, one after the other, each in a program of its own; \
+            the times are medians of the rounds, and the ratios medians of the rounds' ratios. Times \
+            on a shared machine mean little, ratios of one run do. Opening the file and, but for \
+            scan-cold, reading its pages into the cache is not timed.
             """)
 
-    @Option(help: "Rows, and calls per round for the cases of single calls.")
+    @Option(help: "Rows; calls per round are as many, 200,000 at most, a 20th where each writes.")
     var rows = 200_000
 
     @Option(help: "Rounds; at least 3 to have a median.")
     var rounds = 5
+
+    @Option(help: "Writes all figures to this file.")
+    var json: String?
+
+    @Option(help: "Draws the ratios into this file.")
+    var svg: String?
+
+    @Flag(
+        help: "Measures 10 thousand to 3 million rows instead, which takes long and 2 GB of disk.")
+    var scaling = false
 
     @Argument(help: "The cases to run; all of them when none is named.")
     var cases: [String] = []
@@ -30,29 +41,67 @@ struct Benchmarks: ParsableCommand {
             let known = Case.all.map(\.name).joined(separator: ", ")
             throw ValidationError("no case \(unknown.joined(separator: ", ")); there are \(known)")
         }
+        guard !scaling || (cases.isEmpty && svg == nil) else {
+            throw ValidationError("--scaling has its own cases and no chart")
+        }
+        for file in [json, svg].compactMap({ $0 }) {
+            let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+            guard FileManager.default.isWritableFile(atPath: folder) else {
+                throw ValidationError("cannot write \"\(file)\": no such folder, or not writable")
+            }
+        }
     }
 
     func run() throws {
-        let chosen = Case.all.filter { cases.isEmpty || cases.contains($0.name) }
-        let data = try SampleData(rows: rows)
-        print("case".padded(20), "C ms".padded(10), "ours ms".padded(10), "ours/C")
-        for benchmark in chosen {
-            let result = try benchmark.measure(data, rounds: rounds)
-            print(
-                benchmark.name.padded(20), result.c.milliseconds.padded(10),
-                result.ours.milliseconds.padded(10), String(format: "%.2f", result.ratio))
-            print("ratio \(benchmark.name) ours/c \(String(format: "%.2f", result.ratio))")
+        // A side that ends is an error of its own.
+        signal(SIGPIPE, SIG_IGN)
+        var versions: [String: String] = [:]
+        for side in Side.allCases { versions[side.rawValue] = try side.start().versions }
+        let machine = Machine(versions)
+        try say(machine.summary)
+        for side in Side.allCases { try say("\(side.title): \(versions[side.rawValue] ?? "")") }
+
+        if let load = Machine.load, load > 0.7 {
+            try say(
+                "note: others work on this machine (load \(load.ratio)); ratios vary more, and two "
+                    + "readers may not find a second core")
         }
-    }
-}
 
-extension String {
-    fileprivate func padded(_ width: Int) -> String {
-        padding(toLength: width, withPad: " ", startingAt: 0)
+        let files = try Files()
+        var results: [CaseResult] = []
+        var points: [Scaling.Point] = []
+        if scaling {
+            try say("\n" + Scaling.head())
+            points = try Scaling.measure(files, sizes: Scaling.sizes, rounds: rounds) {
+                try say($0)
+            }
+            try say("")
+            for line in Scaling.barLines(points) { try say(line) }
+        } else {
+            results = try measure(files)
+        }
+        if let json {
+            try JSONReport(results, scaling: points, machine: machine, rows: rows, rounds: rounds)
+                .write(to: json)
+        }
+        if let svg { try Chart(results, machine: machine).write(to: svg) }
     }
-}
 
-extension Double {
-    /// Of seconds.
-    fileprivate var milliseconds: String { String(format: "%.1f", self * 1000) }
+    private func measure(_ files: Files) throws -> [CaseResult] {
+        try say("\(rows) rows, \(rounds) rounds\n\n" + Report.head())
+        var results: [CaseResult] = []
+        for benchmark in Case.all where cases.isEmpty || cases.contains(benchmark.name) {
+            let result = try benchmark.measure(files, rows: rows, rounds: rounds)
+            try say(Report.line(result))
+            results.append(result)
+        }
+        try say("")
+        for result in results { try Report.ratioLines(result).forEach { try say($0) } }
+        try say("")
+        let verdicts = Report.verdicts(results)
+        for verdict in verdicts { try say(Report.barLine(verdict)) }
+        let met = verdicts.filter(\.isMet).count
+        try say("\(met) of \(verdicts.count) bars are met")
+        return results
+    }
 }

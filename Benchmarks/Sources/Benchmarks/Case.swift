@@ -1,66 +1,79 @@
-import CBaseline
-import Foundation
-import SecureStorage
-
-/// One piece of work, done by each side.
-///
-/// Each side gets a database that was made by ``SampleData`` and returns a checksum of what it has seen.
+/// One piece of work, and who does it.
 struct Case: Sendable {
-    let name: String
-    /// By hand, on the C API.
-    let c: @Sendable (SampleData, OpaquePointer) throws -> UInt64
-    let ours: @Sendable (SampleData, SecureDatabaseStore) throws -> UInt64
+    var name: String
+    var template = Template.rows
+    /// Whether each run needs a fresh copy of the file.
+    var writes = false
+    var sides = Side.allCases
+    /// Measured in the same rounds, to be compared with.
+    var reference: Reference?
 
-    struct Result {
-        /// Medians, in seconds.
-        var c: Double
-        var ours: Double
-        /// The median of the rounds' ratios.
-        var ratio: Double
+    static let all = [
+        Case(name: "insert-positional", template: .empty, writes: true),
+        Case(name: "insert-named", template: .empty, writes: true),
+        Case(name: "scan-index"),
+        Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
+        // The library lends neither text nor blob yet.
+        Case(name: "scan-borrowed", sides: [.c, .grdb, .plain]),
+        Case(name: "scan-codable"),
+        Case(name: "scan-cold"),
+        Case(name: "point-lookup"),
+        Case(name: "queue-read", reference: .isolatedRead("queue-read")),
+        Case(name: "queue-write", writes: true),
+        Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get")),
+        Case(name: "kv-put", template: .settings, writes: true),
+        // By hand in C there is no Codable.
+        Case(name: "kv-get-codable", template: .settings, sides: [.ours, .grdb]),
+        Case(
+            name: "pool-2-readers",
+            reference: Reference(
+                name: "pool-1-reader", label: "one-reader", sides: Side.allCases, threads: 2)),
+        Case(name: "open-raw"),
+        Case(
+            name: "open-passphrase", template: .passphrase, sides: Side.encrypted,
+            reference: .keyDerivation),
+        Case(
+            name: "pool-open-passphrase", template: .passphrase, sides: Side.encrypted,
+            reference: .keyDerivation),
+        Case(name: "rekey", writes: true, sides: [.c, .ours]),
+    ]
+}
+
+/// Another case that is run in the rounds of a case.
+struct Reference: Sendable {
+    /// What the sides' programs call it.
+    var name: String
+    /// What the figures call it.
+    var label: String
+    /// Who runs it; a side that does not is compared with the first that does.
+    var sides: [Side]
+    /// Of a case that does the reference's work once in each of them at once: the figure is then how
+    /// many times the reference's throughput it reaches, and not how many times its time.
+    var threads: Int?
+
+    init(name: String, label: String? = nil, sides: [Side], threads: Int? = nil) {
+        self.name = name
+        self.label = label ?? name
+        self.sides = sides
+        self.threads = threads
     }
 
-    struct ChecksumDiffers: Error, CustomStringConvertible {
-        let name: String
-        var description: String { "\(name): the sides have not done the same work" }
-    }
+    /// PBKDF2-HMAC-SHA512 with 256,000 rounds, and nothing else.
+    static let keyDerivation = Reference(name: "key-derivation", sides: [.c])
 
-    func measure(_ data: SampleData, rounds: Int) throws -> Result {
-        var times: [(c: Double, ours: Double)] = []
-        // The first round fills caches and does not count.
-        for round in 0...rounds {
-            let forC = try data.makeDatabase(filled: name != "insert-positional")
-            let baseline = data.openBaseline(forC)
-            let (cTime, cSum) = try timed { try c(data, baseline) }
-            baseline_close(baseline)
-
-            let forUs = try data.makeDatabase(filled: name != "insert-positional")
-            let store = try data.openStore(forUs)
-            let (ourTime, ourSum) = try timed { try ours(data, store) }
-            store.close()
-
-            guard cSum == ourSum else { throw ChecksumDiffers(name: name) }
-            if round > 0 { times.append((cTime, ourTime)) }
-        }
-        return Result(
-            c: median(times.map(\.c)), ours: median(times.map(\.ours)),
-            ratio: median(times.map { $0.ours / $0.c }))
-    }
-
-    private func timed(_ body: () throws -> UInt64) rethrows -> (Double, UInt64) {
-        let start = ContinuousClock.now
-        let checksum = try body()
-        return ((ContinuousClock.now - start) / .seconds(1), checksum)
-    }
-
-    private func median(_ values: [Double]) -> Double {
-        values.sorted()[values.count / 2]
+    /// GRDB's `read`, which has a transaction for each call; its fastest way has none.
+    static func isolatedRead(_ name: String) -> Reference {
+        Reference(name: name + "-isolated", label: "grdb-read", sides: [.grdb])
     }
 }
 
-/// What both sides add up: the length of a text or blob and its last byte.
-func checksum(_ text: String) -> UInt64 {
-    var text = text
-    return text.withUTF8 { UInt64($0.count) + UInt64($0.last ?? 0) }
+/// The file that a case begins with.
+enum Template: String, CaseIterable, Sendable {
+    /// The table without rows.
+    case empty
+    case rows
+    /// A key-value store.
+    case settings
+    /// A small file under a passphrase.
+    case passphrase
 }
-
-func checksum(_ data: Data) -> UInt64 { UInt64(data.count) + UInt64(data.last ?? 0) }

@@ -1,0 +1,111 @@
+/// A ratio of one case: `ours/c` 1.10.
+struct Figure: Sendable, Codable {
+    var name: String
+    var ratio: Double
+}
+
+extension CaseResult {
+    /// The medians of the rounds' ratios.
+    var figures: [Figure] {
+        var figures: [Figure] = []
+        for other in Side.allCases where other != .ours {
+            guard let ratio = ratio(seconds(.ours), seconds(other)) else { continue }
+            figures.append(Figure(name: "ours/\(other.rawValue)", ratio: ratio))
+        }
+        // Where this is more than a bar allows, the bar is out of reach.
+        if let limit = ratio(seconds(.c), seconds(.grdb)) {
+            figures.append(Figure(name: "c/grdb", ratio: limit))
+        }
+        guard let reference = benchmark.reference else { return figures }
+        for side in benchmark.sides {
+            let runner = reference.sides.contains(side) ? side : reference.sides[0]
+            guard let ratio = ratio(seconds(side), seconds(runner, of: reference.name)) else {
+                continue
+            }
+            figures.append(
+                Figure(
+                    name: "\(side.rawValue)/\(reference.label)",
+                    ratio: reference.threads.map { Double($0) / ratio } ?? ratio))
+        }
+        return figures
+    }
+
+    private func ratio(_ one: [Double]?, _ other: [Double]?) -> Double? {
+        guard let one, let other, !one.isEmpty else { return nil }
+        return median(zip(one, other).map { $0 / $1 })
+    }
+}
+
+/// What a figure should be.
+struct Bar: Sendable {
+    enum Limit {
+        case atMost(Double)
+        case atLeast(Double)
+        case atLeastFigure(String)
+    }
+
+    var caseName: String
+    var figure: String
+    var limit: Limit
+
+    static let all = [
+        Bar("insert-positional", "ours/c", .atMost(1.20)),
+        Bar("insert-positional", "ours/grdb", .atMost(0.75)),
+        Bar("insert-named", "ours/c", .atMost(1.35)),
+        Bar("insert-named", "ours/grdb", .atMost(0.75)),
+        Bar("scan-index", "ours/c", .atMost(1.50)),
+        Bar("scan-index", "ours/grdb", .atMost(0.75)),
+        Bar("scan-name", "ours/scan-index", .atMost(1.15)),
+        Bar("scan-name", "ours/grdb", .atMost(0.75)),
+        Bar("scan-borrowed", "ours/c", .atMost(1.25)),
+        Bar("scan-borrowed", "ours/grdb", .atMost(0.45)),
+        Bar("scan-codable", "ours/grdb", .atMost(0.50)),
+        Bar("point-lookup", "ours/c", .atMost(1.30)),
+        Bar("point-lookup", "ours/grdb", .atMost(0.40)),
+        Bar("queue-read", "ours/c", .atMost(1.25)),
+        Bar("queue-read", "ours/grdb", .atMost(0.20)),
+        Bar("kv-get", "ours/c", .atMost(1.25)),
+        Bar("kv-get", "ours/grdb", .atMost(0.20)),
+        Bar("queue-write", "ours/c", .atMost(1.20)),
+        Bar("queue-write", "ours/grdb", .atMost(0.90)),
+        Bar("kv-put", "ours/c", .atMost(1.20)),
+        Bar("kv-put", "ours/grdb", .atMost(0.90)),
+        Bar("pool-2-readers", "ours/one-reader", .atLeast(1.7)),
+        Bar("pool-2-readers", "ours/one-reader", .atLeastFigure("grdb/one-reader")),
+        Bar("pool-open-passphrase", "ours/key-derivation", .atMost(1.15)),
+        Bar("pool-open-passphrase", "ours/grdb", .atMost(0.25)),
+        Bar("rekey", "ours/c", .atMost(1.10)),
+    ]
+
+    private init(_ caseName: String, _ figure: String, _ limit: Limit) {
+        self.caseName = caseName
+        self.figure = figure
+        self.limit = limit
+    }
+
+    /// How a figure stands to it; nil when it was not measured.
+    func verdict(_ figures: [Figure]) -> Verdict? {
+        func ratio(_ name: String) -> Double? { figures.first { $0.name == name }?.ratio }
+        guard let value = ratio(figure) else { return nil }
+        switch limit {
+        case .atMost(let limit):
+            return Verdict(
+                bar: self, value: value, condition: "<= \(limit.ratio)", isMet: value <= limit)
+        case .atLeast(let limit):
+            return Verdict(
+                bar: self, value: value, condition: ">= \(limit.ratio)", isMet: value >= limit)
+        case .atLeastFigure(let name):
+            guard let limit = ratio(name) else { return nil }
+            return Verdict(
+                bar: self, value: value, condition: ">= \(limit.ratio) \(name)",
+                isMet: value >= limit)
+        }
+    }
+}
+
+struct Verdict: Sendable {
+    var bar: Bar
+    var value: Double
+    var condition: String
+    var isMet: Bool
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// Who does the work: a program of its own.
+enum Side: String, CaseIterable, Sendable {
+    /// By hand on the C API of SQLCipher.
+    case c
+    /// The library.
+    case ours
+    /// GRDB on SQLCipher.
+    case grdb
+    /// By hand on the C API of the system's SQLite, without encryption.
+    case plain
+
+    static let encrypted: [Side] = [.c, .ours, .grdb]
+
+    var title: String {
+        switch self {
+        case .c: "C"
+        case .ours: "ours"
+        case .grdb: "GRDB"
+        case .plain: "plain"
+        }
+    }
+
+    private var program: String {
+        switch self {
+        case .c: "CWorker"
+        case .ours: "OursWorker"
+        case .grdb: "GRDBWorker"
+        case .plain: "PlainWorker"
+        }
+    }
+
+    /// Starts the side's program, which lies beside this one.
+    func start() throws -> WorkerProcess {
+        guard let own = Bundle.main.executableURL else {
+            throw BenchmarkFailure("cannot find the folder of this program")
+        }
+        let executable = own.deletingLastPathComponent().appendingPathComponent(program)
+        guard FileManager.default.isExecutableFile(atPath: executable.path) else {
+            throw BenchmarkFailure(
+                "cannot find \(program) beside this program; build the whole package: make bench")
+        }
+        var environment = ProcessInfo.processInfo.environment
+        if self == .grdb {
+            // GRDB is linked with SQLite; what is loaded first has the symbols.
+            environment["LD_PRELOAD"] = try SharedLibrary.sqlCipher()
+        }
+        return try WorkerProcess(executable, side: self, environment: environment)
+    }
+}
+
+struct BenchmarkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+enum SharedLibrary {
+    /// The path of the SQLCipher that the other sides are linked with.
+    static func sqlCipher() throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["pkg-config", "--variable=libdir", "sqlcipher"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let folder = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
+        let path = folder + "/libsqlcipher.so"
+        guard process.terminationStatus == 0, FileManager.default.fileExists(atPath: path) else {
+            throw BenchmarkFailure("cannot find SQLCipher's shared library; run Scripts/setup")
+        }
+        return path
+    }
+}

@@ -1,0 +1,60 @@
+import SecureStorage
+import Workers
+
+extension WorkerCase {
+    static let openingCases = [
+        WorkerCase("pool-1-reader") { try readWithPool($0, readers: 1) },
+        WorkerCase("pool-2-readers") { try readWithPool($0, readers: 2) },
+        WorkerCase("open-raw") { job in
+            try job.timed {
+                for _ in 0..<50 { try SecureDatabaseStore.opened(job.path).close() }
+                return 50
+            }
+        },
+        WorkerCase("open-passphrase") { job in
+            try job.timed {
+                let store = SecureDatabaseStore(
+                    fullDatabasePath: job.path, configuration: .benchmark())
+                try store.open(with: SampleData.passphrase)
+                store.close()
+                return 1
+            }
+        },
+        WorkerCase("pool-open-passphrase", openPool),
+        WorkerCase("rekey", check: SampleData.checkRows) { db, _ in
+            try db.changeEncryptionKey(with: SampleData.otherKey)
+            return 0
+        },
+    ]
+
+    private static func readWithPool(_ job: Job, readers: Int) throws -> Outcome {
+        let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: .benchmark())
+        try pool.open(with: SampleData.key)
+        defer { pool.close() }
+        return timedThreads(readers) { gate in
+            try pool.read { db in
+                _ = try db.int64(forQuery: SampleData.warmRows)
+                gate.wait()
+                return try scan(db)
+            }
+        }
+    }
+
+    /// A writer and five readers.
+    private static func openPool(_ job: Job) throws -> Outcome {
+        try job.timed {
+            let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: .benchmark())
+            try pool.open(with: SampleData.passphrase)
+            // All five are in their blocks at once, so each has a connection.
+            let rows = timedThreads(5) { gate in
+                try pool.read { db in
+                    let rows = try db.int(forQuery: "SELECT count(*) FROM sample") ?? 0
+                    gate.wait()
+                    return UInt64(rows)
+                }
+            }
+            pool.close()
+            return rows.checksum
+        }
+    }
+}
