@@ -14,7 +14,7 @@ struct Case: Sendable {
         Case(name: "scan-index"),
         Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
         // The library lends neither text nor blob yet.
-        Case(name: "scan-borrowed", sides: [.c, .grdb, .plain]),
+        Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain]),
         Case(name: "scan-codable"),
         Case(name: "scan-cold"),
         Case(name: "point-lookup"),

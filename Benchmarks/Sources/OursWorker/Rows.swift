@@ -8,6 +8,7 @@ extension WorkerCase {
         WorkerCase("insert-named", check: SampleData.checkRows, insertNamed),
         WorkerCase("scan-index", warm: SampleData.warmRows) { db, _ in try scan(db) },
         WorkerCase("scan-name", warm: SampleData.warmRows, scanByName),
+        WorkerCase("scan-borrowed", warm: SampleData.warmRows, scanBorrowed),
         WorkerCase("scan-codable", warm: SampleData.warmRows, scanCodable),
         WorkerCase("scan-cold", cacheSize: 2 << 20) { db, _ in try scan(db) },
         WorkerCase("point-lookup", warm: SampleData.warmRows, pointLookup),
@@ -51,7 +52,7 @@ extension WorkerCase {
         for index in 0..<job.rows {
             try db.executeUpdate(
                 "INSERT INTO sample (id, name, amount, payload) VALUES (:id, :name, :amount, :payload)",
-                parameterDictionary: [
+                named: [
                     "id": index + 1, "name": texts[index % texts.count],
                     "amount": Double(index) * 0.5, "payload": payloads[index % payloads.count],
                 ])
@@ -68,6 +69,18 @@ extension WorkerCase {
                 rs.int64(forColumnName: "id") ?? 0, rs.string(forColumnName: "name") ?? "",
                 rs.double(forColumnName: "amount") ?? 0,
                 rs.data(forColumnName: "payload") ?? Data())
+        }
+        return sum
+    }
+
+    private static func scanBorrowed(_ db: SecureDatabaseStore, _: Job) throws -> UInt64 {
+        var sum: UInt64 = 0
+        let rs = try db.executeQuery(select)
+        while try rs.next() {
+            sum &+= UInt64(rs.int64(forColumnIndex: 0) ?? 0)
+            sum &+= rs.withUnsafeBytes(forColumnIndex: 1, checksum) ?? 0
+            sum &+= UInt64(rs.double(forColumnIndex: 2) ?? 0)
+            sum &+= rs.withUnsafeBytes(forColumnIndex: 3, checksum) ?? 0
         }
         return sum
     }

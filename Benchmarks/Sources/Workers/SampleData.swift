@@ -56,7 +56,11 @@ package struct Profile: Codable, Sendable {
 }
 
 @inlinable @inline(__always) package func checksum(_ data: Data) -> UInt64 {
-    data.withUnsafeBytes { UInt64($0.count) + UInt64($0.last ?? 0) }
+    data.withUnsafeBytes { checksum($0) }
+}
+
+@inlinable @inline(__always) package func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    UInt64(bytes.count) + UInt64(bytes.last ?? 0)
 }
 
 @inlinable @inline(__always) package func checksum(

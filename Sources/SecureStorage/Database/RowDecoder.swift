@@ -1,47 +1,124 @@
 internal import Foundation
 
+/// What all decoders of a row share.
+final class RowContext {
+    let rows: SecureDatabaseResultSet
+    let dates: SecureDatabaseResultSet.DateDecodingStrategy
+
+    init(_ rows: SecureDatabaseResultSet, _ dates: SecureDatabaseResultSet.DateDecodingStrategy) {
+        self.rows = rows
+        self.dates = dates
+    }
+}
+
 /// A row as a decoder sees it: a container with a key for each column.
 ///
 /// Every access goes through the result set, which knows whether its row is still there: an `init(from:)`
 /// may do anything, closing the store included.
 struct RowDecoder: Decoder {
-    let rows: SecureDatabaseResultSet
-    let dates: SecureDatabaseResultSet.DateDecodingStrategy
+    // No more than fits into an existential, which would be on the heap else, once per row.
+    let row: RowContext
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(RowContainer(rows: rows, dates: dates, codingPath: codingPath))
+        KeyedDecodingContainer(RowContainer(row: row, codingPath: codingPath))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
     func singleValueContainer() -> any SingleValueDecodingContainer {
-        RowColumn(rows: rows, dates: dates, index: 0, codingPath: codingPath)
+        RowColumn(row: row, index: 0, codingPath: codingPath)
     }
 }
 
 /// The columns of the current row by name.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let rows: SecureDatabaseResultSet
-    let dates: SecureDatabaseResultSet.DateDecodingStrategy
+    let row: RowContext
     let codingPath: [any CodingKey]
 
     var allKeys: [Key] {
-        rows.isOnRow ? rows.statement.columnNames.compactMap { Key(stringValue: $0) } : []
+        guard row.rows.isOnRow else { return [] }
+        return row.rows.statement.columnNames.compactMap { Key(stringValue: $0) }
     }
 
-    func contains(_ key: Key) -> Bool { rows.column(key.stringValue) != nil }
+    func contains(_ key: Key) -> Bool { row.rows.column(key.stringValue) != nil }
 
-    func decodeNil(forKey key: Key) throws -> Bool { try column(key).decodeNil() }
+    func decodeNil(forKey key: Key) throws -> Bool { try stored(key).storageClass == .null }
+
+    // The types that nearly all rows are made of are read without a detour; what is not stored as such
+    // is converted like everything else.
+
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+        let stored = try stored(key)
+        if stored.storageClass == .integer, let value = Int(exactly: stored.integer) {
+            return value
+        }
+        return try column(key).decode(type)
+    }
+
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        let stored = try stored(key)
+        return stored.storageClass == .integer ? stored.integer : try column(key).decode(type)
+    }
+
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+        let stored = try stored(key)
+        return stored.storageClass == .integer ? stored.integer != 0 : try column(key).decode(type)
+    }
+
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+        let stored = try stored(key)
+        return stored.storageClass == .real ? stored.real : try column(key).decode(type)
+    }
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+        let stored = try stored(key)
+        if stored.storageClass == .text, let value = stored.text { return value }
+        return try column(key).decode(type)
+    }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-        try column(key).decode(type)
+        if T.self == Data.self {
+            let stored = try stored(key)
+            // Of one type, so that the cast is none.
+            if stored.storageClass == .blob { return unsafeBitCast(stored.data, to: T.self) }
+        }
+        return try column(key).decode(type)
     }
 
-    func superDecoder() -> any Decoder {
-        RowDecoder(rows: rows, dates: dates, codingPath: codingPath)
+    // Without these, each optional property would be looked up three times.
+
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
     }
+
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
+    }
+
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
+    }
+
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
+    }
+
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
+    }
+
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+        try isPresent(key) ? decode(type, forKey: key) : nil
+    }
+
+    private func isPresent(_ key: Key) -> Bool {
+        guard let index = row.rows.column(key.stringValue) else { return false }
+        return row.rows.statement.storageClass(at: index) != .null
+    }
+
+    func superDecoder() -> any Decoder { RowDecoder(row: row, codingPath: codingPath) }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
@@ -57,9 +134,14 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         throw SecureStorageError.typeConversionFailed
     }
 
+    @inline(__always)
+    private func stored(_ key: Key) throws -> Column {
+        row.rows.statement.column(try row.rows.requiredColumn(key.stringValue))
+    }
+
     private func column(_ key: Key) throws -> RowColumn {
         RowColumn(
-            rows: rows, dates: dates, index: try rows.requiredColumn(key.stringValue),
+            row: row, index: try row.rows.requiredColumn(key.stringValue),
             codingPath: codingPath + [key])
     }
 }
@@ -69,8 +151,7 @@ struct NeedsJSON: Error {}
 
 /// One column of the current row.
 struct RowColumn: Decoder, SingleValueDecodingContainer {
-    let rows: SecureDatabaseResultSet
-    let dates: SecureDatabaseResultSet.DateDecodingStrategy
+    let row: RowContext
     let index: Int
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -84,11 +165,12 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     /// False when the row is gone; whoever decodes then gets the error.
-    func decodeNil() -> Bool { rows[index] == .null }
+    func decodeNil() -> Bool { row.rows[index] == .null }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let rows = row.rows
         let value = rows.storedValue(at: try rows.requiredColumn(index))
-        if type == Date.self { return try converted(dates.date(from: value)) }
+        if type == Date.self { return try converted(row.dates.date(from: value)) }
         if let bridged = type as? any SQLiteDatatypeBridgeable.Type {
             return try converted(bridged.init(sqliteValue: value))
         }
@@ -106,7 +188,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
                 throw SecureStorageError.typeConversionFailed
             }
             let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = dates.json
+            decoder.dateDecodingStrategy = row.dates.json
             return try decoder.decode(type, from: json)
         }
     }

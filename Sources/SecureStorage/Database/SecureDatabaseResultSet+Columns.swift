@@ -133,6 +133,48 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { data(at: $0) }
     }
 
+    /// Lends the bytes of a BLOB, or the UTF-8 bytes of TEXT, without a copy.
+    ///
+    /// - Parameters:
+    ///   - columnName: A name, in any case.
+    ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
+    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing column, or
+    ///   when no row is current.
+    /// - Throws: What `body` throws.
+    @inlinable
+    public func withUnsafeBytes<R>(
+        forColumnName columnName: String, _ body: (UnsafeRawBufferPointer) throws -> R
+    ) rethrows -> R? {
+        guard let bytes = lentBytes(forColumnName: columnName) else { return nil }
+        return try body(bytes)
+    }
+
+    /// Lends the bytes of a BLOB, or the UTF-8 bytes of TEXT, without a copy.
+    ///
+    /// - Parameters:
+    ///   - columnIndex: From 0.
+    ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
+    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing column, or
+    ///   when no row is current.
+    /// - Throws: What `body` throws.
+    @inlinable
+    public func withUnsafeBytes<R>(
+        forColumnIndex columnIndex: Int, _ body: (UnsafeRawBufferPointer) throws -> R
+    ) rethrows -> R? {
+        guard let bytes = lentBytes(forColumnIndex: columnIndex) else { return nil }
+        return try body(bytes)
+    }
+
+    @usableFromInline
+    func lentBytes(forColumnName columnName: String) -> UnsafeRawBufferPointer? {
+        column(columnName).flatMap { lentBytes(at: $0) }
+    }
+
+    @usableFromInline
+    func lentBytes(forColumnIndex columnIndex: Int) -> UnsafeRawBufferPointer? {
+        column(columnIndex).flatMap { lentBytes(at: $0) }
+    }
+
     /// The value as any type that a column can be read as.
     ///
     /// - Parameter columnName: A name, in any case.
@@ -161,41 +203,51 @@ extension SecureDatabaseResultSet {
         int64(at: index).flatMap { Int(exactly: $0) }
     }
 
+    @inline(__always)
     private func int64(at index: Int) -> Int64? {
-        switch statement.storageClass(at: index) {
-        case .integer: statement.integer(at: index)
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .integer: column.integer
         case .null: nil
         default: converted(at: index)
         }
     }
 
+    @inline(__always)
     private func uint64(at index: Int) -> UInt64? {
-        switch statement.storageClass(at: index) {
-        case .integer: UInt64(exactly: statement.integer(at: index))
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .integer: UInt64(exactly: column.integer)
         case .null: nil
         default: converted(at: index)
         }
     }
 
+    @inline(__always)
     private func bool(at index: Int) -> Bool? {
-        switch statement.storageClass(at: index) {
-        case .integer: statement.integer(at: index) != 0
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .integer: column.integer != 0
         case .null: nil
         default: converted(at: index)
         }
     }
 
+    @inline(__always)
     private func double(at index: Int) -> Double? {
-        switch statement.storageClass(at: index) {
-        case .real: statement.real(at: index)
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .real: column.real
         case .null: nil
         default: converted(at: index)
         }
     }
 
+    @inline(__always)
     private func string(at index: Int) -> String? {
-        switch statement.storageClass(at: index) {
-        case .text: statement.text(at: index)
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .text: column.text
         case .null: nil
         default: converted(at: index)
         }
@@ -205,13 +257,26 @@ extension SecureDatabaseResultSet {
         converted(at: index)
     }
 
+    @inline(__always)
     private func data(at index: Int) -> Data? {
-        switch statement.storageClass(at: index) {
-        case .blob, .text: statement.bytes(at: index)
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .blob, .text: column.data
         default: nil
         }
     }
 
+    @inline(__always)
+    private func lentBytes(at index: Int) -> UnsafeRawBufferPointer? {
+        let column = statement.column(index)
+        return switch column.storageClass {
+        case .blob, .text: column.withBytes { $0 }
+        default: nil
+        }
+    }
+
+    /// Of the rarer storage classes.
+    @inline(never)
     private func converted<T: SQLiteDatatypeBridgeable>(at index: Int) -> T? {
         statement.value(at: index).flatMap { T(sqliteValue: $0) }
     }

@@ -23,13 +23,13 @@ extension SecureDatabaseResultSet {
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> T {
         try requireRow()
-        let first = RowColumn(rows: self, dates: dates, index: 0, codingPath: [])
+        let row = RowContext(self, dates)
         do {
-            guard !RowColumn.holds(T.self) else { return try first.decode(T.self) }
+            guard !isColumn(T.self) else { return try row.firstColumn.decode(T.self) }
             do {
-                return try T(from: RowDecoder(rows: self, dates: dates, codingPath: []))
+                return try T(from: RowDecoder(row: row, codingPath: []))
             } catch is NeedsJSON {
-                return try first.decode(T.self)
+                return try row.firstColumn.decode(T.self)
             }
         } catch is DecodingError {
             // Its description may quote what is stored.
@@ -38,6 +38,21 @@ extension SecureDatabaseResultSet {
             throw SecureStorageError.typeConversionFailed
         }
     }
+
+    /// Whether a type stands for one column and not for a row.
+    ///
+    /// Remembered for the type that was last asked for: looking at a type costs more than reading a column.
+    private func isColumn<T: Decodable>(_ type: T.Type) -> Bool {
+        let identifier = ObjectIdentifier(type)
+        if lastDecodedType?.identifier == identifier { return lastDecodedType?.isColumn == true }
+        let isColumn = RowColumn.holds(type)
+        lastDecodedType = (identifier, isColumn)
+        return isColumn
+    }
+}
+
+extension RowContext {
+    fileprivate var firstColumn: RowColumn { RowColumn(row: self, index: 0, codingPath: []) }
 }
 
 extension SecureDatabaseStore {

@@ -25,6 +25,8 @@ public class SecureDatabaseResultSet {
     let number: Int
     private let store: SecureDatabaseStore
     private var state = State.beforeFirstRow
+    /// See `decode(_:dates:)`.
+    var lastDecodedType: (identifier: ObjectIdentifier, isColumn: Bool)?
     /// The neighbours in the store's list of open result sets.
     private var older: Unmanaged<SecureDatabaseResultSet>?
     private var newer: Unmanaged<SecureDatabaseResultSet>?
@@ -100,7 +102,7 @@ public class SecureDatabaseResultSet {
     /// The index when a row is current and has that column.
     @inline(__always)
     func column(_ index: Int) -> Int? {
-        state == .onRow && index >= 0 && index < statement.columnNames.count ? index : nil
+        state == .onRow && index >= 0 && index < statement.knownColumnCount ? index : nil
     }
 
     /// The index of the column of that name when a row is current.

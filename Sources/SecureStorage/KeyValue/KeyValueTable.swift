@@ -133,9 +133,9 @@ final class KeyValueTable: Sendable {
     func entry(_ key: String, in db: SecureDatabaseStore) throws -> Entry? {
         let row = try db.firstRow(select, values: [key]) { row in
             (
-                kind: row.storageClass(at: 0) == .integer ? row.integer(at: 0) : -1,
+                kind: row.storageClass(at: 0) == .integer ? row.column(0).integer : -1,
                 value: row.value(at: 1),
-                expires: row.storageClass(at: 2) == .null ? nil : row.real(at: 2)
+                expires: row.storageClass(at: 2) == .null ? nil : row.column(2).real
             )
         }
         guard let row else { return nil }

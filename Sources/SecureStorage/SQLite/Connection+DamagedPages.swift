@@ -21,15 +21,17 @@ extension Connection {
     /// Whether the pages that the last step has read are as they were written.
     ///
     /// - Parameters:
+    ///   - hasReadPages: What `hasReadPages()` said after the step.
     ///   - isFirstStep: Whether the statement has begun with this step.
     ///   - isAtEnd: Whether the step has ended the statement, and with it perhaps the transaction.
     ///   - isQuery: Whether the statement returns columns and writes nothing. What writes cannot be
     ///     committed after an error, and what returns no columns returns nothing wrong.
     /// - Returns: Whether what the step has returned can be believed.
-    func verdict(isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool) -> StepVerdict {
-        let hasReadPages = hasReadPages()
+    func verdict(
+        hasReadPages: Bool, isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool
+    ) -> StepVerdict {
         if isAtEnd, !isQuery {
-            knownDataVersion = dataVersion
+            noteDataVersion()
             return .sound
         }
         if let untouchable, hasReadPages || isFirstStep, !untouchable.isCurrent() {
@@ -47,12 +49,16 @@ extension Connection {
 
     /// To be called at the first row of a statement and when one that writes is given back: what
     /// changes from here on is not the commit of another connection, nor of this one.
-    func noteDataVersion() { knownDataVersion = dataVersion }
+    ///
+    /// Inside a transaction it is not asked for, and the transaction's end notes it.
+    func noteDataVersion() {
+        if !isInTransaction { knownDataVersion = dataVersion }
+    }
 
     private var dataVersion: UInt32 {
         var version: UInt32 = 0
         // Cannot fail for an open connection.
-        _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        _ = sqlite3_file_control(handle, nil, SQLITE_FCNTL_DATA_VERSION, &version)
         return version
     }
 
@@ -82,12 +88,14 @@ extension Connection {
     }
 
     /// Whether the last step has read pages from the file: without that, none can have been damaged.
+    @inline(__always)
     func hasReadPages() -> Bool {
         var misses: Int32 = 0
         var highest: Int32 = 0
         // Cannot fail for an open connection.
         _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
-        defer { knownCacheMisses = misses }
-        return misses != knownCacheMisses
+        guard misses != knownCacheMisses else { return false }
+        knownCacheMisses = misses
+        return true
     }
 }

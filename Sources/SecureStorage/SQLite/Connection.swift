@@ -169,7 +169,7 @@ final class Connection {
     @discardableResult
     func text(_ sql: String) throws -> String? {
         let statement = try Statement(sql, on: self, persistent: false)
-        return try statement.step() ? statement.text(at: 0) : nil
+        return try statement.step() ? statement.column(0).text : nil
     }
 
     // MARK: - State

@@ -7,9 +7,16 @@ struct ParameterName: CustomStringConvertible {
     let bare: String
 
     var description: String { full }
+
+    /// Whether a value of this name is for the placeholder: with its prefix, without, or with another.
+    func isMeant(by name: String) -> Bool {
+        name == bare || name == full || (name.dropFirst() == bare && ":@$".contains(name.prefix(1)))
+    }
 }
 
 extension Statement {
+    typealias NamedValues = [String: (any SQLiteDatatypeBridgeable)?]
+
     /// Binds values to the placeholders in their order.
     ///
     /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) when their number is not that of the
@@ -33,40 +40,93 @@ extension Statement {
     ///
     /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
     ///   value, or a value without a placeholder.
-    func bind(_ values: [String: (any SQLiteDatatypeBridgeable)?]) throws {
-        for (offset, name) in parameterNames.enumerated() {
-            guard let name else {
-                throw SecureStorageError.statementFailed(
-                    .range,
-                    "placeholder \(offset + 1) has no name; use names throughout or pass an array",
-                    in: sql)
-            }
-            guard let key = Self.key(for: name, in: values), let value = values[key] else {
-                throw SecureStorageError.statementFailed(
-                    .range, "no value for the placeholder \(name)", in: sql)
-            }
-            try bind(try value?.sqliteValue ?? .null, at: Int32(offset + 1))
+    func bind(_ values: NamedValues) throws {
+        // With no more values than names, one that is found by its bare name has no other spelling.
+        let isPlain = values.count <= distinctNameCount
+        let names = parameterNames
+        for offset in names.indices {
+            guard let name = names[offset] else { throw nameless(offset) }
+            let plain = isPlain ? values.index(forKey: name.bare) : nil
+            guard let place = plain ?? Self.place(of: name, in: values) else { throw missing(name) }
+            // In place: each copy of a value costs as much as binding it.
+            try bind(try values.values[place]?.sqliteValue ?? .null, at: Int32(offset + 1))
         }
         // Every name found its value, so only a larger number of values can leave one over.
-        guard values.count > distinctNameCount else { return }
-        let used = Set(parameterNames.compactMap { $0.flatMap { Self.key(for: $0, in: values) } })
-        if let surplus = values.keys.filter({ !used.contains($0) }).min() {
-            throw SecureStorageError.statementFailed(
-                .range, "no placeholder for the value named \(surplus)", in: sql)
+        guard !isPlain else { return }
+        let used = Set(names.compactMap { $0.flatMap { Self.place(of: $0, in: values) } })
+        let left = values.indices.filter { !used.contains($0) }.map { values.keys[$0] }
+        if let first = left.min() { throw surplus(first) }
+    }
+
+    /// Binds pairs of names and values, as a literal lists them: mostly in the placeholders' order.
+    ///
+    /// - Throws: As for a dictionary; code 25 also for a name that is given twice.
+    func bind(_ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>) throws {
+        guard try !bindInOrder(values) else { return }
+        let names = parameterNames
+        for offset in names.indices {
+            guard let name = names[offset] else { throw nameless(offset) }
+            guard let place = values.firstIndex(where: { name.isMeant(by: $0.key) }) else {
+                throw missing(name)
+            }
+            try bind(try values[place].value?.sqliteValue ?? .null, at: Int32(offset + 1))
+        }
+        for (place, pair) in values.enumerated() where values.count > distinctNameCount {
+            guard names.contains(where: { $0?.isMeant(by: pair.key) == true }) else {
+                throw surplus(pair.key)
+            }
+            guard !values[..<place].contains(where: { $0.key == pair.key }) else {
+                throw SecureStorageError.statementFailed(
+                    .range, "two values are named \(pair.key)", in: sql)
+            }
         }
     }
 
-    /// The key of the placeholder's value: as it stands in the SQL, or without its prefix, or with another.
-    private static func key(
-        for name: ParameterName, in values: [String: (any SQLiteDatatypeBridgeable)?]
-    ) -> String? {
-        if values.index(forKey: name.bare) != nil {
+    /// Binds pairs that are in the order of the placeholders, which takes no search.
+    ///
+    /// - Returns: false when they are not; then some may have been bound.
+    private func bindInOrder(
+        _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
+    ) throws -> Bool {
+        guard values.count == parameterCount, bareNames.count == parameterCount else {
+            return false
+        }
+        var offset = 0
+        for (name, value) in values {
+            guard bareNames[offset] == name else { return false }
+            offset += 1
+            try bind(try value?.sqliteValue ?? .null, at: Int32(offset))
+        }
+        return true
+    }
+
+    private func nameless(_ offset: Int) -> SecureStorageError {
+        .statementFailed(
+            .range,
+            "placeholder \(offset + 1) has no name; use names throughout or pass an array", in: sql)
+    }
+
+    private func missing(_ name: ParameterName) -> SecureStorageError {
+        .statementFailed(.range, "no value for the placeholder \(name)", in: sql)
+    }
+
+    private func surplus(_ name: String) -> SecureStorageError {
+        .statementFailed(.range, "no placeholder for the value named \(name)", in: sql)
+    }
+
+    /// Where the placeholder's value is: under the name as it stands in the SQL, or without its prefix, or
+    /// with another.
+    private static func place(
+        of name: ParameterName, in values: NamedValues
+    ) -> NamedValues.Index? {
+        if let bare = values.index(forKey: name.bare) {
             // `:a` and `@a` are two placeholders, and may have been told apart.
-            return values.index(forKey: name.full) != nil ? name.full : name.bare
+            return values.index(forKey: name.full) ?? bare
         }
-        return [name.full, ":" + name.bare, "@" + name.bare, "$" + name.bare].first {
-            values.index(forKey: $0) != nil
+        for spelling in [name.full, ":" + name.bare, "@" + name.bare, "$" + name.bare] {
+            if let place = values.index(forKey: spelling) { return place }
         }
+        return nil
     }
 
     /// The name of the parameter at `offset`; nil for `?` and `?1`.
@@ -100,9 +160,9 @@ extension Statement {
             var copy = text
             return copy.withUTF8 { bind($0, at: index) }
         case .blob(let data):
-            guard !data.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
             return data.withUnsafeBytes { bytes in
-                sqlite3_bind_blob64(
+                guard bytes.count > 0 else { return sqlite3_bind_zeroblob(handle, index, 0) }
+                return sqlite3_bind_blob64(
                     handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count),
                     csqlcipher_transient())
             }

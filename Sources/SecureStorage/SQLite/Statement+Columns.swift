@@ -3,43 +3,80 @@ internal import Foundation
 
 /// The values of the current row. The index must be in range and a row current: the callers see to it.
 extension Statement {
+    /// One column of the current row.
+    ///
+    /// An "unprotected" value of SQLite: the functions that read it take no lock, which nothing here needs,
+    /// since a connection is used by one thread at a time and opened without SQLite's mutex.
+    @inline(__always)
+    func column(_ index: Int) -> Column { Column(sqlite3_column_value(handle, Int32(index))) }
+
     /// What is stored, before any conversion.
     @inline(__always)
-    func storageClass(at index: Int) -> StorageClass {
-        StorageClass(rawValue: sqlite3_column_type(handle, Int32(index)))
-    }
-
-    @inline(__always)
-    func integer(at index: Int) -> Int64 { sqlite3_column_int64(handle, Int32(index)) }
-
-    @inline(__always)
-    func real(at index: Int) -> Double { sqlite3_column_double(handle, Int32(index)) }
-
-    /// The text of a value of any type but NULL, converted as SQLite's CAST does; nil when the bytes
-    /// are not UTF-8.
-    func text(at index: Int) -> String? {
-        guard let start = sqlite3_column_text(handle, Int32(index)) else { return nil }
-        let length = Int(sqlite3_column_bytes(handle, Int32(index)))
-        return String(validatingUTF8: UnsafeBufferPointer(start: start, count: length))
-    }
+    func storageClass(at index: Int) -> StorageClass { column(index).storageClass }
 
     /// The bytes of a BLOB, or the UTF-8 of a TEXT, whatever the encoding of the database.
-    func bytes(at index: Int) -> Data {
-        if storageClass(at: index) == .text { _ = sqlite3_column_text(handle, Int32(index)) }
-        // The pointer before the length: the call may convert the value.
-        guard let start = sqlite3_column_blob(handle, Int32(index)) else { return Data() }
-        return Data(bytes: start, count: Int(sqlite3_column_bytes(handle, Int32(index))))
-    }
+    func bytes(at index: Int) -> Data { column(index).data }
 
     /// The value as it is stored; nil for TEXT that is not UTF-8.
     func value(at index: Int) -> SQLiteValue? {
-        switch storageClass(at: index) {
-        case .integer: .integer(integer(at: index))
-        case .real: .real(real(at: index))
-        case .text: text(at: index).map { .text($0) }
-        case .blob: .blob(bytes(at: index))
+        let column = column(index)
+        return switch column.storageClass {
+        case .integer: .integer(column.integer)
+        case .real: .real(column.real)
+        case .text: column.text.map { .text($0) }
+        case .blob: .blob(column.data)
         default: .null
         }
+    }
+}
+
+/// A value of the current row, valid until the next step.
+struct Column {
+    private let value: OpaquePointer?
+
+    @inline(__always)
+    init(_ value: OpaquePointer?) { self.value = value }
+
+    @inline(__always)
+    var storageClass: StorageClass { StorageClass(rawValue: sqlite3_value_type(value)) }
+
+    @inline(__always)
+    var integer: Int64 { sqlite3_value_int64(value) }
+
+    @inline(__always)
+    var real: Double { sqlite3_value_double(value) }
+
+    /// The text of a value of any type but NULL, converted as SQLite's CAST does; nil when the bytes
+    /// are not UTF-8.
+    var text: String? {
+        guard let start = sqlite3_value_text(value) else { return nil }
+        let length = Int(sqlite3_value_bytes(value))
+        // Ends at the first NUL, behind which there is nothing as a rule.
+        if let text = UnsafeRawPointer(start).withMemoryRebound(
+            to: CChar.self, capacity: length + 1, { String(validatingCString: $0) }),
+            text.utf8.count == length
+        {
+            return text
+        }
+        return String(validatingUTF8: UnsafeBufferPointer(start: start, count: length))
+    }
+
+    /// A copy of the bytes of a BLOB, or of the UTF-8 of any other value.
+    var data: Data {
+        withBytes { bytes in
+            bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
+        }
+    }
+
+    /// Lends the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the database.
+    @inline(__always)
+    func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        // The pointer before the length: the call may convert the value.
+        let start =
+            storageClass == .blob
+            ? sqlite3_value_blob(value) : UnsafeRawPointer(sqlite3_value_text(value))
+        let count = Int(sqlite3_value_bytes(value))
+        return try body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 

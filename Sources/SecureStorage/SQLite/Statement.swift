@@ -16,17 +16,23 @@ final class Statement {
     let parameterCount: Int
     /// In order of the parameters' index; made when first asked.
     lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
+    /// The same without prefix, for `bindInOrder`; none when two are alike or one has no name.
+    lazy var bareNames: [String] = {
+        let names = parameterNames.compactMap(\.?.bare)
+        return names.count == distinctNameCount ? names : []
+    }()
     /// `:a` and `@a` are two parameters of one name.
     lazy var distinctNameCount = Set(parameterNames.map(\.?.bare)).count
 
     /// Columns of the current schema; see `refreshColumns`.
-    private(set) var columnNames: [String] = []
-    private var exactIndexes: [ByteString: Int]?
-    private var foldedIndexes: [String: Int]?
+    private var columns = ColumnNames([])
+    /// How many there are in `columnNames`.
+    private(set) var knownColumnCount = 0
     private var knownReprepares: Int32 = -1
     var hasBoundValues = false
-    /// Whether it has been stepped since it was last reset.
+    /// Whether it has been stepped since it was last reset, and has come to its end.
     private var hasBegun = false
+    private var hasEnded = false
     private let isQuery: Bool
     /// Whether SQLite is in its step, from where it may call functions of the caller.
     private var isStepping = false
@@ -117,10 +123,15 @@ final class Statement {
     func step() throws -> Bool {
         let code = try advance()
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
+        let hasReadPages = connection.hasReadPages()
+        // Nearly always.
+        if code == SQLITE_ROW, hasBegun, !hasReadPages { return true }
         let isFirstStep = !hasBegun
         hasBegun = true
+        hasEnded = code == SQLITE_DONE
         switch connection.verdict(
-            isFirstStep: isFirstStep, isAtEnd: code == SQLITE_DONE, isQuery: isQuery)
+            hasReadPages: hasReadPages, isFirstStep: isFirstStep, isAtEnd: hasEnded,
+            isQuery: isQuery)
         {
         case .sound: break
         case .damaged: throw damagedPage()
@@ -136,6 +147,7 @@ final class Statement {
     }
 
     /// `sqlite3_step`, which functions and collations must not enter a second time.
+    @inline(__always)
     private func advance() throws -> Int32 {
         try connection.callbacks.requireNoComparison()
         guard !isStepping else {
@@ -167,7 +179,9 @@ final class Statement {
             throw code == SQLITE_ROW ? damagedPage() : stepFailure(code)
         }
         guard
-            case .sound = connection.verdict(isFirstStep: false, isAtEnd: false, isQuery: true)
+            case .sound = connection.verdict(
+                hasReadPages: connection.hasReadPages(), isFirstStep: false, isAtEnd: false,
+                isQuery: true)
         else { throw damagedPage() }
         return false
     }
@@ -238,8 +252,9 @@ final class Statement {
         isInUse = false
         defer {
             // What writes may commit only now, when it was not run to its end.
-            if hasBegun, !isQuery { connection.noteDataVersion() }
+            if hasBegun, !hasEnded, !isQuery { connection.noteDataVersion() }
             hasBegun = false
+            hasEnded = false
         }
         guard isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.
@@ -263,28 +278,17 @@ final class Statement {
         let reprepares = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
         guard reprepares != knownReprepares else { return }
         knownReprepares = reprepares
-        exactIndexes = nil
-        foldedIndexes = nil
-        columnNames = (0..<columnCount).map { index in
-            sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
-        }
+        columns = ColumnNames(
+            (0..<columnCount).map { index in
+                sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
+            })
+        knownColumnCount = columns.names.count
     }
+
+    var columnNames: [String] { columns.names }
 
     /// The index of the column with this name, or else of the first one that differs in case only;
     /// nil if there is none.
-    func columnIndex(named name: String) -> Int? {
-        let indexes = exactIndexes ?? makeIndexes { ByteString($0) }
-        exactIndexes = indexes
-        if let index = indexes[ByteString(name)] { return index }
-        let folded = foldedIndexes ?? makeIndexes { $0.lowercased() }
-        foldedIndexes = folded
-        return folded[name.lowercased()]
-    }
-
-    /// Of several columns of one name the first is meant.
-    private func makeIndexes<Name: Hashable>(_ transform: (String) -> Name) -> [Name: Int] {
-        Dictionary(
-            columnNames.enumerated().map { (transform($1), $0) },
-            uniquingKeysWith: { first, _ in first })
-    }
+    @inline(__always)
+    func columnIndex(named name: String) -> Int? { columns.index(of: name) }
 }

@@ -232,4 +232,43 @@ import Testing
             storageError { _ = try rs.object(forColumnName: "t") as Int? } == .typeConversionFailed)
         #expect(try rs.object(forColumnName: "t") == "x")
     }
+
+    @Test func `bytes are lent without a copy`() throws {
+        let db = try TemporaryDatabase().openStore()
+        let rs = try db.executeQuery(
+            "SELECT x'0001ff' AS blob, 'é' AS text, x'' AS nothing, '' AS empty, 1 AS number, NULL AS none"
+        )
+        #expect(rs.withUnsafeBytes(forColumnIndex: 0) { $0.count } == nil)
+        #expect(try rs.next())
+        for (index, (name, bytes)) in [
+            ("blob", [0, 1, 255]), ("text", [0xc3, 0xa9]), ("nothing", []), ("empty", []),
+            ("number", nil), ("none", nil),
+        ].enumerated() as [(Int, (String, [UInt8]?))] {
+            #expect(rs.withUnsafeBytes(forColumnName: name) { Array($0) } == bytes)
+            #expect(rs.withUnsafeBytes(forColumnIndex: index) { Array($0) } == bytes)
+        }
+        #expect(rs.withUnsafeBytes(forColumnName: "missing") { $0.count } == nil)
+        #expect(rs.withUnsafeBytes(forColumnIndex: 6) { $0.count } == nil)
+        #expect(throws: CancellationError.self) {
+            try rs.withUnsafeBytes(forColumnIndex: 0) { _ in throw CancellationError() }
+        }
+    }
+
+    @Test func `names are found whatever the text that asks for them, and how many there are`()
+        throws
+    {
+        let db = try TemporaryDatabase().openStore()
+        let names = (0..<100).map { "column number \($0)" }
+        let rs = try db.executeQuery(
+            "SELECT " + names.enumerated().map { "\($0) AS \"\($1)\"" }.joined(separator: ", "))
+        #expect(try rs.next())
+        for _ in 0..<3 {
+            for (index, name) in names.enumerated().shuffled() {
+                // A text that was made just now, and may lie where another one has lain.
+                #expect(rs.int(forColumnName: String(name.reversed().reversed())) == index)
+                #expect(rs.int(forColumnName: name.uppercased()) == index)
+                #expect(rs.int(forColumnName: name + "!") == nil)
+            }
+        }
+    }
 }

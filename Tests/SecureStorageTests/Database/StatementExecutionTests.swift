@@ -177,6 +177,44 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
+    @Test func `pairs of names and values are bound by name, in any order`() throws {
+        let sql = "INSERT INTO t VALUES (:a, @b, $c)"
+        for values in [
+            ["a": 1, "b": "two", "c": nil], ["c": nil, "b": "two", "a": 1],
+            [":a": 1, "@b": "two", "$c": nil], [":c": nil, "$b": "two", "@a": 1],
+        ] as [KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>] {
+            try db.executeUpdate("DELETE FROM t")
+            try db.executeUpdate(sql, named: values)
+            let rs = try db.executeQuery(
+                "SELECT a, b, c FROM t WHERE a = :a AND b = :b", named: ["b": "two", "a": 1])
+            #expect(try rs.next())
+            #expect(rs[0] == .integer(1) && rs[1] == .text("two") && rs[2] == .null)
+            rs.close()
+        }
+        try db.executeUpdate("INSERT INTO t VALUES (:a, :a, :a)", named: ["a": 7])
+        #expect(try db.int("SELECT c FROM t WHERE a = 7") == 7)
+    }
+
+    @Test func `pairs that do not fit the placeholders are errors that name them`() throws {
+        let sql = "INSERT INTO t VALUES (:first, :second, 3)"
+        for (values, name) in [
+            (["first": 1], ":second"), ([:], ":first"), (["first": 1, "third": 2], ":second"),
+            (["first": 1, "second": 2, "third": 3], "third"),
+            (["first": 1, "second": 2, "first": 3], "first"),
+        ] as [(KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>, String)] {
+            let error = storageError { try db.executeUpdate(sql, named: values) }
+            #expect(error?.code == 25)
+            #expect("\(error as Any)".contains(name), "\(error as Any)")
+        }
+        for values in [[:], ["a": 1]] as [KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>] {
+            #expect(
+                storageError {
+                    try db.executeUpdate("INSERT INTO t VALUES (?, 2, 3)", named: values)
+                }?.code == 25)
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
     @Test func `a nil in a dictionary is NULL, not a missing value`() throws {
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, :b, 3)", parameterDictionary: ["a": nil, "b": 2])

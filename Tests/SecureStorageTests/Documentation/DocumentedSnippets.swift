@@ -272,6 +272,12 @@ import Testing
         #expect(notes.map(\.text) == ["milk"])
         try queue.inDatabase { db in
             // begin
+            try db.executeUpdate(
+                "INSERT INTO note (text, at) VALUES (:text, :at)",
+                named: ["text": "milk", "at": Date()])
+            // end
+            try db.executeUpdate("DELETE FROM note WHERE id > 1")
+            // begin
             let count = try db.int(forQuery: "SELECT count(*) FROM note WHERE id > ?", 0) ?? 0
 
             let rs = try db.executeQuery("SELECT id, text, at FROM note")
