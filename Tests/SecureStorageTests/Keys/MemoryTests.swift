@@ -5,7 +5,7 @@
     @testable import SecureStorage
 
     /// What is left of a key in the memory of the process: each test runs in a process of its own.
-    @Suite struct MemoryTests {
+    @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {
         @Test func `after close the raw key is nowhere in memory`() async {
             await #expect(processExitsWith: .success) {
                 var key: SecretBytes? = SecretBytes.random(count: 32)
