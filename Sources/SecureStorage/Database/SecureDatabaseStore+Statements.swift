@@ -49,7 +49,8 @@ extension SecureDatabaseStore {
     ///
     /// ```swift
     /// try db.executeUpdate(
-    ///     "INSERT INTO note (text, at) VALUES (:text, :at)", named: ["text": "milk", "at": Date()])
+    ///     "INSERT INTO note (text, at) VALUES (:text, :at)",
+    ///     named: ["text": "milk", "at": Date()])
     /// ```
     ///
     /// - Parameters:

@@ -236,14 +236,15 @@ import Testing
     @Test func `bytes are lent without a copy`() throws {
         let db = try TemporaryDatabase().openStore()
         let rs = try db.executeQuery(
-            "SELECT x'0001ff' AS blob, 'é' AS text, x'' AS nothing, '' AS empty, 1 AS number, NULL AS none"
+            "SELECT x'0001ff' AS blob, 'é' AS text, x'' AS noBytes, '' AS noText, 1 AS number, NULL AS empty"
         )
         #expect(rs.withUnsafeBytes(forColumnIndex: 0) { $0.count } == nil)
         #expect(try rs.next())
-        for (index, (name, bytes)) in [
-            ("blob", [0, 1, 255]), ("text", [0xc3, 0xa9]), ("nothing", []), ("empty", []),
-            ("number", nil), ("none", nil),
-        ].enumerated() as [(Int, (String, [UInt8]?))] {
+        let expected: [(String, [UInt8]?)] = [
+            ("blob", [0, 1, 255]), ("text", [0xc3, 0xa9]), ("noBytes", []), ("noText", []),
+            ("number", nil), ("empty", nil),
+        ]
+        for (index, (name, bytes)) in expected.enumerated() {
             #expect(rs.withUnsafeBytes(forColumnName: name) { Array($0) } == bytes)
             #expect(rs.withUnsafeBytes(forColumnIndex: index) { Array($0) } == bytes)
         }
