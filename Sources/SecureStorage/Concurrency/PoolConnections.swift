@@ -41,17 +41,6 @@ final class PoolConnections: @unchecked Sendable {
     /// A slot, its connection and how to make one where it has none.
     typealias Slot = (reader: SecureDatabaseStore?, source: Reopening)
 
-    /// A thread or a task that waits for a slot.
-    private final class WaitingReader: @unchecked Sendable {
-        // @unchecked: the variables are only touched under the pool's condition.
-        var reader: SecureDatabaseStore?
-        var isRefused = false
-        /// Called under the condition when one of the two is set.
-        let wake: @Sendable (WaitingReader) -> Void
-
-        init(wake: @escaping @Sendable (WaitingReader) -> Void) { self.wake = wake }
-    }
-
     init(writer: SecureDatabaseStore, readerLimit: Int) {
         self.writer = writer
         self.readerLimit = readerLimit

@@ -1,5 +1,14 @@
 // How a pool and a queue make the connection of an iteration over rows.
 
+/// The connection of an iteration, in its snapshot.
+struct RowReader {
+    let store: SecureDatabaseStore
+    /// Runs a part of the iteration.
+    let run: (() throws -> Void) throws -> Void
+    /// Called once, when no part runs.
+    let close: () -> Void
+}
+
 extension SecureDatabasePool {
     /// Takes a reader out of the pool, in its snapshot.
     ///

@@ -41,10 +41,12 @@ enum NestedWaits {
     ) throws -> Wait {
         try graph.lock.withLock {
             guard !graph.closesCircle(wanted, held) else {
-                throw SecureStorageError.statementFailed(
-                    .locked,
-                    "a deadlock: this block waits for a queue whose block waits for this one; where blocks "
-                        + "of two queues are nested, nest them in the same order everywhere")
+                throw SecureStorageError.backingStoreError(
+                    code: Int(ResultCode.locked.rawValue),
+                    message:
+                        "a deadlock: this block waits for a queue whose block waits for this one; "
+                        + "where blocks of two queues are nested, nest them in the same order "
+                        + "everywhere")
             }
             let wait = Wait(wanted: wanted, held: held)
             graph.waits.append(wait)
