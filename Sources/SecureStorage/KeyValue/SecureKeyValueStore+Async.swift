@@ -215,60 +215,10 @@ extension SecureKeyValueStore {
         try await perform { try $0.count() }
     }
 
-    // MARK: - The file
-
-    /// Opens the store's file with a passphrase, and makes it when it does not exist.
-    ///
-    /// - Parameter encryptionKey: At least one byte.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func open(with encryptionKey: String) async throws {
-        try await perform { try $0.open(with: encryptionKey) }
-    }
-
-    /// Opens the store's file with a raw key, and makes it when it does not exist.
-    ///
-    /// - Parameter encryptionKeyData: Exactly 32 random bytes.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func open(with encryptionKeyData: Data) async throws {
-        try await perform { try $0.open(with: encryptionKeyData) }
-    }
-
-    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not exist.
-    ///
-    /// - Parameter key: A passphrase or a raw key.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func open(with key: DatabaseKey) async throws {
-        try await perform { try $0.open(with: key) }
-    }
-
-    /// Re-encrypts the file with a new passphrase.
-    ///
-    /// - Parameter newEncryptionKey: At least one byte.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func changeEncryptionKey(with newEncryptionKey: String) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newEncryptionKey) }
-    }
-
-    /// Re-encrypts the file with a new raw key.
-    ///
-    /// - Parameter newEncryptionKeyData: Exactly 32 random bytes.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func changeEncryptionKey(with newEncryptionKeyData: Data) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newEncryptionKeyData) }
-    }
-
-    /// Re-encrypts the file with a new key.
-    ///
-    /// - Parameter newKey: A passphrase or a raw key.
-    /// - Throws: As the synchronous call; `CancellationError`.
-    public func changeEncryptionKey(with newKey: DatabaseKey) async throws {
-        try await perform { try $0.changeEncryptionKey(with: newKey) }
-    }
-
     // MARK: - Access
 
     /// Runs a synchronous call of this store in the queue's turn, inside of which it does not wait.
-    private func perform<T: Sendable>(
+    func perform<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {
         try await queue.inDatabase { [self] _ in try body(self) }

@@ -48,11 +48,18 @@ import Testing
         await #expect(throws: SecureStorageError.typeConversionFailed) {
             _ = try await store.getInt("a")
         }
-        store.close()
+        await store.close()
+        #expect(await !store.isOpen())
         await #expect(throws: SecureStorageError.closed) { _ = try await store.getString("a") }
         try await store.open(with: TemporaryDatabase.key)
         try await store.changeEncryptionKey(with: "another key")
-        store.close()
+        // A cancelled task closes as well.
+        let closing = Task { [store] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            await store.close()
+        }
+        await closing.value
+        #expect(await !store.isOpen())
         try await store.open(with: "another key")
         #expect(try await store.getString("a") == "text")
     }
