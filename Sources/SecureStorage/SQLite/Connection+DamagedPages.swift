@@ -76,15 +76,26 @@ extension Connection {
         while let name = sqlite3_db_name(handle, index) {
             defer { index += 1 }
             guard index != 1, sqlite3_txn_state(handle, name) != SQLITE_TXN_NONE else { continue }
-            let sql =
-                "SELECT 1 FROM \(SQLText.identifier(String(cString: name))).sqlite_schema LIMIT 1"
-            var probe: OpaquePointer?
-            defer { sqlite3_finalize(probe) }
-            var code = sqlite3_prepare_v2(handle, sql, -1, &probe, nil)
-            if code == SQLITE_OK { code = sqlite3_step(probe) }
+            // The main one is asked after each page that a scan reads, so its question is kept.
+            if index == 0, pagerProbe == nil { pagerProbe = prepareProbe(of: name) }
+            let probe = index == 0 ? pagerProbe : prepareProbe(of: name)
+            defer { if index != 0 { sqlite3_finalize(probe) } }
+            let code = probe == nil ? sqlite3_errcode(handle) : sqlite3_step(probe)
+            // Repeats the outcome of the step.
+            _ = sqlite3_reset(probe)
             if [SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff) { return false }
         }
         return true
+    }
+
+    /// nil when the schema cannot be read.
+    private func prepareProbe(of name: UnsafePointer<CChar>) -> OpaquePointer? {
+        let schema = "\(SQLText.identifier(String(cString: name))).sqlite_schema"
+        var probe: OpaquePointer?
+        _ = sqlite3_prepare_v3(
+            handle, "SELECT 1 FROM \(schema) LIMIT 1", -1, UInt32(SQLITE_PREPARE_PERSISTENT),
+            &probe, nil)
+        return probe
     }
 
     /// Whether the last step has read pages from the file: without that, none can have been damaged.

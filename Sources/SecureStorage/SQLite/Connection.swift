@@ -18,6 +18,8 @@ final class Connection {
     /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
     var knownCacheMisses: Int32 = 0
     var knownDataVersion: UInt32 = 0
+    /// Asks whether the pager is in its error state; made when first needed.
+    var pagerProbe: OpaquePointer?
     var callbacks = Callbacks()
     /// See `Connection+Watching`.
     var watcher: (() -> Bool)?
@@ -106,6 +108,8 @@ final class Connection {
             if !statement.isInUse { statement.finalize() }
         }
         keptStatements.removeAll()
+        sqlite3_finalize(pagerProbe)
+        pagerProbe = nil
         // One that came while nothing ran would end the last checkpoint, and leave the log behind.
         dropIdleInterruption()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
