@@ -3,7 +3,7 @@
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format boundary check tsan asan crash bench trait docs clean
+.PHONY: help setup build demo test lint format boundary check tsan asan crash soak bench trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,6 +38,9 @@ tsan: setup ## the tests under ThreadSanitizer
 
 crash: setup ## a long campaign of kills during first opens and re-keys (KILLS=500)
 	SECURESTORAGE_KILLS=$(or $(KILLS),500) swift test --disable-xctest --filter kill
+
+soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
+	SECURESTORAGE_CALLS=$(or $(CALLS),10000) swift test --disable-xctest --filter "16 threads of calls"
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan

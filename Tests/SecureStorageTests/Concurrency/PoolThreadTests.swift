@@ -34,11 +34,9 @@ import Testing
         return done
     }
 
-    @Test(.timeLimit(.minutes(5))) func `16 threads of mixed calls lose no update`() throws {
+    @Test(.timeLimit(.minutes(10))) func `16 threads of calls on a pool lose no update`() throws {
         let threads = 16
-        // The bar of 10,000 takes minutes.
-        let calls =
-            ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
+        let calls = Threads.callsPerThread
         Threads.run(threads) { thread in
             for call in 0..<calls {
                 do {

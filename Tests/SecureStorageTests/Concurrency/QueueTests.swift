@@ -275,11 +275,12 @@ import Testing
 
     // MARK: - Threads
 
-    @Test(.timeLimit(.minutes(2))) func `16 threads of 1,000 calls lose no update`() throws {
+    @Test(.timeLimit(.minutes(10))) func `16 threads of calls on a queue lose no update`() throws {
         try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (0)") }
         let threads = 16
-        let calls = 1_000
-        DispatchQueue.concurrentPerform(iterations: threads) { thread in
+        let calls = Threads.callsPerThread
+        let queue = queue
+        Threads.run(threads) { thread in
             for call in 0..<calls {
                 do {
                     switch (thread + call) % 4 {

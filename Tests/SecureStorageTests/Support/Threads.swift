@@ -2,6 +2,11 @@ import Foundation
 
 /// Threads of their own: `concurrentPerform` runs no more at a time than there are cores.
 enum Threads {
+    /// For campaigns of many calls; `make soak` makes it more.
+    static var callsPerThread: Int {
+        ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
+    }
+
     /// Runs `body` with the numbers from 0 in as many threads, and waits for them.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let done = DispatchGroup()
