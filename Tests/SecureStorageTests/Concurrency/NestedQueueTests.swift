@@ -85,6 +85,23 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
+    func `a task that a synchronous block starts runs when the block has ended`() async throws {
+        let queue = try Self.queue()
+        let blockHasEnded = Shared(false)
+        func start() throws -> Task<Bool, any Error> {
+            try queue.inDatabase { _ in
+                let task = Task {
+                    try await queue.inDatabase { _ in blockHasEnded.current }
+                }
+                usleep(20_000)
+                blockHasEnded.withLock { $0 = true }
+                return task
+            }
+        }
+        #expect(try await start().value)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
     func `queues that are nested at random never stop, and one order never fails`() throws {
         let queues = try (0..<4).map { _ in try Self.queue() }
         let failures = Shared(0)
