@@ -92,7 +92,7 @@ final class PoolConnections: @unchecked Sendable {
 
     private func enter(_ new: Phase) {
         phase = new
-        if new == .open { source = currentSource }
+        if new == .open { source = writer.source }
         condition.broadcast()
     }
 
@@ -152,7 +152,7 @@ final class PoolConnections: @unchecked Sendable {
         }
         defer {
             let stale: [SecureDatabaseStore] = condition.withLock {
-                guard let now = currentSource, !now.hasSameKeys(as: source) else { return [] }
+                guard let now = writer.source, !now.hasSameKeys(as: source) else { return [] }
                 source = now
                 return takeIdle()
             }
@@ -163,15 +163,6 @@ final class PoolConnections: @unchecked Sendable {
             }
         }
         try body()
-    }
-
-    /// How the file can be opened now: with the key of the writer, or one of two when a change of the
-    /// key has failed and the file could not be looked at since.
-    private var currentSource: Reopening? {
-        guard let connection = writer.connection, let key = connection.key else {
-            return writer.reopening
-        }
-        return Reopening(path: connection.path, keys: [key])
     }
 
     // MARK: - Readers

@@ -48,11 +48,9 @@ extension SecureDatabaseQueue {
         let identifier = ObjectIdentifier(rows)
         // In the turn, so that nobody changes the key or closes the store meanwhile.
         return try inTurn { store in
-            let connection = try store.openConnection()
-            guard let key = connection.key else { throw SecureStorageError.closed }
-            let reader = SecureDatabaseStore(
-                reading: Reopening(path: connection.path, keys: [key]),
-                configuration: store.configuration)
+            _ = try store.openConnection()
+            guard let source = store.source else { throw SecureStorageError.closed }
+            let reader = SecureDatabaseStore(reading: source, configuration: store.configuration)
             try reader.beginSnapshot()
             let register = store.rows
             register.add(rows)

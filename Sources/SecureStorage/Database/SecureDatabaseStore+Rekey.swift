@@ -96,6 +96,15 @@ extension SecureDatabaseStore {
     }
 }
 
+extension SecureDatabaseStore {
+    /// How the file can be opened now: with its key, or one of two when a change of the key has failed and
+    /// the file could not be looked at since.
+    var source: Reopening? {
+        guard let connection, let key = connection.key else { return reopening }
+        return Reopening(path: connection.path, keys: [key])
+    }
+}
+
 /// How to open a file again whose re-key has failed: where there is no room for a side file or no free
 /// descriptor, that may have to wait.
 struct Reopening {

@@ -7,11 +7,6 @@ struct ParameterName: CustomStringConvertible {
     let bare: String
 
     var description: String { full }
-
-    /// Whether a value of this name is for the placeholder: with its prefix, without, or with another.
-    func isMeant(by name: String) -> Bool {
-        name == bare || name == full || (name.dropFirst() == bare && ":@$".contains(name.prefix(1)))
-    }
 }
 
 extension Statement {
@@ -45,9 +40,17 @@ extension Statement {
         let isPlain = values.count <= distinctNameCount
         let names = parameterNames
         for offset in names.indices {
-            guard let name = names[offset] else { throw nameless(offset) }
+            guard let name = names[offset] else {
+                throw SecureStorageError.statementFailed(
+                    .range,
+                    "placeholder \(offset + 1) has no name; use names throughout or pass an array",
+                    in: sql)
+            }
             let plain = isPlain ? values.index(forKey: name.bare) : nil
-            guard let place = plain ?? Self.place(of: name, in: values) else { throw missing(name) }
+            guard let place = plain ?? Self.place(of: name, in: values) else {
+                throw SecureStorageError.statementFailed(
+                    .range, "no value for the placeholder \(name)", in: sql)
+            }
             // In place: each copy of a value costs as much as binding it.
             try bind(try values.values[place]?.sqliteValue ?? .null, at: Int32(offset + 1))
         }
@@ -55,7 +58,10 @@ extension Statement {
         guard !isPlain else { return }
         let used = Set(names.compactMap { $0.flatMap { Self.place(of: $0, in: values) } })
         let left = values.indices.filter { !used.contains($0) }.map { values.keys[$0] }
-        if let first = left.min() { throw surplus(first) }
+        if let surplus = left.min() {
+            throw SecureStorageError.statementFailed(
+                .range, "no placeholder for the value named \(surplus)", in: sql)
+        }
     }
 
     /// Binds pairs of names and values, as a literal lists them: mostly in the placeholders' order.
@@ -63,23 +69,14 @@ extension Statement {
     /// - Throws: As for a dictionary; code 25 also for a name that is given twice.
     func bind(_ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>) throws {
         guard try !bindInOrder(values) else { return }
-        let names = parameterNames
-        for offset in names.indices {
-            guard let name = names[offset] else { throw nameless(offset) }
-            guard let place = values.firstIndex(where: { name.isMeant(by: $0.key) }) else {
-                throw missing(name)
-            }
-            try bind(try values[place].value?.sqliteValue ?? .null, at: Int32(offset + 1))
-        }
-        for (place, pair) in values.enumerated() where values.count > distinctNameCount {
-            guard names.contains(where: { $0?.isMeant(by: pair.key) == true }) else {
-                throw surplus(pair.key)
-            }
-            guard !values[..<place].contains(where: { $0.key == pair.key }) else {
+        var byName: NamedValues = [:]
+        for (name, value) in values {
+            guard byName.updateValue(value, forKey: name) == nil else {
                 throw SecureStorageError.statementFailed(
-                    .range, "two values are named \(pair.key)", in: sql)
+                    .range, "two values are named \(name)", in: sql)
             }
         }
+        try bind(byName)
     }
 
     /// Binds pairs that are in the order of the placeholders, which takes no search.
@@ -98,20 +95,6 @@ extension Statement {
             try bind(try value?.sqliteValue ?? .null, at: Int32(offset))
         }
         return true
-    }
-
-    private func nameless(_ offset: Int) -> SecureStorageError {
-        .statementFailed(
-            .range,
-            "placeholder \(offset + 1) has no name; use names throughout or pass an array", in: sql)
-    }
-
-    private func missing(_ name: ParameterName) -> SecureStorageError {
-        .statementFailed(.range, "no value for the placeholder \(name)", in: sql)
-    }
-
-    private func surplus(_ name: String) -> SecureStorageError {
-        .statementFailed(.range, "no placeholder for the value named \(name)", in: sql)
     }
 
     /// Where the placeholder's value is: under the name as it stands in the SQL, or without its prefix, or
