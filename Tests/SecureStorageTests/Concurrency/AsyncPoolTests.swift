@@ -8,18 +8,8 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        pool = try Self.open(database)
+        pool = try database.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (a INTEGER)") }
-    }
-
-    private static func open(
-        _ database: TemporaryDatabase, readers: Int = 5
-    ) throws -> SecureDatabasePool {
-        var configuration = SecureDatabaseConfiguration()
-        configuration.maximumReaderCount = readers
-        let pool = SecureDatabasePool(url: database.url, configuration: configuration)
-        try pool.open(with: TemporaryDatabase.key)
-        return pool
     }
 
     struct Failure: Error {}
@@ -93,7 +83,7 @@ import Testing
 
     @Test func `a closed pool refuses tasks, those that wait among them`() async throws {
         let database = try TemporaryDatabase()
-        let pool = try Self.open(database, readers: 1)
+        let pool = try database.openPool { $0.maximumReaderCount = 1 }
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let running = Task {
             try await pool.read { db in
@@ -193,7 +183,7 @@ import Testing
     @Test func `a read that is cancelled while it waits ends at once and takes no slot`()
         async throws
     {
-        let pool = try Self.open(database, readers: 1)
+        let pool = try database.openPool { $0.maximumReaderCount = 1 }
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let running = Task {
             try await pool.read { _ in
@@ -233,7 +223,7 @@ import Testing
     func `cancelling one of a hundred reads harms none of the others`() async throws {
         // A sanitizer makes as many threads too slow for any test.
         let count = Sanitizer.isPresent ? 10 : 100
-        let pool = try Self.open(database, readers: count)
+        let pool = try database.openPool { $0.maximumReaderCount = count }
         let entered = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         let isOver = Shared(false)

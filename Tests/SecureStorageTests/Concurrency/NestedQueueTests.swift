@@ -48,11 +48,7 @@ import Testing
     func `a queue and the writers of two pools in a circle: one call throws`() throws {
         let queue = try Self.queue()
         let databases = try (0..<2).map { _ in try TemporaryDatabase() }
-        let pools = try databases.map { database in
-            let pool = SecureDatabasePool(url: database.url)
-            try pool.open(with: TemporaryDatabase.key)
-            return pool
-        }
+        let pools = try databases.map { try $0.openPool() }
         let errors = circle(of: 3) { number, body in
             if number == 2 {
                 try queue.inDatabase { _ in try body() }

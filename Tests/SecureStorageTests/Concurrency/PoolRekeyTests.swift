@@ -9,8 +9,7 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        pool = SecureDatabasePool(fullDatabasePath: database.path)
-        try pool.open(with: TemporaryDatabase.key)
+        pool = try database.openPool()
         try pool.write { db in
             try db.executeStatements(
                 """

@@ -9,20 +9,14 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        pool = SecureDatabasePool(fullDatabasePath: database.path)
-        try pool.open(with: TemporaryDatabase.key)
+        pool = try database.openPool()
         try pool.write { db in
             try db.executeStatements("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (0)")
         }
     }
 
     private func makePool(readers: Int) throws -> SecureDatabasePool {
-        var configuration = SecureDatabaseConfiguration()
-        configuration.maximumReaderCount = readers
-        let pool = SecureDatabasePool(
-            fullDatabasePath: database.path, configuration: configuration)
-        try pool.open(with: TemporaryDatabase.key)
-        return pool
+        try database.openPool { $0.maximumReaderCount = readers }
     }
 
     private func inNewThread(_ body: @escaping @Sendable () throws -> Void) -> DispatchSemaphore {

@@ -10,12 +10,10 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        var configuration = SecureDatabaseConfiguration()
-        configuration.maximumReaderCount = 1
-        configuration.secondInstance = .allowed
-        configuration.busyTimeout = .milliseconds(200)
-        pool = SecureDatabasePool(url: database.url, configuration: configuration)
-        try pool.open(with: TemporaryDatabase.key)
+        pool = try database.openPool {
+            $0.maximumReaderCount = 1
+            $0.busyTimeout = .milliseconds(200)
+        }
         try pool.write { db in
             try db.executeUpdate("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
             for number in 1...Self.rowCount {

@@ -8,8 +8,7 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        pool = SecureDatabasePool(fullDatabasePath: database.path)
-        try pool.open(with: TemporaryDatabase.key)
+        pool = try database.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (a INTEGER)") }
     }
 

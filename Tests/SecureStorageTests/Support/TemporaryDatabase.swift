@@ -37,6 +37,16 @@ final class TemporaryDatabase: Sendable {
         return store
     }
 
+    /// A pool that is open with ``key``.
+    func openPool(
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) throws -> SecureDatabasePool {
+        let pool = SecureDatabasePool(
+            url: url, configuration: store(configure: configure).configuration)
+        try pool.open(with: Self.key)
+        return pool
+    }
+
     /// The names in the directory, hidden ones too.
     func fileNames() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
