@@ -20,6 +20,7 @@ package enum Worker {
     }
 
     private static func serve(_ versions: String, _ cases: [WorkerCase]) throws {
+        SampleData.prepare()
         answer("ready \(versions)")
         while let line = readLine() {
             let words = line.split(separator: " ", maxSplits: 3).map(String.init)

@@ -23,12 +23,7 @@ extension Statement {
                 "the statement has \(parameterCount) placeholders but \(values.count) values "
                     + "were given", in: sql)
         }
-        // In place: a copy of each value out of the array would cost more than binding it.
-        try values.withUnsafeBufferPointer { values in
-            for index in values.indices {
-                try bind(try values[index]?.sqliteValue ?? .null, at: Int32(index + 1))
-            }
-        }
+        for index in values.indices { try bindInPlace(values[index], at: Int32(index + 1)) }
     }
 
     /// Binds values to the placeholders of their names, given with or without `:`, `@` or `$`.
@@ -120,6 +115,16 @@ extension Statement {
         return ParameterName(full: String(cString: name), bare: String(cString: name + 1))
     }
 
+    /// Binds a value where it stands.
+    ///
+    /// Not inlined: the array's element would be copied then, which costs more than binding it.
+    @inline(never)
+    private func bindInPlace(
+        _ value: borrowing (any SQLiteDatatypeBridgeable)?, at index: Int32
+    ) throws {
+        try bind(lend(value) { try $0.sqliteValue } ?? .null, at: index)
+    }
+
     private func bind(_ value: SQLiteValue, at index: Int32) throws {
         hasBoundValues = true
         let code = bindValue(value, at: index)
@@ -161,5 +166,16 @@ extension Statement {
                     csqlcipher_transient(), UInt8(SQLITE_UTF8))
             }
         }
+    }
+}
+
+/// Lends what an optional holds; `if let` and `?.` would copy it, since it could be copied.
+@inline(__always)
+private func lend<Wrapped: ~Copyable, R>(
+    _ value: borrowing Wrapped?, _ body: (borrowing Wrapped) throws -> R
+) rethrows -> R? {
+    switch value {
+    case .some(let wrapped): try body(wrapped)
+    case .none: nil
     }
 }
