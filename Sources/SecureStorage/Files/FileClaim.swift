@@ -6,28 +6,15 @@ internal import Logging
 /// Two of them on one file wait for each other's locks, a re-key of one breaks the other, and neither
 /// sees what the other has in its memory. Nothing of that is noticed until there is load.
 final class FileClaim: Sendable {
-    private let identity: Identity
-
-    private struct Identity: Hashable {
-        let device: UInt64
-        let inode: UInt64
-
-        /// nil when there is no such file.
-        init?(_ path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            inode = UInt64(status.st_ino)
-        }
-    }
+    private let identity: FileIdentity
 
     private final class Holders: @unchecked Sendable {
         // @unchecked: `counts` is only touched under `lock`.
         private let lock = NSLock()
-        private var counts: [Identity: Int] = [:]
+        private var counts: [FileIdentity: Int] = [:]
 
         /// Whether there was one before.
-        func add(_ identity: Identity, unlessThereIsOne: Bool) -> Bool {
+        func add(_ identity: FileIdentity, unlessThereIsOne: Bool) -> Bool {
             lock.withLock {
                 let count = counts[identity] ?? 0
                 if count == 0 || !unlessThereIsOne { counts[identity] = count + 1 }
@@ -35,7 +22,7 @@ final class FileClaim: Sendable {
             }
         }
 
-        func remove(_ identity: Identity) {
+        func remove(_ identity: FileIdentity) {
             lock.withLock {
                 guard let count = counts[identity] else { return }
                 counts[identity] = count > 1 ? count - 1 : nil
@@ -51,7 +38,7 @@ final class FileClaim: Sendable {
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {
-        guard !configuration.isReadOnly, let identity = Identity(path) else { return nil }
+        guard !configuration.isReadOnly, let identity = FileIdentity(path) else { return nil }
         let isRefused = configuration.secondInstance == .refused
         let isSecond = holders.add(identity, unlessThereIsOne: isRefused)
         if isSecond {
@@ -68,7 +55,7 @@ final class FileClaim: Sendable {
         return FileClaim(identity)
     }
 
-    private init(_ identity: Identity) { self.identity = identity }
+    private init(_ identity: FileIdentity) { self.identity = identity }
 
     deinit { Self.holders.remove(identity) }
 }

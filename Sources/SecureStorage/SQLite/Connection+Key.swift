@@ -58,7 +58,8 @@ extension Connection {
             let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
             let salt = try fixedSalt(key) ?? Array(page.prefix(CipherConfiguration.saltLength))
             let derived = try key.derived(salt: salt, cipher: cipher)
-            if try PageAuthenticator(derived, cipher: cipher).isFirstPage(page) { return derived }
+            let pages = try PageCipher(derived, format: PageFormat(cipher))
+            if page.withUnsafeBytes({ pages.isAuthentic($0, number: 1) }) { return derived }
             if attempt < 3 { usleep(10_000) }
         }
         throw SecureStorageError.statementFailed(
