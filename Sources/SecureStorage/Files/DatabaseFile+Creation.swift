@@ -33,7 +33,19 @@ extension DatabaseFile {
         guard cplatform_rename_exclusive(draft.path, path) == 0 else {
             throw failure("it cannot be made: \(Self.reason(errno))")
         }
-        // The name itself is durable only when its directory is.
+        syncDirectory()
+    }
+
+    /// Gives the draft this file's name, which an older file may have.
+    func publishReplacing(_ draft: DatabaseFile) throws {
+        guard rename(draft.path, path) == 0 else {
+            throw failure("it cannot be replaced: \(Self.reason(errno))")
+        }
+        syncDirectory()
+    }
+
+    /// A name is durable only when its directory is.
+    func syncDirectory() {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
         if directory >= 0 {
             _ = fsync(directory)  // some file systems cannot; then there is nothing to be done

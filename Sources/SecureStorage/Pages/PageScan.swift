@@ -5,9 +5,8 @@ struct PageScan {
     let view: PageView
     let cipher: PageCipher
 
-    /// The pages among `numbers` that are missing or not as they were written.
-    ///
-    /// - Parameter progress: Told of every megabyte.
+    /// The pages among `numbers` that are missing or not as they were written; `progress` is told of every
+    /// megabyte.
     func damagedPages(
         among numbers: some Collection<UInt32>, _ progress: FileProgress.Handler = { _ in }
     ) throws -> [UInt32] {
