@@ -141,10 +141,16 @@ struct Reopening {
     let keys: [DerivedKey]
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
+        try withEachKey {
+            try Connection.open(path, key: .derived($0), configuration: configuration)
+        }
+    }
+
+    func withEachKey(_ open: (DerivedKey) throws -> Connection) throws -> Connection {
         var failure: any Error = SecureStorageError.closed
         for key in keys {
             do {
-                return try Connection.open(path, key: .derived(key), configuration: configuration)
+                return try open(key)
             } catch {
                 failure = error
             }

@@ -43,14 +43,17 @@ struct FileCopy {
 /// Checks a new file before it gets its name.
 struct DraftCheck {
     let draft: DatabaseFile
-    let key: DerivedKey
+    /// nil for a plain file.
+    let key: DerivedKey?
     let configuration: SecureDatabaseConfiguration
 
     /// - Throws: `.backingStoreError` code 11 when the draft is not sound.
     func run(_ progress: FileProgress.Handler) throws {
         var readOnly = configuration
         readOnly.isReadOnly = true
-        let reader = try Connection.open(draft.path, key: .derived(key), configuration: readOnly)
+        let reader = try Connection.open(
+            draft.path, content: key.map { .encrypted(.derived($0)) } ?? .plaintext,
+            configuration: readOnly)
         defer { reader.close() }
         let report = try IntegrityCheck(connection: reader).run {
             try progress(FileProgress($0.completed / 2, of: $0.total / 2))

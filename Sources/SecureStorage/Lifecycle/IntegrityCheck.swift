@@ -9,16 +9,9 @@ struct IntegrityCheck {
 
     /// - Throws: `.backingStoreError`, `.openFailed` when the file cannot be read; what `progress` throws.
     func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
-        guard let key = connection.key else { throw SecureStorageError.closed }
-        let cipher = connection.configuration.cipher
-        return try inSnapshot {
-            let scan = PageScan(
-                view: try PageView(connection.path, pageSize: cipher.pageSize),
-                cipher: try PageCipher(key, format: PageFormat(cipher)))
+        try inSnapshot {
             // Half of the work is the pages', the other half that of the statements.
-            let pages = try Examination(scan: scan).run {
-                try progress(FileProgress($0.completed, of: $0.total * 2))
-            }
+            let pages = try examine { try progress(FileProgress($0.completed, of: $0.total * 2)) }
             var next = ContinuousClock.now
             return try connection.withTicks {
                 guard .now >= next else { return }
@@ -30,6 +23,16 @@ struct IntegrityCheck {
                 return report
             }
         }
+    }
+
+    private func examine(_ progress: FileProgress.Handler) throws -> Examination.Outcome {
+        // Nothing authenticates the pages of a plain file.
+        guard let key = connection.key else { return Examination.Outcome() }
+        let cipher = connection.configuration.cipher
+        let scan = PageScan(
+            view: try PageView(connection.path, pageSize: cipher.pageSize),
+            cipher: try PageCipher(key, format: PageFormat(cipher)))
+        return try Examination(scan: scan).run(progress)
     }
 
     /// Nobody changes the file meanwhile, or what it says.

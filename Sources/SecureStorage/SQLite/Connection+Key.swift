@@ -86,12 +86,7 @@ extension Connection {
         if case .rawWithSalt(_, let salt) = key { return salt }
         let cipher = configuration.cipher
         guard cipher.plaintextHeaderSize > 0 else { return nil }
-        guard let salt = cipher.salt else {
-            throw SecureStorageError.statementFailed(
-                .misuse,
-                "a file with a plaintext header does not hold its salt; set cipher.salt to its "
-                    + "16 bytes, and keep them as long as the file")
-        }
+        guard let salt = cipher.salt else { throw CipherConfiguration.missingSalt }
         return Array(salt)
     }
 

@@ -7,10 +7,6 @@ extension Connection {
     /// `sqlite3_rekey_v2` returns SQLITE_OK whatever happens, and after a failure the connection
     /// would write with one key what it reads with the other. So the outcome is read from the file
     /// with a second connection; false means that this connection must be closed.
-    ///
-    /// - Parameters:
-    ///   - newKey: With the file's salt.
-    ///   - progress: Asked until the commit whether to go on.
     func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> Bool {
         statements.removeAll()
         // What can be refused is refused here, where there is a code for it and the key is untouched:

@@ -65,7 +65,8 @@ final class Connection {
         }
     }
 
-    private init(path: String, configuration: SecureDatabaseConfiguration) throws {
+    /// Opens the file without a key; for `open`.
+    init(path: String, configuration: SecureDatabaseConfiguration) throws {
         self.path = path
         self.configuration = configuration
         madeNoSideFiles =
