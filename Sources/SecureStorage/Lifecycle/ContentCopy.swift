@@ -18,8 +18,10 @@ struct ContentCopy {
     func run(_ progress: FileProgress.Handler) throws -> [String: Int] {
         // Fixed before the first table.
         for name in ["encoding", "auto_vacuum"] { try copyPragma(name) }
+        // Unless the caller keeps others out by a transaction of his own.
+        let hadTransaction = source.isInTransaction
         try source.beginSnapshot()
-        defer { try? source.endSnapshot() }
+        defer { if !hadTransaction { try? source.endSnapshot() } }
         try target.execute("BEGIN")
         do {
             let counts = try copyContent(progress)

@@ -7,7 +7,8 @@ struct ContentTable {
     let rowCount: Int
     /// Those that hold what was put in; the others are computed.
     let columns: [String]
-    /// A name for the row id that no column has; nil for a table without row ids.
+    let hasRowIDs: Bool
+    /// A name for the row id that no column has; nil when there is none, or no row ids.
     let rowID: String?
 
     /// The tables of the main database that have pages, but for SQLite's own.
@@ -48,7 +49,7 @@ struct ContentTable {
             persistent: false)
         defer { kind.giveBack() }
         try kind.bind([name])
-        let hasRowIDs = try kind.step() && kind.column(0).integer == 0
+        hasRowIDs = try kind.step() && kind.column(0).integer == 0
         rowID = hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !all.contains($0) } : nil
         rowCount = try Self.count(name, in: connection)
     }

@@ -1,57 +1,26 @@
 internal import Foundation
 
-/// Makes a new file with the content of a database, of another kind of file, and checks it.
-struct Conversion {
-    let source: Connection
-    /// nil for a plain file.
-    let key: EncryptionKey?
-    let cipher: CipherConfiguration
-
-    func write(
-        to file: NewFile, _ progress: FileProgress.Handler
-    ) throws -> [String: Int] {
-        try file.make(timeout: source.configuration.busyTimeout) { draft in
-            try fill(draft, progress)
-        }
-    }
-
-    /// Writes and checks the draft.
+extension NewContent {
+    /// Makes the draft a copy of another database's content.
     func fill(
-        _ draft: DatabaseFile, _ progress: FileProgress.Handler
+        from source: Connection, _ progress: FileProgress.Handler
     ) throws -> [String: Int] {
-        let derived = try key.map { key in
-            try key.derived(salt: Self.salt(of: key, cipher), cipher: cipher)
+        try fill(progress) { target in
+            try ContentCopy(source: source, target: target).run { try progress($0.asFirstHalf) }
         }
-        var configuration = SecureDatabaseConfiguration()
-        configuration.cipher = cipher
-        configuration.logger = source.logger
-        let target = try Connection.open(
-            draft.path, content: derived.map { .encrypted(.derived($0)) } ?? .plaintext,
-            configuration: configuration)
-        defer { target.close() }
-        // A draft that is not finished is of no use to anybody.
-        try target.text("PRAGMA journal_mode = OFF")
-        if derived == nil { try target.text("PRAGMA page_size = \(cipher.pageSize)") }
-        let counts = try ContentCopy(source: source, target: target).run {
-            try progress(FileProgress($0.completed, of: $0.total * 2))
-        }
-        target.close()
-        try DraftCheck(draft: draft, key: derived, configuration: configuration).run {
-            try progress(FileProgress($0.total + $0.completed, of: $0.total * 2))
-        }
-        return counts
     }
+}
 
-    /// Of a new file: its own where there is a choice.
-    private static func salt(
-        of key: EncryptionKey, _ cipher: CipherConfiguration
-    ) throws -> [UInt8] {
-        if case .rawWithSalt(_, let salt) = key { return salt }
-        guard cipher.plaintextHeaderSize > 0 else {
-            return (0..<CipherConfiguration.saltLength).map { _ in .random(in: .min ... .max) }
+extension NewFile {
+    /// Makes the file with the content of another database.
+    func make(
+        from source: Connection, key: EncryptionKey?, cipher: CipherConfiguration,
+        _ progress: FileProgress.Handler
+    ) throws -> [String: Int] {
+        try make(timeout: source.configuration.busyTimeout) { draft in
+            try NewContent(draft: draft, key: key, cipher: cipher, logger: source.logger)
+                .fill(from: source, progress)
         }
-        guard let salt = cipher.salt else { throw CipherConfiguration.missingSalt }
-        return Array(salt)
     }
 }
 

@@ -15,10 +15,10 @@ struct FileCopy {
         defer { reader.close() }
         try file.make(timeout: configuration.busyTimeout) { draft in
             let copyKey = try copy(reader, to: draft) {
-                try progress(FileProgress($0.completed, of: $0.total * 2))
+                try progress($0.asFirstHalf)
             }
             try DraftCheck(draft: draft, key: copyKey, configuration: configuration).run {
-                try progress(FileProgress($0.total + $0.completed, of: $0.total * 2))
+                try progress($0.asSecondHalf)
             }
         }
     }

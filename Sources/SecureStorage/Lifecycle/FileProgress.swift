@@ -16,6 +16,10 @@ public struct FileProgress: Sendable, Equatable {
     /// From 0 to 1; 1 when there is nothing to do.
     public var fraction: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 
+    /// As part of work that has as much to do afterwards, or has had before.
+    var asFirstHalf: FileProgress { FileProgress(completed, of: total * 2) }
+    var asSecondHalf: FileProgress { FileProgress(total + completed, of: total * 2) }
+
     /// A block that is told how far the work has come, and ends it by throwing.
     public typealias Handler = (FileProgress) throws -> Void
 }

@@ -11,7 +11,7 @@ struct IntegrityCheck {
     func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
         try inSnapshot {
             // Half of the work is the pages', the other half that of the statements.
-            let pages = try examine { try progress(FileProgress($0.completed, of: $0.total * 2)) }
+            let pages = try examine { try progress($0.asFirstHalf) }
             var next = ContinuousClock.now
             return try connection.withTicks {
                 guard .now >= next else { return }
@@ -30,7 +30,7 @@ struct IntegrityCheck {
         guard let key = connection.key else { return Examination.Outcome() }
         let cipher = connection.configuration.cipher
         let scan = PageScan(
-            view: try PageView(connection.path, pageSize: cipher.pageSize),
+            view: try PageView(connection.path, pageSize: cipher.pageSize), key: key,
             cipher: try PageCipher(key, format: PageFormat(cipher)))
         return try Examination(scan: scan).run(progress)
     }

@@ -61,8 +61,8 @@ extension SecureDatabaseStore {
         readOnly.isReadOnly = true
         let reader = try source.openContent(readOnly)
         defer { reader.close() }
-        let conversion = Conversion(source: reader, key: key, cipher: cipher)
-        return try conversion.write(to: NewFile(at: url, replacing: replacing)) {
+        let file = try NewFile(at: url, replacing: replacing)
+        return try file.make(from: reader, key: key, cipher: cipher) {
             try bounds.check()
             try progress($0)
         }
@@ -103,7 +103,7 @@ extension SecureDatabaseStore {
         let reader = try Connection.open(
             file.path, content: .plaintext, configuration: configuration)
         defer { reader.close() }
-        return try Conversion(source: reader, key: encryptionKey, cipher: cipher)
-            .write(to: NewFile(at: url, replacing: replacing), progress)
+        let target = try NewFile(at: url, replacing: replacing)
+        return try target.make(from: reader, key: encryptionKey, cipher: cipher, progress)
     }
 }

@@ -93,6 +93,19 @@ struct Diagnostician {
         return cipher.plaintextHeaderSize > 0 ? cipher.salt.map(Array.init) : nil
     }
 
+    /// The pages under the key; nil when the file is too short to have a salt.
+    func pageScan(_ view: PageView, _ key: EncryptionKey) throws -> PageScan? {
+        let first =
+            try view.page(1)
+            ?? view.file.bytes(at: 0, count: min(view.file.size, cipher.pageSize)) ?? []
+        let salt = try fixedSalt ?? ownSalt(view, first)
+        guard salt.count == CipherConfiguration.saltLength else { return nil }
+        let derived = try key.derived(salt: salt, cipher: cipher)
+        return PageScan(
+            view: view, key: derived,
+            cipher: try PageCipher(derived, format: PageFormat(cipher)))
+    }
+
     /// The file always begins with it, unless that is just being written.
     private func ownSalt(_ view: PageView, _ first: [UInt8]) throws -> [UInt8] {
         if case .log = view.source {
@@ -106,17 +119,13 @@ struct Diagnostician {
         _ start: Notes, _ progress: FileProgress.Handler
     ) throws -> FileDiagnosis {
         var notes = start
-        let salt = try fixedSalt ?? ownSalt(view, first)
-        guard salt.count == CipherConfiguration.saltLength, first.count >= 512 else {
+        guard first.count >= 512, let scan = try pageScan(view, key) else {
             notes.lines.append("that is less than one page of any format")
             return notes.result(.notADatabase)
         }
-        let derived = try key.derived(salt: salt, cipher: cipher)
-        let pages = try PageCipher(derived, format: PageFormat(cipher))
-        let scan = PageScan(view: view, cipher: pages)
         // While somebody writes, a look may find pages on their way from the log to the file.
         for attempt in 1...5 {
-            let scan = attempt == 1 ? scan : PageScan(view: try view.again(), cipher: pages)
+            let scan = attempt == 1 ? scan : try scan.again()
             if try scan.knowsKey(lookingAt: sampleLimit ?? .max) {
                 return try Examination(scan: scan).diagnosis(notes.lines, progress)
             }
@@ -127,7 +136,7 @@ struct Diagnostician {
             sampleLimit == nil
                 ? "no page has an HMAC that is right under the key"
                 : "none of the pages looked at has an HMAC that is right under the key")
-        if let other = try otherCipher(derived) {
+        if let other = try otherCipher(scan.key) {
             notes.lines.append(
                 "with pages of \(other.pageSize) bytes and \(other.hmacAlgorithm.rawValue) one is")
             return notes.result(.otherCipher(other))
@@ -167,7 +176,8 @@ struct Diagnostician {
                 guard other != cipher else { continue }
                 let view = try PageView(path, pageSize: pageSize)
                 let scan = PageScan(
-                    view: view, cipher: try PageCipher(key, format: PageFormat(other)))
+                    view: view, key: key,
+                    cipher: try PageCipher(key, format: PageFormat(other)))
                 if try scan.knowsKey(lookingAt: 1) { return other }
             }
         }

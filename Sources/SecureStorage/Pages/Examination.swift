@@ -22,7 +22,7 @@ struct Examination {
         while !outcome.isSound, scan.view.hasSideFiles, attempts < 20 {
             attempts += 1
             usleep(5000)
-            let current = PageScan(view: try scan.view.again(), cipher: scan.cipher)
+            let current = try scan.again()
             let suspects = outcome.damaged
             outcome = try look(current)
             outcome.damaged = try current.damagedPages(

@@ -13,9 +13,10 @@ enum LegacyFormat {
         if case .rawWithSalt(_, let given) = key { salt = given }
         var cipher = CipherConfiguration()
         (cipher.kdfAlgorithm, cipher.kdfIterations) = (format.kdf, format.kdfIterations)
-        let pages = try PageCipher(key.derived(salt: salt, cipher: cipher), format: format)
+        let derived = try key.derived(salt: salt, cipher: cipher)
+        let pages = try PageCipher(derived, format: format)
         guard format.hmac == nil else {
-            return try PageScan(view: view, cipher: pages).knowsKey(lookingAt: 64)
+            return try PageScan(view: view, key: derived, cipher: pages).knowsKey(lookingAt: 64)
         }
         // Nothing authenticates the pages of version 1: only sense does.
         guard let content = first.withUnsafeBytes({ pages.decrypt($0, number: 1) }) else {

@@ -3,7 +3,11 @@ internal import Foundation
 /// Checks the HMACs of a file's pages, beside the engine.
 struct PageScan {
     let view: PageView
+    let key: DerivedKey
     let cipher: PageCipher
+
+    /// The same file as it is now.
+    func again() throws -> PageScan { PageScan(view: try view.again(), key: key, cipher: cipher) }
 
     /// The pages among `numbers` that are missing or not as they were written; `progress` is told of every
     /// megabyte.

@@ -92,6 +92,11 @@ extension Statement {
         return true
     }
 
+    /// Binds values as they were stored to the placeholders in their order; there are as many.
+    func bind(stored values: [SQLiteValue]) throws {
+        for (offset, value) in values.enumerated() { try bind(value, at: Int32(offset + 1)) }
+    }
+
     /// Binds the values of another statement's current row, as they are stored, to the placeholders in their
     /// order.
     func bindColumns(of row: Statement) throws {
