@@ -36,6 +36,9 @@ struct Case: Sendable {
             name: "pool-open-passphrase", template: .passphrase, sides: Side.encrypted,
             reference: .keyDerivation),
         Case(name: "rekey", writes: true, sides: [.c, .ours]),
+        // Both with all that is checked: C with the engine's own checks.
+        Case(name: "verify", sides: [.c, .ours]),
+        Case(name: "backup", sides: [.c, .ours]),
     ]
 }
 

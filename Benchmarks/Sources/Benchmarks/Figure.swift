@@ -75,6 +75,8 @@ struct Bar: Sendable {
         Bar("pool-open-passphrase", "ours/key-derivation", .atMost(1.15)),
         Bar("pool-open-passphrase", "ours/grdb", .atMost(0.25)),
         Bar("rekey", "ours/c", .atMost(1.10)),
+        Bar("verify", "ours/c", .atMost(1.10)),
+        Bar("backup", "ours/c", .atMost(1.10)),
     ]
 
     private init(_ caseName: String, _ figure: String, _ limit: Limit) {

@@ -1,3 +1,4 @@
+import Foundation
 import SecureStorage
 import Workers
 
@@ -24,6 +25,17 @@ extension WorkerCase {
         WorkerCase("rekey", check: SampleData.checkRows) { db, _ in
             try db.changeEncryptionKey(with: SampleData.otherKey)
             return 0
+        },
+        WorkerCase("verify") { db, _ in
+            guard try db.verifyIntegrity().isSound else { throw WorkerFailure("not sound") }
+            return UInt64(try db.int(forQuery: "SELECT count(*) FROM sample") ?? 0)
+        },
+        WorkerCase("backup") { db, job in
+            let copy = URL(fileURLWithPath: job.path + ".backup")
+            try? FileManager.default.removeItem(at: copy)
+            try db.backup(to: copy)
+            try FileManager.default.removeItem(at: copy)
+            return UInt64(try db.int(forQuery: "SELECT count(*) FROM sample") ?? 0)
         },
     ]
 

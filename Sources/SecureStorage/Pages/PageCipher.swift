@@ -3,7 +3,7 @@ internal import CryptoExtras
 internal import Foundation
 
 /// How the pages of a file are encrypted, of SQLCipher 4 with any settings and of its elders.
-struct PageFormat: Equatable {
+struct PageFormat: Equatable, Sendable {
     var pageSize: Int
     /// nil in files of SQLCipher 1, whose pages nothing protects.
     var hmac: CipherConfiguration.HMACAlgorithm?
@@ -30,6 +30,9 @@ struct PageFormat: Equatable {
     /// Bytes at the end of each page: the initialisation vector, the HMAC, and padding to whole blocks.
     var reservedBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
 
+    /// The page that holds the byte on which SQLite takes its locks (at one GiB): nothing is ever written there.
+    var lockPage: UInt32 { UInt32((1 << 30) / pageSize + 1) }
+
     /// Where the encrypted part of a page begins: page 1 begins with the salt, or the plaintext header.
     func start(ofPage number: UInt32) -> Int {
         number == 1 ? max(plaintextHeaderSize, CipherConfiguration.saltLength) : 0
@@ -51,7 +54,7 @@ extension CipherConfiguration.HMACAlgorithm {
 /// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the page's
 /// number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by two rounds
 /// of PBKDF2 with the salt XOR 0x3a. See [SQLCipher's design](https://www.zetetic.net/sqlcipher/design/).
-struct PageCipher {
+struct PageCipher: Sendable {
     let format: PageFormat
     private let hmacKey: SymmetricKey
     private let key: SecretBytes

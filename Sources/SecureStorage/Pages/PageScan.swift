@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Checks the HMACs of a file's pages, beside the engine.
-struct PageScan {
+struct PageScan: Sendable {
     let view: PageView
     let key: DerivedKey
     let cipher: PageCipher
@@ -11,22 +11,54 @@ struct PageScan {
 
     /// The pages among `numbers` that are missing or not as they were written; `progress` is told of every
     /// megabyte.
+    ///
+    /// Nearly all of the time is the hash's, so all processors share it.
     func damagedPages(
-        among numbers: some Collection<UInt32>, _ progress: FileProgress.Handler = { _ in }
+        among numbers: [UInt32], _ progress: FileProgress.Handler = { _ in }
     ) throws -> [UInt32] {
         var damaged: [UInt32] = []
-        var page = [UInt8](repeating: 0, count: view.pageSize)
-        let interval = max((1 << 20) / view.pageSize, 1)
-        for (done, number) in numbers.enumerated() {
-            if done % interval == 0 { try progress(FileProgress(done, of: numbers.count)) }
-            let isAuthentic = try page.withUnsafeMutableBytes { page in
-                try view.read(number, into: page)
-                    && cipher.isAuthentic(UnsafeRawBufferPointer(page), number: number)
+        let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)
+        let share = max((1 << 20) / view.pageSize / processors, 1)
+        var done = 0
+        while done < numbers.count {
+            try progress(FileProgress(done, of: numbers.count))
+            let batch = numbers[done..<min(done + share * processors, numbers.count)]
+            let parts = stride(from: batch.startIndex, to: batch.endIndex, by: share).map {
+                batch[$0..<min($0 + share, batch.endIndex)]
             }
-            if !isAuthentic { damaged.append(number) }
+            let findings = Findings(parts.count)
+            DispatchQueue.concurrentPerform(iterations: parts.count) { index in
+                findings.set(index, Result { try damagedPages(of: parts[index]) })
+            }
+            for finding in findings.all { damaged += try finding?.get() ?? [] }
+            done = batch.endIndex
         }
         try progress(FileProgress(numbers.count, of: numbers.count))
         return damaged
+    }
+
+    private func damagedPages(of numbers: ArraySlice<UInt32>) throws -> [UInt32] {
+        var page = [UInt8](repeating: 0, count: view.pageSize)
+        return try numbers.filter { number in
+            guard number != cipher.format.lockPage else { return false }
+            return try page.withUnsafeMutableBytes { page in
+                try !view.read(number, into: page)
+                    || !cipher.isAuthentic(UnsafeRawBufferPointer(page), number: number)
+            }
+        }
+    }
+
+    /// What the parts of a batch have found.
+    private final class Findings: @unchecked Sendable {
+        // @unchecked: only touched under `lock` while threads work.
+        private let lock = NSLock()
+        private(set) var all: [Result<[UInt32], any Error>?]
+
+        init(_ count: Int) { all = Array(repeating: nil, count: count) }
+
+        func set(_ index: Int, _ finding: Result<[UInt32], any Error>) {
+            lock.withLock { all[index] = finding }
+        }
     }
 
     /// Whether any page was written with the key: the first ones, then others spread over the file.

@@ -4,7 +4,7 @@ internal import Foundation
 /// of the log, or the originals in the journal of a transaction that a crash has broken off.
 ///
 /// A picture of the moment: somebody who writes meanwhile may move pages from one to the other.
-struct PageView {
+struct PageView: Sendable {
     let file: RawFile
     let pageSize: Int
     /// What stands beside the file and was looked at.
@@ -14,7 +14,7 @@ struct PageView {
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
 
-    enum Source: Equatable {
+    enum Source: Equatable, Sendable {
         case fileOnly
         /// The number of committed pages in the log.
         case log(pages: Int)

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A file's bytes as they are stored, read without leaving a trace: not even the time of the last access
 /// changes, where the system allows that.
-final class RawFile {
+final class RawFile: Sendable {
     private let descriptor: Int32
     private let identity: FileIdentity
     let path: String
