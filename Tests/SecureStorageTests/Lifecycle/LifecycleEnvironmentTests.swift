@@ -1,0 +1,274 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Kills, full disks and too few descriptors while files are copied, converted and checked.
+@Suite(.timeLimit(.minutes(10))) struct LifecycleEnvironmentTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    let database: TemporaryDatabase
+    let target: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        target = try TemporaryDatabase(name: "target.db")
+    }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    private func makePlaintext() throws {
+        _ = try SQLCipherShell(
+            database.path, key: nil,
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO t SELECT i, 'the marker of row ' || i || hex(randomblob(100)) FROM n;
+            """)
+    }
+
+    private func makeEncrypted(_ mode: JournalMode) throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO t SELECT i, 'the marker of row ' || i || hex(randomblob(100)) FROM n;
+            """)
+        db.close()
+    }
+
+    // MARK: - Kills
+
+    @Test(.enabled(if: !Sanitizer.isPresent))
+    func `a kill during an import leaves no file, or a whole one, and nothing readable`()
+        async throws
+    {
+        try makePlaintext()
+        let source = try DirectorySnapshot(of: database.directory)
+        var moment = SuddenDeath.Moment()
+        var outcomes: [String: Int] = [:]
+        for _ in 0..<SuddenDeath.count(8) {
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    source = database.path as String, target = target.path as String,
+                    delay = moment.next() as Int
+                ] in
+                SuddenDeath.after(microseconds: delay)
+                try SecureDatabaseStore.importPlaintext(
+                    from: URL(fileURLWithPath: source), to: URL(fileURLWithPath: target),
+                    key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
+                while true { pause() }
+            }
+            #expect(try DirectorySnapshot(of: database.directory) == source)
+            for name in try target.fileNames() {
+                let bytes = try Data(
+                    contentsOf: target.directory.appendingPathComponent(name))
+                #expect(bytes.range(of: Data("the marker of row".utf8)) == nil, "\(name)")
+            }
+            let isThere = access(target.path, F_OK) == 0
+            moment.note(wasTooLate: isThere)
+            outcomes[isThere ? "whole" : "none", default: 0] += 1
+            if !isThere {
+                // What the kill has left is no obstacle.
+                try SecureDatabaseStore.importPlaintext(
+                    from: database.url, to: target.url, key: Self.key)
+            }
+            let db = try target.openStore()
+            #expect(try db.int("SELECT count(*) FROM t") == 3000)
+            #expect(try db.verifyIntegrity().isSound)
+            db.close()
+            #expect(try target.fileNames() == ["target.db"])
+            try FileManager.default.removeItem(at: target.url)
+        }
+        SuddenDeath.report("import: \(outcomes)")
+    }
+
+    /// With a writer in the same process, whose commits are counted from outside.
+    @Test(.enabled(if: !Sanitizer.isPresent), arguments: JournalMode.allCases)
+    func `a kill during a backup loses no row of those who write meanwhile`(
+        _ mode: JournalMode
+    ) async throws {
+        try makeEncrypted(mode)
+        var moment = SuddenDeath.Moment()
+        for _ in 0..<SuddenDeath.count(4) {
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    source = database.path as String, target = target.path as String,
+                    mode = mode.rawValue as String, delay = moment.next() as Int
+                ] in
+                var configuration = SecureDatabaseConfiguration()
+                configuration.journalMode = try #require(.init(rawValue: mode))
+                configuration.secondInstance = .allowed
+                let db = SecureDatabaseStore(
+                    fullDatabasePath: source, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                let path = source
+                let settings = configuration
+                Thread.detachNewThread {
+                    let writer = SecureDatabaseStore(
+                        fullDatabasePath: path, configuration: settings)
+                    guard (try? writer.open(with: TemporaryDatabase.key)) != nil,
+                        let log = FileHandle(forWritingAtPath: path + ".acknowledged")
+                    else { return }
+                    _ = try? log.seekToEnd()
+                    while true {
+                        guard
+                            (try? writer.executeUpdate("INSERT INTO t (x) VALUES ('new')")) != nil
+                        else { continue }
+                        try? log.write(contentsOf: Data("1".utf8))
+                    }
+                }
+                SuddenDeath.after(microseconds: delay)
+                while true {
+                    try db.backup(to: URL(fileURLWithPath: target), replacing: true)
+                }
+            }
+            let db = try database.openStore { $0.journalMode = mode }
+            let acknowledged =
+                (try? Data(contentsOf: URL(fileURLWithPath: database.path + ".acknowledged")))?
+                .count ?? 0
+            let rows = try #require(try db.int("SELECT count(*) FROM t"))
+            #expect(rows >= 3000 + acknowledged)
+            #expect(try db.verifyIntegrity().isSound)
+            db.close()
+            moment.note(wasTooLate: access(target.path, F_OK) == 0)
+            if access(target.path, F_OK) == 0 {
+                let copy = try target.openStore { $0.journalMode = mode }
+                #expect(try copy.int("SELECT count(*) FROM t") ?? 0 >= 3000)
+                #expect(try copy.verifyIntegrity().isSound)
+                copy.close()
+                try FileManager.default.removeItem(at: target.url)
+            }
+            _ = FileManager.default.createFile(
+                atPath: database.path + ".acknowledged", contents: nil)
+            // From here on they count anew.
+            let again = try database.openStore { $0.journalMode = mode }
+            try again.executeUpdate("DELETE FROM t WHERE x = 'new'")
+            again.close()
+        }
+    }
+
+    // MARK: - Full disks
+
+    #if os(Linux)
+        @Test(.enabled(if: SmallDisk.isAvailable))
+        func `on a disk that is too small each fails and leaves nothing, until it fits`() throws {
+            try makeEncrypted(.wal)
+            let db = try database.openStore()
+            defer { db.close() }
+            let disk = try SmallDisk(kilobytes: 3000)
+            let place = disk.directory.appendingPathComponent("target.db")
+            let work: [(String, () throws -> Void)] = [
+                ("backup", { try db.backup(to: place) }),
+                ("export", { try db.export(to: place, key: .passphrase("other")) }),
+                ("plain", { try db.exportPlaintext(to: place) }),
+                (
+                    "salvage",
+                    {
+                        try SecureDatabaseStore.salvage(
+                            at: database.url, key: Self.key, to: place)
+                    }
+                ),
+            ]
+            try db.checkpoint(.truncate)
+            for (name, body) in work {
+                var failures = 0
+                for spare in stride(from: 0, through: 2400, by: 200) {
+                    let ballast = disk.directory.appendingPathComponent("ballast")
+                    try Data(count: (2900 - spare) * 1024).write(to: ballast)
+                    let error = storageError(body)
+                    let names = try FileManager.default.contentsOfDirectory(
+                        atPath: disk.directory.path
+                    ).sorted()
+                    if let error {
+                        failures += 1
+                        #expect(
+                            [13, 10, 14, 11].contains(error.code), "\(name), \(spare): \(error)")
+                        #expect(names == ["ballast"], "\(name), \(spare): \(names)")
+                    } else {
+                        #expect(names == ["ballast", "target.db"])
+                        try FileManager.default.removeItem(at: place)
+                    }
+                }
+                #expect(failures > 1 && failures < 13, "\(name)")
+            }
+            #expect(try db.int("SELECT count(*) FROM t") == 3000)
+            #expect(try db.verifyIntegrity().isSound)
+        }
+
+        @Test func `without free descriptors each fails or succeeds, and the store goes on`()
+            async throws
+        {
+            try makeEncrypted(.wal)
+            await #expect(processExitsWith: .success) {
+                [source = database.path as String, target = target.path as String] in
+                var limits = rlimit(rlim_cur: 60, rlim_max: 60)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+                let db = SecureDatabaseStore(fullDatabasePath: source)
+                try db.open(with: TemporaryDatabase.key)
+                let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+                let work: [() throws -> Void] = [
+                    { _ = try db.verifyIntegrity() },
+                    { try db.backup(to: URL(fileURLWithPath: target), replacing: true) },
+                    { try db.exportPlaintext(to: URL(fileURLWithPath: target), replacing: true) },
+                    {
+                        _ = try SecureDatabaseStore.diagnose(
+                            at: URL(fileURLWithPath: source), key: key)
+                    },
+                    { try db.changeEncryptionKey(with: key) },
+                ]
+                var taken: [Int32] = []
+                while true {
+                    let descriptor = open("/dev/null", O_RDONLY)
+                    if descriptor < 0 { break }
+                    taken.append(descriptor)
+                }
+                var outcomes = (failed: 0, done: 0)
+                for _ in 0..<14 {
+                    for body in work {
+                        do {
+                            try body()
+                            outcomes.done += 1
+                        } catch is SecureStorageError {
+                            outcomes.failed += 1
+                        }
+                    }
+                    taken.popLast().map { _ = close($0) }
+                }
+                for descriptor in taken { close(descriptor) }
+                #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 3000)
+                #expect(outcomes.failed > 5)
+                #expect(outcomes.done > 5)
+            }
+        }
+    #endif
+
+    // MARK: - Large files
+
+    /// Past the byte at one GiB on which SQLite takes its locks, whose page is never written. Takes a minute
+    /// and three gigabytes: with `SECURESTORAGE_LARGE=1`.
+    @Test(.enabled(if: environmentNumber("SECURESTORAGE_LARGE", default: 0) > 0))
+    func `a file of more than a gigabyte is sound, is copied and found sound`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
+            INSERT INTO t SELECT i, zeroblob(1000000) FROM n;
+            """)
+        let size = try #require(
+            try FileManager.default.attributesOfItem(atPath: database.path)[.size] as? Int)
+        #expect(size > 1 << 30)
+        #expect(try db.verifyIntegrity().isSound)
+        #expect(
+            try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding == .ok)
+        try db.backup(to: target.url)
+        #expect(
+            try target.openStore { $0.journalMode = .delete }.int("SELECT count(*) FROM t") == 1100)
+        let report = try SecureDatabaseStore.salvage(
+            at: database.url, key: Self.key,
+            to: target.directory.appendingPathComponent("saved.db"))
+        #expect(report.isWhole, "\(report)")
+        #expect(report.tables.first?.rowsSaved == 1100)
+    }
+}
