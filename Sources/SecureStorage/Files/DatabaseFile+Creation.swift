@@ -33,12 +33,15 @@ extension DatabaseFile {
         guard cplatform_rename_exclusive(draft.path, path) == 0 else {
             throw failure("it cannot be made: \(Self.reason(errno))")
         }
-        // The name itself is durable only when its directory is.
+        syncDirectory()
+    }
+
+    /// Makes the names in the directory durable: a file's name is so only when its directory is.
+    func syncDirectory() {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
-        if directory >= 0 {
-            _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
-            _ = close(directory)
-        }
+        guard directory >= 0 else { return }
+        _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
+        _ = close(directory)
     }
 
     /// Whether a draft holds everything in itself, nothing in a side file.
@@ -63,7 +66,7 @@ extension DatabaseFile {
         return unlink(draft.path) == 0 || errno == ENOENT
     }
 
-    private var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
+    var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
 
     /// The beginning of the names of draft and lock: not with the database's name, which may be as
     /// long as a name can be, but with its hash (FNV-1a).
