@@ -56,7 +56,8 @@ extension SecureDatabaseStore {
             try target.withoutOthers {
                 if let suffix = target.sideFiles.first {
                     throw target.failure(
-                        "it has a side file \(suffix), so it was not closed; open and close it first")
+                        "it has a side file \(suffix), so it was not closed; open and close it first"
+                    )
                 }
                 try connection.makeCopy(of: target) { try target.replace(by: $0) }
             }
@@ -66,7 +67,9 @@ extension SecureDatabaseStore {
 
 extension Connection {
     /// Makes a compact copy in a draft of `target`, and hands it over when it is complete.
-    fileprivate func makeCopy(of target: DatabaseFile, _ publish: (DatabaseFile) throws -> Void) throws {
+    fileprivate func makeCopy(of target: DatabaseFile, _ publish: (DatabaseFile) throws -> Void)
+        throws
+    {
         guard let key else { throw SecureStorageError.closed }
         let draft = try target.makeDraft()
         do {

@@ -24,8 +24,9 @@ import Testing
         #expect(!SecureDatabaseStore.exists(at: database.url))
         #expect(try open(target).int("SELECT x FROM t") == 1)
         #expect(try database.fileNames() == ["new directory"])
-        #expect(try FileManager.default.contentsOfDirectory(
-            atPath: target.deletingLastPathComponent().path) == ["moved.db"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(
+                atPath: target.deletingLastPathComponent().path) == ["moved.db"])
     }
 
     @Test(arguments: JournalMode.allCases)

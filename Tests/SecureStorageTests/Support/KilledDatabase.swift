@@ -18,7 +18,9 @@ enum KilledDatabase {
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             try db.open(with: TemporaryDatabase.key)
             try db.executeUpdate("CREATE TABLE t (x)")
-            for _ in 1...KilledDatabase.rows { try db.executeUpdate("INSERT INTO t VALUES (randomblob(2000))") }
+            for _ in 1...KilledDatabase.rows {
+                try db.executeUpdate("INSERT INTO t VALUES (randomblob(2000))")
+            }
             if mode == "delete" {
                 // More than the cache holds: part of it is in the file, and has to be taken back.
                 try db.beginExclusiveTransaction()
