@@ -11,10 +11,6 @@ final class MigrationRun {
         self.db = db
         connection = try db.openConnection()
         try connection.callbacks.requireOutside("migrations cannot run")
-        guard !db.configuration.isReadOnly else {
-            throw SecureStorageError.statementFailed(
-                .readOnly, "migrations are pending, and the store is read-only")
-        }
         guard !connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .misuse,
@@ -27,18 +23,22 @@ final class MigrationRun {
         }
     }
 
-    /// Calls `body` while foreign keys are not enforced.
-    func perform(_ body: (MigrationRun) throws -> Void) throws {
+    /// Calls `body`, for the steps that are pending, while foreign keys are not enforced.
+    func perform(_ body: () throws -> Void) throws {
+        guard !db.configuration.isReadOnly else {
+            throw SecureStorageError.statementFailed(
+                .readOnly, "migrations are pending, and the store is read-only")
+        }
         // Outside of a transaction: in one, the pragma does nothing.
         checksForeignKeys = try connection.text("PRAGMA foreign_keys") == "1"
-        guard checksForeignKeys else { return try body(self) }
+        guard checksForeignKeys else { return try body() }
         try connection.text("PRAGMA foreign_keys = OFF")
         defer {
             // Not ended by a cancelled task or a deadline. There is nothing else that it could fail with but a
             // connection that a step has closed, and another one has the configuration's setting.
             connection.uninterrupted { _ = try? connection.text("PRAGMA foreign_keys = ON") }
         }
-        try body(self)
+        try body()
     }
 
     /// Runs the first step that the file has not been through.
@@ -57,7 +57,9 @@ final class MigrationRun {
     }
 
     /// Runs all steps that the file has not been through, and takes them back.
-    func rehearse(_ names: inout [String]) throws {
+    ///
+    /// - Returns: Their names.
+    func rehearse() throws -> [String] {
         var rehearsed: [String] = []
         try db.inTransaction(.immediate) { db in
             let count = try MigrationHistory(of: db).requireBeginning(of: steps)
@@ -67,7 +69,7 @@ final class MigrationRun {
             }
             return true
         }
-        names = rehearsed
+        return rehearsed
     }
 
     // MARK: - One step

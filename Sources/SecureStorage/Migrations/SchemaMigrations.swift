@@ -86,9 +86,11 @@ public struct SchemaMigrations: Sendable {
     /// does not provoke it, so that is what tells "update the app" from all else.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
+        // First of all what is wrong with the call: not only on the day when something is pending.
+        let run = try MigrationRun(steps, on: db)
         guard try !pending(in: db).isEmpty else { return [] }
         var applied: [String] = []
-        try MigrationRun(steps, on: db).perform { run in
+        try run.perform {
             // One of them at a time, and each time what the file says: somebody else may be at it as well.
             while let name = try run.next() { applied.append(name) }
         }
@@ -117,9 +119,10 @@ public struct SchemaMigrations: Sendable {
     /// - Returns: The names of the steps that were run.
     /// - Throws: As ``apply(to:)``. The file is as it was, whatever happens.
     public func rehearse(on db: SecureDatabaseStore) throws -> [String] {
+        let run = try MigrationRun(steps, on: db)
         guard try !pending(in: db).isEmpty else { return [] }
         var rehearsed: [String] = []
-        try MigrationRun(steps, on: db).perform { try $0.rehearse(&rehearsed) }
+        try run.perform { rehearsed = try run.rehearse() }
         return rehearsed
     }
 

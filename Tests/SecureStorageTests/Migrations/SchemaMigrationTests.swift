@@ -194,6 +194,11 @@ import Testing
         try db.commit()
         #expect(try db.int("SELECT count(*) FROM u") == 1)
         #expect(try tableNames(db) == [])
+        // Also when there is nothing to do: a mistake is not to wait for the next version.
+        try Self.tables(1).apply(to: db)
+        try db.beginDeferredTransaction()
+        #expect(storageError { try Self.tables(1).apply(to: db) }?.code == 21)
+        try db.rollback()
     }
 
     @Test func `beside a result set and inside a batch it is refused`() throws {
