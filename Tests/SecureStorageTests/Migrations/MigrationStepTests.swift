@@ -89,8 +89,10 @@ import Testing
         }
     }
 
-    @Test func `a commit that was prepared before is refused as well`() throws {
-        let db = try database.openStore()
+    /// Turning enforcement off lets SQLite prepare everything anew; without it that has to be asked for.
+    @Test(arguments: [false, true])
+    func `a commit that was prepared before is refused as well`(_ enforcesKeys: Bool) throws {
+        let db = try database.openStore { $0.foreignKeysEnabled = enforcesKeys }
         try db.beginExclusiveTransaction()
         try db.commit()  // in the cache now
         let kept = try db.prepare("COMMIT")
