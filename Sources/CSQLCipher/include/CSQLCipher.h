@@ -26,4 +26,19 @@ static inline int csqlcipher_db_config(sqlite3 *db, int option, int value) {
     return sqlite3_db_config(db, option, value, (int *)0);
 }
 
+/// Looks on while a connection reads and writes its main file; see `csqlcipher_tap_begin`.
+typedef struct csqlcipher_tap csqlcipher_tap;
+
+/// Calls `tick` before each read (`is_write` 0) and each write of the main file of `db`, on the thread that
+/// uses the connection; a read for which it does not return 0 fails with SQLITE_INTERRUPT.
+///
+/// For what runs outside of the engine's statements, which a progress handler is not told of.
+/// Returns NULL when there is no memory or no file. Nothing else may use the connection until
+/// `csqlcipher_tap_end`.
+csqlcipher_tap *csqlcipher_tap_begin(
+    sqlite3 *db, int (*tick)(void *context, int is_write), void *context);
+
+/// Ends what `csqlcipher_tap_begin` has begun, while the connection is still open.
+void csqlcipher_tap_end(csqlcipher_tap *tap);
+
 #endif

@@ -23,9 +23,13 @@ extension SecureDatabasePool {
 
     /// Re-encrypts the whole file with a new key.
     ///
-    /// - Parameter newKey: A passphrase or a raw key.
-    /// - Throws: As `changeEncryptionKey(with:)` with a passphrase.
-    public func changeEncryptionKey(with newKey: DatabaseKey) throws {
+    /// - Parameters:
+    ///   - newKey: A passphrase or a raw key.
+    ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
+    /// - Throws: As `changeEncryptionKey(with:)` with a passphrase; what `progress` throws.
+    public func changeEncryptionKey(
+        with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
+    ) throws {
         guard PoolBlock.current(of: self) == nil else {
             throw SecureStorageError.encryptionKeyChangeFailed(
                 code: Int(ResultCode.misuse.rawValue),
@@ -37,7 +41,7 @@ extension SecureDatabasePool {
             try connections.withoutReaders {
                 writer.hasReaders = false
                 defer { writer.hasReaders = true }
-                try writer.changeEncryptionKey(with: newKey)
+                try writer.changeEncryptionKey(with: newKey, progress: progress)
             }
         }
     }

@@ -98,3 +98,12 @@ extension CipherConfiguration {
         }
     }
 }
+
+extension CipherConfiguration {
+    static var missingSalt: SecureStorageError {
+        .statementFailed(
+            .misuse,
+            "a file with a plaintext header does not hold its salt; set cipher.salt to its "
+                + "16 bytes, and keep them as long as the file")
+    }
+}

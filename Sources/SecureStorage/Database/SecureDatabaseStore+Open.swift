@@ -129,31 +129,24 @@ extension SecureDatabaseStore {
                 throw SecureStorageError.openFailed(
                     code: code, message: "cannot open \"\(file.path)\": \(message)")
             }
-            throw notADatabase(file, given)
+            throw notADatabase(file, given, message)
         }
     }
 
-    /// The error for a file whose first page the key does not open.
-    private func notADatabase(_ file: DatabaseFile, _ key: EncryptionKey) -> SecureStorageError {
-        if let version = LegacyFormat.version(of: file.path, key: key) {
-            return .legacyFormat(
-                version: version,
-                message:
-                    "\"\(file.path)\" was written by SQLCipher \(version) and was not changed; "
-                    + "migrate it to the format of SQLCipher 4 first")
-        }
-        let pageSize = configuration.cipher.pageSize
-        let size = (try? file.size()) ?? 0
-        guard size % pageSize == 0 else {
+    /// The error for a file whose first page the key does not open, with what the file is found to be.
+    private func notADatabase(
+        _ file: DatabaseFile, _ key: EncryptionKey, _ message: String
+    ) -> SecureStorageError {
+        var diagnostician = Diagnostician(
+            path: file.path, key: key, cipher: configuration.cipher)
+        // A wrong key is the usual case, and told so without reading all of a large file.
+        diagnostician.sampleLimit = 256
+        guard let diagnosis = try? diagnostician.diagnose() else {
             return .openFailed(
                 code: Int(ResultCode.notADatabase.rawValue),
-                message: "cannot open \"\(file.path)\": its \(size) bytes are no whole number of "
-                    + "pages of \(pageSize) bytes, so it is no SQLCipher 4 database, or was cut off, "
-                    + "or has another page size; it was not changed")
+                message: "cannot open \"\(file.path)\": \(message)")
         }
-        return .authenticationFailed(
-            message: "cannot open \"\(file.path)\": wrong key, or the file is no SQLCipher "
-                + "database with this cipher configuration; it was not changed")
+        return diagnosis.openingError(file.path)
     }
 
     // MARK: - Creating

@@ -28,10 +28,15 @@ extension SecureDatabaseStore {
 
     /// Re-encrypts the whole file with a new key; see ``changeEncryptionKey(with:)-(String)``.
     ///
-    /// - Parameter newKey: A passphrase or a raw key; a salt, when there is one, is the file's.
+    /// - Parameters:
+    ///   - newKey: A passphrase or a raw key; a salt, when there is one, is the file's.
+    ///   - progress: Told of every megabyte, in pages, each re-encrypted and then written into the file. What
+    ///     it throws before the commit ends the work, and the old key stays; afterwards it is too late.
     /// - Throws: `.encryptionKeyChangeFailed` also for a raw key or a salt of another length, and another
-    ///   salt than the file's.
-    public func changeEncryptionKey(with newKey: DatabaseKey) throws {
+    ///   salt than the file's; what `progress` throws.
+    public func changeEncryptionKey(
+        with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
+    ) throws {
         let connection = try openConnection()
         do {
             try connection.callbacks.requireOutside("the key cannot be changed")
@@ -48,10 +53,31 @@ extension SecureDatabaseStore {
                 throw SecureStorageError.statementFailed(
                     .busy, "a result set is open, or a batch is running; end it first")
             }
-            try rekey(connection, with: EncryptionKey(newKey))
+            let key = try EncryptionKey(newKey)
+            try RekeyProgress.run({
+                try bounds.check()
+                try progress($0)
+            }) { progress in
+                do {
+                    try rekey(connection, with: key, progress)
+                } catch {
+                    // Ended by the caller, and the file was found with its old key.
+                    guard let cancellation = progress.failure, self.connection != nil else {
+                        throw error
+                    }
+                    throw Cancelled(reason: cancellation)
+                }
+            }
+        } catch let cancelled as Cancelled {
+            throw cancelled.reason
         } catch {
             throw Self.keyChangeFailure(error)
         }
+    }
+
+    /// What is not the library's failure to change the key.
+    private struct Cancelled: Error {
+        let reason: any Error
     }
 
     private static func keyChangeFailure(_ error: any Error) -> SecureStorageError {
@@ -72,10 +98,12 @@ extension SecureDatabaseStore {
         }
     }
 
-    private func rekey(_ connection: Connection, with key: EncryptionKey) throws {
+    private func rekey(
+        _ connection: Connection, with key: EncryptionKey, _ progress: RekeyProgress
+    ) throws {
         guard let oldKey = connection.key else { throw SecureStorageError.closed }
         let newKey = try connection.deriveForRekey(key)
-        guard try !connection.rekey(to: newKey) else { return }
+        guard try !connection.rekey(to: newKey, progress) else { return }
         // The connection's two halves disagree about the key now. The file does not: the engine's
         // transaction was either committed or will be rolled back by the next to open it.
         closeConnection()
@@ -113,10 +141,16 @@ struct Reopening {
     let keys: [DerivedKey]
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
+        try withEachKey {
+            try Connection.open(path, key: .derived($0), configuration: configuration)
+        }
+    }
+
+    func withEachKey(_ open: (DerivedKey) throws -> Connection) throws -> Connection {
         var failure: any Error = SecureStorageError.closed
         for key in keys {
             do {
-                return try Connection.open(path, key: .derived(key), configuration: configuration)
+                return try open(key)
             } catch {
                 failure = error
             }

@@ -59,7 +59,7 @@ extension SecureDatabaseStore {
                         "it has a side file \(suffix), so it was not closed; open and close it first"
                     )
                 }
-                try connection.makeCopy(of: target) { try target.replace(by: $0) }
+                try connection.makeCopy(of: target) { try target.publishReplacing($0) }
             }
         }
     }
@@ -80,7 +80,13 @@ extension Connection {
             settings.journalMode = .delete
             let copy = try Connection.open(draft.path, key: .derived(key), configuration: settings)
             defer { copy.close() }
-            try copyPages(to: copy)
+            // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header, and
+            // the layout of the original's pages. With any other configuration nothing opens it.
+            try copy.copyPages(from: self) { _ in }
+            guard untouchable?.isCurrent() != false else {
+                throw SecureStorageError.statementFailed(
+                    .busy, "the file was changed while it was copied; try again")
+            }
             try copy.execute("VACUUM")
             try copy.requireSoundPages()
             copy.close()
@@ -92,15 +98,5 @@ extension Connection {
             draft.removeDraft()
             throw error
         }
-    }
-}
-
-extension DatabaseFile {
-    /// Puts a complete draft in the place of this file.
-    fileprivate func replace(by draft: DatabaseFile) throws {
-        guard rename(draft.path, path) == 0 else {
-            throw failure("it cannot be replaced: \(Self.reason(errno))")
-        }
-        syncDirectory()
     }
 }

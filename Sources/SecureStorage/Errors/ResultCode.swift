@@ -4,6 +4,7 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
 
     static let error = ResultCode(rawValue: 1)
     static let busy = ResultCode(rawValue: 5)
+    static let ioError = ResultCode(rawValue: 10)
     static let cannotOpen = ResultCode(rawValue: 14)
     static let corrupt = ResultCode(rawValue: 11)
     static let interrupted = ResultCode(rawValue: 9)

@@ -36,7 +36,15 @@ extension DatabaseFile {
         syncDirectory()
     }
 
-    /// Makes the names in the directory durable: a file's name is so only when its directory is.
+    /// Gives the draft this file's name, which an older file may have.
+    func publishReplacing(_ draft: DatabaseFile) throws {
+        guard rename(draft.path, path) == 0 else {
+            throw failure("it cannot be replaced: \(Self.reason(errno))")
+        }
+        syncDirectory()
+    }
+
+    /// A name is durable only when its directory is.
     func syncDirectory() {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
         guard directory >= 0 else { return }

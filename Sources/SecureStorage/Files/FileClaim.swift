@@ -7,20 +7,7 @@ internal import Logging
 /// sees what the other has in its memory. Nothing of that is noticed until there is load.
 final class FileClaim: Sendable {
     private let kind: Kind
-    private let identity: Identity
-
-    private struct Identity: Hashable {
-        let device: UInt64
-        let inode: UInt64
-
-        /// nil when there is no such file.
-        init?(_ path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            inode = UInt64(status.st_ino)
-        }
-    }
+    private let identity: FileIdentity
 
     /// What is held.
     private enum Kind {
@@ -32,11 +19,11 @@ final class FileClaim: Sendable {
     private final class Holders: @unchecked Sendable {
         // @unchecked: `counts` is only touched under `lock`.
         private let lock = NSLock()
-        private var counts: [Identity: [Kind: Int]] = [:]
+        private var counts: [FileIdentity: [Kind: Int]] = [:]
 
         /// Who was there before; nothing is added when they are refused.
         func add(
-            _ kind: Kind, to identity: Identity, unless isRefused: ([Kind: Int]) -> Bool
+            _ kind: Kind, to identity: FileIdentity, unless isRefused: ([Kind: Int]) -> Bool
         ) -> [Kind: Int] {
             lock.withLock {
                 let before = counts[identity] ?? [:]
@@ -45,7 +32,7 @@ final class FileClaim: Sendable {
             }
         }
 
-        func remove(_ kind: Kind, from identity: Identity) {
+        func remove(_ kind: Kind, from identity: FileIdentity) {
             lock.withLock {
                 guard var kinds = counts[identity], let count = kinds[kind] else { return }
                 kinds[kind] = count > 1 ? count - 1 : nil
@@ -63,7 +50,7 @@ final class FileClaim: Sendable {
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {
-        guard let identity = Identity(path) else { return nil }
+        guard let identity = FileIdentity(path) else { return nil }
         let kind = configuration.isReadOnly ? Kind.reading : .writing
         let refusesSecond = kind == .writing && configuration.secondInstance == .refused
         let others = holders.add(kind, to: identity) {
@@ -90,13 +77,13 @@ final class FileClaim: Sendable {
 
     /// Claims a file that no store of this process has open; nil when one has, and when there is no file.
     static func alone(_ path: String) -> FileClaim? {
-        guard let identity = Identity(path),
+        guard let identity = FileIdentity(path),
             holders.add(.alone, to: identity, unless: { !$0.isEmpty }).isEmpty
         else { return nil }
         return FileClaim(.alone, identity)
     }
 
-    private init(_ kind: Kind, _ identity: Identity) {
+    private init(_ kind: Kind, _ identity: FileIdentity) {
         self.kind = kind
         self.identity = identity
     }

@@ -58,7 +58,8 @@ extension Connection {
             let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
             let salt = try fixedSalt(key) ?? Array(page.prefix(CipherConfiguration.saltLength))
             let derived = try key.derived(salt: salt, cipher: cipher)
-            if try PageAuthenticator(derived, cipher: cipher).isFirstPage(page) { return derived }
+            let pages = try PageCipher(derived, format: PageFormat(cipher))
+            if page.withUnsafeBytes({ pages.isAuthentic($0, number: 1) }) { return derived }
             if attempt < 3 { usleep(10_000) }
         }
         throw SecureStorageError.statementFailed(
@@ -85,12 +86,7 @@ extension Connection {
         if case .rawWithSalt(_, let salt) = key { return salt }
         let cipher = configuration.cipher
         guard cipher.plaintextHeaderSize > 0 else { return nil }
-        guard let salt = cipher.salt else {
-            throw SecureStorageError.statementFailed(
-                .misuse,
-                "a file with a plaintext header does not hold its salt; set cipher.salt to its "
-                    + "16 bytes, and keep them as long as the file")
-        }
+        guard let salt = cipher.salt else { throw CipherConfiguration.missingSalt }
         return Array(salt)
     }
 
@@ -123,45 +119,5 @@ extension Connection {
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
         try text("SELECT count(*) FROM sqlite_schema")
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
-    }
-
-    /// Re-encrypts the whole file with `newKey`, in one transaction of the engine.
-    ///
-    /// `sqlite3_rekey_v2` returns SQLITE_OK whatever happens, and after a failure the connection
-    /// would write with one key what it reads with the other. So the outcome is read from the file
-    /// with a second connection; false means that this connection must be closed.
-    func rekey(to newKey: DerivedKey) throws -> Bool {
-        statements.removeAll()
-        // What can be refused is refused here, where there is a code for it and the key is untouched:
-        // a read-only file, a lock of another connection. With this one no commit can be busy.
-        guard !configuration.isReadOnly else {
-            throw SecureStorageError.statementFailed(.readOnly, "the store is read-only")
-        }
-        interruption?.pause()
-        defer { interruption?.resume() }
-        try execute("BEGIN EXCLUSIVE")
-        let code = newKey.withKeySpecification { specification in
-            sqlite3_rekey_v2(
-                handle, "main", specification.baseAddress, Int32(specification.count))
-        }
-        // It commits what it has written by itself. The rollback ends the transaction of the SQL
-        // level; a COMMIT would, after a failure, write with the wrong key.
-        var probe = configuration
-        probe.isReadOnly = true
-        guard (try? execute("ROLLBACK")) != nil, code == SQLITE_OK,
-            let reader = try? Connection.open(path, key: .derived(newKey), configuration: probe)
-        else { return false }
-        reader.close()
-        key = newKey
-        // Until a checkpoint the old pages are still in the file, under the old key. Readers of
-        // other connections may prevent it; that is no failure of the re-key, which is committed.
-        if !checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) {
-            logger.warning(
-                """
-                re-keyed, but the file still holds pages under the old key, since another \
-                connection reads it; they go with the next complete checkpoint
-                """)
-        }
-        return true
     }
 }

@@ -21,4 +21,30 @@ extension Connection {
                 return owner.watcher?() == true ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
     }
+
+    /// Runs `body`, whose statements ask `tick` every thousand instructions, beside what they ask already.
+    ///
+    /// - Throws: What `tick` throws, which ends the statement that runs; what `body` throws.
+    func withTicks<R>(_ tick: () throws -> Void, _ body: () throws -> R) throws -> R {
+        let outer = watcher
+        var failure: (any Error)?
+        return try withoutActuallyEscaping(tick) { tick in
+            watch {
+                guard failure == nil, outer?() != true else { return true }
+                do {
+                    try tick()
+                    return false
+                } catch {
+                    failure = error
+                    return true
+                }
+            }
+            defer { watch(outer) }
+            do {
+                return try body()
+            } catch {
+                throw failure ?? error
+            }
+        }
+    }
 }

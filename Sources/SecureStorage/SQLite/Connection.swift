@@ -38,6 +38,8 @@ final class Connection {
     private let madeNoSideFiles: Bool
     /// Non-nil for a file that is read without locks; see `FileStamp.ofUntouchable`.
     let untouchable: FileStamp?
+    /// Counted as open until `close()`; nil when there was no file.
+    private var openFile: FileIdentity?
 
     var logger: Logger { configuration.logger }
 
@@ -63,7 +65,8 @@ final class Connection {
         }
     }
 
-    private init(path: String, configuration: SecureDatabaseConfiguration) throws {
+    /// Opens the file without a key; for `open`.
+    init(path: String, configuration: SecureDatabaseConfiguration) throws {
         self.path = path
         self.configuration = configuration
         madeNoSideFiles =
@@ -74,6 +77,8 @@ final class Connection {
         let flags =
             (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        openFile = FileIdentity(path)
+        if let openFile { OpenFiles.shared.begin(openFile) }
         // Into a variable of its own: a property that C code may write to is guarded at each later read.
         var opened: OpaquePointer?
         let code =
@@ -117,6 +122,7 @@ final class Connection {
         // pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
+        if let openFile { OpenFiles.shared.end(openFile) }
         if !madeNoSideFiles { removeSideFiles() }
     }
 

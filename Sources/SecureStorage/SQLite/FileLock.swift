@@ -13,15 +13,23 @@ internal import Logging
 final class FileLock {
     private var handle: OpaquePointer?
     private let file: UnsafeMutablePointer<sqlite3_file>
+    /// Keeps others of this process from closing a descriptor of the file, and with it this lock.
+    private let identity: FileIdentity
 
     /// Locks the file at `path`, at once or not at all.
     ///
     /// - Throws: `.backingStoreError`; code 5 when somebody else has it locked.
     init(_ path: String) throws {
+        guard let identity = FileIdentity(path) else {
+            throw SecureStorageError.statementFailed(.cannotOpen, "there is no such file")
+        }
         _ = try Engine.shared(announcingTo: Logger(label: "SecureStorage"))
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
             | SQLITE_OPEN_EXRESCODE
+        OpenFiles.shared.begin(identity)
+        var isLocked = false
+        defer { if !isLocked { OpenFiles.shared.end(identity) } }
         var opened: OpaquePointer?
         var code = sqlite3_open_v2(path, &opened, flags, nil)
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -48,8 +56,10 @@ final class FileLock {
             throw SecureStorageError.statementFailed(
                 ResultCode(rawValue: code), "it cannot be locked")
         }
+        isLocked = true
         handle = opened
         self.file = file
+        self.identity = identity
     }
 
     /// Gives the lock back.
@@ -58,6 +68,7 @@ final class FileLock {
         _ = file.pointee.pMethods?.pointee.xUnlock(file, SQLITE_LOCK_NONE)
         sqlite3_close_v2(handle)
         self.handle = nil
+        OpenFiles.shared.end(identity)
     }
 
     deinit { release() }

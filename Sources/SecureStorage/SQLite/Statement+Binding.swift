@@ -92,6 +92,21 @@ extension Statement {
         return true
     }
 
+    /// Binds values as they were stored to the placeholders in their order; there are as many.
+    func bind(stored values: [SQLiteValue]) throws {
+        for (offset, value) in values.enumerated() { try bind(value, at: Int32(offset + 1)) }
+    }
+
+    /// Binds the values of another statement's current row, as they are stored, to the placeholders in their
+    /// order.
+    func bindColumns(of row: Statement) throws {
+        hasBoundValues = true
+        for index in 0..<Int32(parameterCount) {
+            let value = sqlite3_column_value(row.handle, index)
+            try connection.check(sqlite3_bind_value(handle, index + 1, value))
+        }
+    }
+
     /// Where the placeholder's value is: under the name as it stands in the SQL, or without its prefix, or
     /// with another.
     private static func place(

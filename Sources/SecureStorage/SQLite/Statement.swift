@@ -209,6 +209,14 @@ final class Statement {
         while try step() {}
     }
 
+    /// Lets a statement that has ended begin anew, with the values that it has.
+    func rewind() {
+        // Repeats the outcome of the last step, which was already reported.
+        _ = sqlite3_reset(handle)
+        hasBegun = false
+        hasEnded = false
+    }
+
     private func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
         let code = ResultCode(rawValue: code)

@@ -132,6 +132,54 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 5)
     }
 
+    // MARK: - Its progress
+
+    @Test(arguments: JournalMode.allCases)
+    func `progress is told, to the end`(_ mode: JournalMode) throws {
+        let db = try makeFile(.text("old"), mode)
+        try db.executeUpdate("INSERT INTO t VALUES (zeroblob(12000000))")
+        var seen: [FileProgress] = []
+        try db.changeEncryptionKey(with: .passphrase("new")) { seen.append($0) }
+        #expect(seen.count > 10)
+        #expect(seen.map(\.completed) == seen.map(\.completed).sorted())
+        #expect(seen.last?.fraction == 1)
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
+    /// Where the pages in memory are many, and where they have to leave it before the commit.
+    @Test(arguments: JournalMode.allCases, [1 << 20, 64 << 20])
+    func `what progress throws keeps the old key`(_ mode: JournalMode, _ cacheSize: Int) throws {
+        let db = database.store {
+            $0.journalMode = mode
+            $0.cacheSize = cacheSize
+        }
+        try db.open(with: TemporaryDatabase.key)
+        try db.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES ('row'), (zeroblob(12000000))")
+        for limit in [0, 0.1, 0.3, 0.4] {
+            #expect(throws: CancellationError.self) {
+                try db.changeEncryptionKey(with: .passphrase("new")) {
+                    if $0.fraction >= limit { throw CancellationError() }
+                }
+            }
+            #expect(try db.int("SELECT count(*) FROM t") == 2)
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            try db.executeUpdate("DELETE FROM t WHERE x = 1")
+            let other = database.store { $0.journalMode = mode }
+            #expect(
+                storageError { try other.open(with: "new") }?.kind == .authenticationFailed)
+            try other.open(with: TemporaryDatabase.key)
+            #expect(try other.verifyIntegrity().isSound)
+        }
+        // Behind the commit it is too late.
+        try db.changeEncryptionKey(with: .passphrase("new")) {
+            if $0.fraction >= 1 { throw CancellationError() }
+        }
+        db.close()
+        try db.open(with: "new")
+        #expect(try db.verifyIntegrity().isSound)
+    }
+
     // MARK: - It is refused
 
     /// Checks that `change` fails as it should, and that the old key is still the only one.

@@ -1,0 +1,99 @@
+internal import Foundation
+
+/// A table whose content is copied.
+struct ContentTable {
+    let name: String
+    let sql: String
+    let rowCount: Int
+    /// Those that hold what was put in; the others are computed.
+    let columns: [String]
+    let hasRowIDs: Bool
+    /// A name for the row id that no column has; nil when there is none, or no row ids.
+    let rowID: String?
+
+    /// The tables of the main database that have pages, but for SQLite's own.
+    static func all(of connection: Connection) throws -> [ContentTable] {
+        let statement = try Statement(
+            """
+            SELECT name, sql FROM main.sqlite_schema
+            WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            ORDER BY rowid
+            """, on: connection, persistent: false)
+        var found: [(String, String)] = []
+        while try statement.step() {
+            found.append((statement.column(0).text ?? "", statement.column(1).text ?? ""))
+        }
+        statement.giveBack()
+        return try found.map { try ContentTable(name: $0, sql: $1, on: connection) }
+    }
+
+    init(name: String, sql: String, on connection: Connection) throws {
+        self.name = name
+        self.sql = sql
+        var all: [String] = []
+        var stored: [String] = []
+        let info = try Statement(
+            "SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", on: connection,
+            persistent: false)
+        defer { info.giveBack() }
+        try info.bind([name])
+        while try info.step() {
+            let column = info.column(0).text ?? ""
+            all.append(column.lowercased())
+            // 2 and 3 are generated columns.
+            if info.column(1).integer < 2 { stored.append(column) }
+        }
+        columns = stored
+        let kind = try Statement(
+            "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", on: connection,
+            persistent: false)
+        defer { kind.giveBack() }
+        try kind.bind([name])
+        hasRowIDs = try kind.step() && kind.column(0).integer == 0
+        rowID = hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !all.contains($0) } : nil
+        rowCount = try Self.count(name, in: connection)
+    }
+
+    func count(in connection: Connection) throws -> Int { try Self.count(name, in: connection) }
+
+    private static func count(_ name: String, in connection: Connection) throws -> Int {
+        try connection.text("SELECT count(*) FROM main.\(SQLText.identifier(name))")
+            .flatMap { Int($0) } ?? 0
+    }
+
+    /// What an INSERT names: the row id first, where there is one.
+    var insertedColumns: [String] {
+        (rowID.map { [$0] } ?? []) + columns.map { SQLText.identifier($0) }
+    }
+
+    /// An INSERT with a placeholder for each of `insertedColumns`.
+    func insertStatement(on connection: Connection) throws -> Statement {
+        let names = insertedColumns
+        return try Statement(
+            """
+            INSERT INTO main.\(SQLText.identifier(name)) (\(names.joined(separator: ", ")))
+            VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+            """, on: connection, persistent: true)
+    }
+
+    /// Copies all rows as they are stored; `copied` is told of some thousand at a time.
+    func copyRows(
+        from source: Connection, to target: Connection, _ copied: (Int) throws -> Void
+    ) throws {
+        let names = insertedColumns.joined(separator: ", ")
+        let rows = try Statement(
+            "SELECT \(names) FROM main.\(SQLText.identifier(name))", on: source, persistent: true)
+        defer { rows.giveBack() }
+        let insert = try insertStatement(on: target)
+        defer { insert.giveBack() }
+        var count = 0
+        while try rows.step() {
+            try insert.bindColumns(of: rows)
+            try insert.run()
+            insert.rewind()
+            count += 1
+            if count % 4096 == 0 { try copied(4096) }
+        }
+        try copied(count % 4096)
+    }
+}

@@ -1,0 +1,70 @@
+internal import Foundation
+
+/// Copies a database into a new file, page by page, while others go on using it; then checks the copy.
+struct FileCopy {
+    /// How the database is opened.
+    let source: Reopening
+    let configuration: SecureDatabaseConfiguration
+    /// Of the copy; nil for the same as the source's.
+    let key: EncryptionKey?
+
+    func write(to file: NewFile, _ progress: FileProgress.Handler) throws {
+        var readOnly = configuration
+        readOnly.isReadOnly = true
+        let reader = try source.open(readOnly)
+        defer { reader.close() }
+        try file.make(timeout: configuration.busyTimeout) { draft in
+            let copyKey = try copy(reader, to: draft) {
+                try progress($0.asFirstHalf)
+            }
+            try DraftCheck(draft: draft, key: copyKey, configuration: configuration).run {
+                try progress($0.asSecondHalf)
+            }
+        }
+    }
+
+    /// Returns the key of the copy.
+    private func copy(
+        _ reader: Connection, to draft: DatabaseFile, _ progress: FileProgress.Handler
+    ) throws -> DerivedKey {
+        guard let sourceKey = reader.key else { throw SecureStorageError.closed }
+        var draftConfiguration = configuration
+        draftConfiguration.journalMode = .delete
+        let copy = try Connection.open(
+            draft.path, key: key.map { .new($0) } ?? .derived(sourceKey),
+            configuration: draftConfiguration)
+        defer { copy.close() }
+        try copy.copyPages(from: reader, progress)
+        guard let copyKey = copy.key else { throw SecureStorageError.closed }
+        return copyKey
+    }
+}
+
+/// Checks a new file before it gets its name.
+struct DraftCheck {
+    let draft: DatabaseFile
+    /// nil for a plain file.
+    let key: DerivedKey?
+    let configuration: SecureDatabaseConfiguration
+
+    /// - Throws: `.backingStoreError` code 11 when the draft is not sound.
+    func run(_ progress: FileProgress.Handler) throws {
+        var readOnly = configuration
+        readOnly.isReadOnly = true
+        let reader = try Connection.open(
+            draft.path, content: key.map { .encrypted(.derived($0)) } ?? .plaintext,
+            configuration: readOnly)
+        defer { reader.close() }
+        let report = try IntegrityCheck(connection: reader).run {
+            try progress(FileProgress($0.completed / 2, of: $0.total / 2))
+        }
+        // Rows that refer to nothing did so before.
+        guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
+            let first = report.description.split(separator: "\n").first ?? ""
+            throw SecureStorageError.statementFailed(
+                .corrupt,
+                "the new file was not sound and is not kept: \(first); verifyIntegrity() says whether "
+                    + "the old one is")
+        }
+    }
+}

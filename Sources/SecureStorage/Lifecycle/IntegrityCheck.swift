@@ -1,0 +1,94 @@
+internal import Foundation
+
+/// Checks a whole file: the HMAC of each page, then SQLite's structures, then the references.
+///
+/// SQLCipher's own `PRAGMA cipher_integrity_check` looks at the main file only, tells nothing of its
+/// progress and cannot be interrupted; and the connection is of no use after it has met a damaged page.
+struct IntegrityCheck {
+    let connection: Connection
+
+    /// - Throws: `.backingStoreError`, `.openFailed` when the file cannot be read; what `progress` throws.
+    func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
+        try inSnapshot {
+            // Half of the work is the pages', the other half that of the statements.
+            let pages = try examine { try progress($0.asFirstHalf) }
+            var next = ContinuousClock.now
+            return try connection.withTicks {
+                guard .now >= next else { return }
+                try progress(FileProgress(pages.pageCount, of: pages.pageCount * 2))
+                next = .now + .milliseconds(50)
+            } _: {
+                let report = try report(pages)
+                try progress(FileProgress(pages.pageCount * 2, of: pages.pageCount * 2))
+                return report
+            }
+        }
+    }
+
+    private func examine(_ progress: FileProgress.Handler) throws -> Examination.Outcome {
+        // Nothing authenticates the pages of a plain file.
+        guard let key = connection.key else { return Examination.Outcome() }
+        let cipher = connection.configuration.cipher
+        let scan = PageScan(
+            view: try PageView(connection.path, pageSize: cipher.pageSize), key: key,
+            cipher: try PageCipher(key, format: PageFormat(cipher)))
+        return try Examination(scan: scan).run(progress)
+    }
+
+    /// Nobody changes the file meanwhile, or what it says.
+    private func inSnapshot<R>(_ body: () throws -> R) throws -> R {
+        guard !connection.isInTransaction else { return try body() }
+        try connection.execute("BEGIN")
+        defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
+        do {
+            try connection.text("SELECT 1 FROM sqlite_schema LIMIT 1")
+        } catch SecureStorageError.backingStoreError(let code, _)
+            where ![ResultCode.busy, .interrupted].map({ Int($0.rawValue) }).contains(code)
+        {
+            // Its pages are damaged, which is to be reported.
+        }
+        return try body()
+    }
+
+    private func report(_ pages: Examination.Outcome) throws -> IntegrityReport {
+        let missing = (0..<pages.missingPages).map { pages.pageCount - $0 }.reversed()
+        var problems: [String] = []
+        if pages.surplusBytes > 0 {
+            problems.append("\(pages.surplusBytes) bytes follow the last page")
+        }
+        var violations: [IntegrityReport.ForeignKeyViolation] = []
+        do {
+            problems += try rows("PRAGMA main.integrity_check(1000)") { $0.column(0).text ?? "" }
+                .filter { $0 != "ok" }
+            violations = try rows("PRAGMA main.foreign_key_check") { row in
+                IntegrityReport.ForeignKeyViolation(
+                    table: row.column(0).text ?? "",
+                    rowID: row.column(1).storageClass == .null ? nil : row.column(1).integer,
+                    referencedTable: row.column(2).text ?? "")
+            }
+        } catch let error as SecureStorageError {
+            // Because of the damage; what else there may be cannot be told.
+            guard !pages.isSound || error.isOfDamage else { throw error }
+            problems.append("the check of the structure ended early: \(error)")
+        }
+        return IntegrityReport(
+            pageCount: pages.pageCount, damagedPages: pages.damaged.map(Int.init) + missing,
+            structureProblems: problems, foreignKeyViolations: violations)
+    }
+
+    private func rows<R>(_ sql: String, _ transform: (Statement) -> R) throws -> [R] {
+        let statement = try Statement(sql, on: connection, persistent: false)
+        defer { statement.giveBack() }
+        var rows: [R] = []
+        while try statement.step() { rows.append(transform(statement)) }
+        return rows
+    }
+}
+
+extension SecureStorageError {
+    /// Whether the file is the cause, not the moment.
+    fileprivate var isOfDamage: Bool {
+        guard case .backingStoreError(let code, _) = self else { return false }
+        return [ResultCode.corrupt, .notADatabase].map { Int($0.rawValue) }.contains(code)
+    }
+}

@@ -1,0 +1,113 @@
+internal import Foundation
+
+/// Puts a new file with the same content in the place of one of an older format.
+struct Migration {
+    let file: DatabaseFile
+    let key: EncryptionKey
+    let oldCipher: CipherConfiguration?
+    let cipher: CipherConfiguration
+    let newKey: EncryptionKey?
+
+    func run(_ progress: FileProgress.Handler) throws -> URL? {
+        try file.requireWritableDirectory()
+        return try file.withCreationLock(timeout: .seconds(5)) {
+            try dropSecondName()
+            guard let access = try oldAccess() else { return nil }
+            guard FileIdentity(file.path).map({ OpenFiles.shared.isOpen($0) }) != true else {
+                throw file.failure("it is open in this process; close it first", .busy)
+            }
+            return try replace(access, progress)
+        }
+    }
+
+    /// How the file is to be read; nil when it has the wanted format already.
+    private func oldAccess() throws -> (ContentAccess, CipherConfiguration)? {
+        let diagnosis = try Diagnostician(path: file.path, key: newKey ?? key, cipher: cipher)
+            .diagnose()
+        if diagnosis.finding == .ok { return nil }
+        let old = try Diagnostician(path: file.path, key: key, cipher: oldCipher ?? cipher)
+            .diagnose()
+        switch old.finding {
+        case .legacyFormat(let version):
+            return (.legacy(key, version: version), CipherConfiguration())
+        case .otherCipher(let found):
+            return (.encrypted(.given(key)), found)
+        // Of another key, or of the configuration that was named.
+        case .ok:
+            return (.encrypted(.given(key)), oldCipher ?? cipher)
+        case .missing:
+            throw file.failure("there is no such file")
+        case .empty, .notEncrypted, .plaintextHeader, .keyNeeded, .wrongKey, .corrupt, .truncated,
+            .notADatabase:
+            throw old.openingError(file.path)
+        }
+    }
+
+    private func replace(
+        _ access: (content: ContentAccess, cipher: CipherConfiguration),
+        _ progress: FileProgress.Handler
+    ) throws -> URL {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher = access.cipher
+        let source = try Connection.open(
+            file.path, content: access.content, configuration: configuration)
+        defer { source.close() }
+        // Everything into the one file, and nobody else in it until the new one has its name.
+        guard try source.text("PRAGMA journal_mode = DELETE")?.lowercased() == "delete" else {
+            throw file.failure("another connection has it open", .busy)
+        }
+        try source.execute("BEGIN EXCLUSIVE")
+        let draft = try file.makeDraft()
+        do {
+            _ = try NewContent(
+                draft: draft, key: newKey ?? key, cipher: cipher, logger: source.logger
+            ).fill(from: source, progress)
+            guard draft.isComplete() else {
+                throw file.failure("the new file could not be written; is the disk full?")
+            }
+            return try exchange(draft)
+        } catch {
+            draft.removeDraft()
+            throw error
+        }
+    }
+
+    /// Gives the old file a second name, then its first one to the draft.
+    private func exchange(_ draft: DatabaseFile) throws -> URL {
+        for number in 1...1000 {
+            let kept = keptPath(number)
+            if link(file.path, kept) == 0 {
+                file.syncDirectory()
+                do {
+                    try file.publishReplacing(draft)
+                } catch {
+                    _ = unlink(kept)
+                    throw error
+                }
+                return URL(fileURLWithPath: kept)
+            }
+            guard errno == EEXIST else {
+                throw file.failure(
+                    "the old file cannot be kept beside it: \(DatabaseFile.reason(errno))")
+            }
+        }
+        throw file.failure("there are too many old files beside it; remove some")
+    }
+
+    private func keptPath(_ number: Int) -> String {
+        file.path + ".old" + (number > 1 ? "-\(number)" : "")
+    }
+
+    /// Takes back what a kill between the two steps of `exchange` has left: a second name of the file.
+    private func dropSecondName() throws {
+        var status = stat()
+        guard lstat(file.path, &status) == 0, status.st_nlink == 2 else { return }
+        for number in 1...1000 {
+            guard access(keptPath(number), F_OK) == 0 else { return }
+            if FileIdentity(keptPath(number)) == FileIdentity(status) {
+                _ = unlink(keptPath(number))
+                return
+            }
+        }
+    }
+}

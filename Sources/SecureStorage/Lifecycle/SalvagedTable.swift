@@ -1,0 +1,191 @@
+internal import Foundation
+
+/// A table of the new file, which takes the rows of the damaged one as they are found.
+final class SalvagedTable {
+    let entry: SalvagedSchema.Entry
+    private let target: Connection
+    private let content: ContentTable
+    /// The columns of a record in the order in which it holds them; nil for one that is computed.
+    private let stored: [String?]
+    /// The column that is the row id under another name; its value is not in the record.
+    private let rowIDColumn: String?
+    /// Where the tree has lost pages.
+    var gaps: [TreeReader.Gap] = [] {
+        didSet { outcome.pagesLost = gaps.count }
+    }
+    var tookOrphans = false
+    private(set) var outcome: SalvageReport.Table
+    /// An INSERT for each number of values: rows that are older than a column do not have it.
+    private var inserts: [Int: Statement] = [:]
+
+    /// Makes the table, empty, in the new file.
+    init(_ entry: SalvagedSchema.Entry, on target: Connection) throws {
+        self.entry = entry
+        self.target = target
+        outcome = SalvageReport.Table(name: entry.name)
+        if !entry.isInternal {
+            try target.run(entry.sql)
+        } else if entry.name.hasPrefix("sqlite_stat") {
+            try target.run("ANALYZE main.sqlite_schema")
+        }
+        content = try ContentTable(name: entry.name, sql: entry.sql, on: target)
+        let columns = try Self.columns(of: entry.name, on: target)
+        rowIDColumn =
+            content.rowID == nil
+            ? nil : columns.filter(\.isKey).count == 1 ? columns.first(where: \.isRowID)?.name : nil
+        if content.hasRowIDs {
+            stored = columns.filter { !$0.isVirtual }.map { $0.isComputed ? nil : $0.name }
+        } else {
+            let computed = Set(columns.filter(\.isComputed).map(\.name))
+            stored = try Self.keyOrder(of: entry.name, on: target)
+                .map { computed.contains($0) ? nil : $0 }
+        }
+    }
+
+    private struct ColumnInfo {
+        let name: String
+        let isKey: Bool
+        let isRowID: Bool
+        let isComputed: Bool
+        let isVirtual: Bool
+    }
+
+    private static func columns(of table: String, on target: Connection) throws -> [ColumnInfo] {
+        let info = try Statement(
+            "SELECT name, upper(type), pk, hidden FROM pragma_table_xinfo(?, 'main')", on: target,
+            persistent: false)
+        defer { info.giveBack() }
+        try info.bind([table])
+        var columns: [ColumnInfo] = []
+        while try info.step() {
+            let isKey = info.column(2).integer > 0
+            columns.append(
+                ColumnInfo(
+                    name: info.column(0).text ?? "", isKey: isKey,
+                    isRowID: isKey && info.column(1).text == "INTEGER",
+                    isComputed: info.column(3).integer >= 2, isVirtual: info.column(3).integer == 2)
+            )
+        }
+        return columns
+    }
+
+    /// A table without row ids is stored as its primary key, with the other columns behind it.
+    private static func keyOrder(of table: String, on target: Connection) throws -> [String] {
+        let names = try Statement(
+            """
+            SELECT x.name FROM pragma_index_list(?1, 'main') AS i, pragma_index_xinfo(i.name, 'main') AS x
+            WHERE i.origin = 'pk' ORDER BY x.seqno
+            """, on: target, persistent: false)
+        defer { names.giveBack() }
+        try names.bind([table])
+        var order: [String] = []
+        while try names.step() { order.append(names.column(0).text ?? "") }
+        return order
+    }
+
+    /// Removes what the rows of other tables have brought into one of SQLite's own.
+    func clear() throws {
+        guard entry.isInternal else { return }
+        try target.run("DELETE FROM main.\(SQLText.identifier(entry.name))")
+    }
+
+    /// Whether rows of a page that no tree leads to can be this table's.
+    func mayHold(_ rows: [TreeReader.Row], _ kind: BTreePage.Kind) -> Bool {
+        guard kind.isTable == content.hasRowIDs, !gaps.isEmpty else { return false }
+        let fits = rows.allSatisfy { row in
+            row.values.map { $0.count <= stored.count } ?? true
+        }
+        let rowIDs = rows.compactMap(\.rowID)
+        return fits && (!content.hasRowIDs || gaps.contains { $0.holds(rowIDs) })
+    }
+
+    func insert(_ row: TreeReader.Row) throws {
+        guard let values = row.values else {
+            outcome.rowsLost += 1
+            return
+        }
+        do {
+            let statement = try insertStatement(values.count)
+            defer { statement.rewind() }
+            let rowID = row.rowID.map { SQLiteValue.integer($0) } ?? .null
+            var bound = content.rowID == nil ? [] : [rowID]
+            for (column, value) in zip(stored, values) {
+                guard let column else { continue }
+                let isRowID = column == rowIDColumn && value == .null
+                bound.append(isRowID ? rowID : value)
+            }
+            try statement.bind(stored: bound)
+            try statement.run()
+            outcome.rowsSaved += 1
+        } catch SecureStorageError.backingStoreError(let code, _)
+            where [19, 20].contains(code)
+        {
+            // A constraint: two rows of one key, or a value of the wrong type.
+            outcome.rowsLost += 1
+        }
+    }
+
+    private func insertStatement(_ count: Int) throws -> Statement {
+        if let statement = inserts[count] { return statement }
+        let names =
+            (content.rowID.map { [$0] } ?? [])
+            + stored.prefix(count).compactMap { $0.map { SQLText.identifier($0) } }
+        let statement = try Statement(
+            """
+            INSERT INTO main.\(SQLText.identifier(entry.name)) (\(names.joined(separator: ", ")))
+            VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+            """, on: target, persistent: true)
+        inserts[count] = statement
+        return statement
+    }
+
+    /// Ends the statements, before the new file is closed.
+    func finish() {
+        for statement in inserts.values { statement.giveBack() }
+        inserts = [:]
+    }
+}
+
+/// The table for rows whose own cannot be told.
+final class LostAndFound {
+    private let target: Connection
+    private let name: String
+    private var columnCount = 0
+
+    init(on target: Connection) throws {
+        self.target = target
+        // A table of that name may be the app's.
+        let taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
+        let names = ["lost_and_found"] + (2...).lazy.prefix(1000).map { "lost_and_found_\($0)" }
+        name = names.first { !taken.contains($0) } ?? names[0]
+        try target.run("CREATE TABLE \(name) (page INTEGER, id INTEGER, values_found INTEGER)")
+    }
+
+    /// Returns how many rows were put in.
+    func insert(_ rows: [TreeReader.Row], of page: UInt32) throws -> Int {
+        var count = 0
+        for row in rows {
+            guard let values = row.values, !values.isEmpty else { continue }
+            while columnCount < min(values.count, 1000) {
+                try target.run("ALTER TABLE \(name) ADD COLUMN c\(columnCount)")
+                columnCount += 1
+            }
+            let kept = values.prefix(columnCount)
+            let names = ["page", "id", "values_found"] + kept.indices.map { "c\($0)" }
+            let insert = try target.statement(
+                for: """
+                    INSERT INTO \(name) (\(names.joined(separator: ", ")))
+                    VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+                    """)
+            defer { insert.giveBack() }
+            try insert.bind(
+                stored: [
+                    .integer(Int64(page)), row.rowID.map { .integer($0) } ?? .null,
+                    .integer(Int64(values.count)),
+                ] + kept)
+            try insert.run()
+            count += 1
+        }
+        return count
+    }
+}

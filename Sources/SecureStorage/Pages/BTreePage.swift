@@ -1,0 +1,125 @@
+/// A page of a table or index, as it is laid out in
+/// [SQLite's file format](https://sqlite.org/fileformat2.html#b_tree_pages).
+///
+/// Nothing is taken for granted: what does not fit is nil.
+struct BTreePage {
+    enum Kind: UInt8 {
+        case indexInterior = 2
+        case tableInterior = 5
+        case indexLeaf = 10
+        case tableLeaf = 13
+
+        var isInterior: Bool { self == .indexInterior || self == .tableInterior }
+        var isTable: Bool { self == .tableInterior || self == .tableLeaf }
+    }
+
+    struct Header {
+        let kind: Kind
+        let cellCount: Int
+        /// Where the cells begin.
+        let contentStart: Int
+        /// Bytes of the header itself.
+        var length: Int { kind.isInterior ? 12 : 8 }
+
+        /// nil when the bytes at `offset` are no header.
+        init?(_ page: [UInt8], at offset: Int) {
+            guard offset + 12 <= page.count, let kind = Kind(rawValue: page[offset]) else {
+                return nil
+            }
+            self.kind = kind
+            cellCount = Int(page[offset + 3]) << 8 | Int(page[offset + 4])
+            let start = Int(page[offset + 5]) << 8 | Int(page[offset + 6])
+            contentStart = start == 0 ? 65536 : start
+        }
+
+        /// Whether the numbers fit into a page of `usableSize` bytes.
+        func isPlausible(in usableSize: Int) -> Bool {
+            length + 2 * cellCount <= contentStart && contentStart <= usableSize
+        }
+    }
+
+    /// A row, or an entry of an index, or the way to one.
+    struct Cell {
+        /// The page with what comes before; of an interior page.
+        var leftChild: UInt32?
+        /// Of a table.
+        var rowID: Int64?
+        /// The bytes of the record that are in the page.
+        var local: ArraySlice<UInt8> = []
+        var payloadSize = 0
+        /// Where the record goes on.
+        var overflow: UInt32?
+    }
+
+    let header: Header
+    private let page: [UInt8]
+    private let start: Int
+    private let usableSize: Int
+
+    /// nil when `page`, decrypted, is not of a tree.
+    init?(_ page: [UInt8], number: UInt32, usableSize: Int) {
+        start = number == 1 ? 100 : 0
+        guard let header = Header(page, at: start), header.isPlausible(in: usableSize) else {
+            return nil
+        }
+        self.header = header
+        self.page = page
+        self.usableSize = usableSize
+    }
+
+    /// The last child of an interior page.
+    var rightChild: UInt32? { header.kind.isInterior ? number(at: start + 8) : nil }
+
+    /// A cell by its place; nil for one that is broken.
+    func cell(_ index: Int) -> Cell? {
+        let pointer = start + header.length + 2 * index
+        guard index < header.cellCount, pointer + 2 <= usableSize else { return nil }
+        var position = Int(page[pointer]) << 8 | Int(page[pointer + 1])
+        var cell = Cell()
+        if header.kind.isInterior {
+            guard let child = number(at: position) else { return nil }
+            cell.leftChild = child
+            position += 4
+        }
+        if header.kind == .tableInterior {
+            guard let rowID = varint(&position) else { return nil }
+            cell.rowID = rowID
+            return cell
+        }
+        guard let size = varint(&position), (0...Int64(Int32.max)).contains(size) else {
+            return nil
+        }
+        cell.payloadSize = Int(size)
+        if header.kind == .tableLeaf {
+            guard let rowID = varint(&position) else { return nil }
+            cell.rowID = rowID
+        }
+        let local = localSize(of: cell.payloadSize)
+        guard position + local <= usableSize else { return nil }
+        cell.local = page[position..<(position + local)]
+        if local < cell.payloadSize {
+            guard let next = number(at: position + local) else { return nil }
+            cell.overflow = next
+        }
+        return cell
+    }
+
+    /// How much of a payload stays in the page.
+    private func localSize(of payload: Int) -> Int {
+        let most =
+            header.kind.isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
+        guard payload > most else { return payload }
+        let least = (usableSize - 12) * 32 / 255 - 23
+        let wanted = least + (payload - least) % (usableSize - 4)
+        return wanted <= most ? wanted : least
+    }
+
+    private func number(at offset: Int) -> UInt32? {
+        guard offset + 4 <= usableSize else { return nil }
+        return page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private func varint(_ position: inout Int) -> Int64? {
+        RecordReader.varint(page, &position, end: usableSize)
+    }
+}

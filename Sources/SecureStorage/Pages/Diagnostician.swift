@@ -1,0 +1,199 @@
+internal import Foundation
+
+/// Finds out what a file is; see `FileDiagnosis`.
+struct Diagnostician {
+    let path: String
+    let key: EncryptionKey?
+    let cipher: CipherConfiguration
+    /// Pages to look at before a key is called wrong; nil for all of them.
+    var sampleLimit: Int?
+
+    typealias Finding = FileDiagnosis.Finding
+
+    /// Reasons, collected on the way.
+    private struct Notes {
+        var lines: [String] = []
+
+        func result(_ finding: Finding) -> FileDiagnosis {
+            FileDiagnosis(finding: finding, reasons: lines)
+        }
+    }
+
+    func diagnose(_ progress: FileProgress.Handler = { _ in }) throws -> FileDiagnosis {
+        var notes = Notes()
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(errno))
+            }
+            notes.lines.append("nothing is at \"\(path)\"")
+            for suffix in DatabaseFile.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
+                notes.lines.append("its side file \(suffix) is there, without it")
+            }
+            return notes.result(.missing)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            notes.lines.append("a directory, a link or a device, no regular file")
+            return notes.result(.notADatabase)
+        }
+        notes.lines.append("the file has \(status.st_size) bytes")
+        guard status.st_size > 1 else { return notes.result(.empty) }
+        return try diagnoseContent(notes, progress)
+    }
+
+    private func diagnoseContent(
+        _ start: Notes, _ progress: FileProgress.Handler
+    ) throws -> FileDiagnosis {
+        var notes = start
+        let view = try PageView(path, pageSize: cipher.pageSize)
+        switch view.source {
+        case .fileOnly: break
+        case .log(let pages):
+            notes.lines.append("its log holds \(pages) committed pages, which count")
+        case .journal(let pages):
+            notes.lines.append(
+                "a transaction was broken off; the journal holds the \(pages) pages that it changed"
+            )
+        }
+        let first =
+            try view.page(1) ?? view.file.bytes(at: 0, count: min(view.file.size, 4096)) ?? []
+        let header = PlainHeader(first)
+        if header.isSQLite {
+            notes.lines.append("it begins like a plain SQLite file")
+            if header.isReadable {
+                notes.lines.append("and goes on like one")
+                if cipher.plaintextHeaderSize == 0 || key == nil {
+                    return notes.result(.notEncrypted)
+                }
+            } else {
+                notes.lines.append("but its first page is not readable: the header is all that is")
+            }
+            guard key != nil, cipher.plaintextHeaderSize > 0, fixedSalt != nil else {
+                return notes.result(header.isReadable ? .notEncrypted : .plaintextHeader)
+            }
+        }
+        guard let key else { return withoutKey(first, notes) }
+        return try diagnose(key, view, first, header, notes, progress)
+    }
+
+    private func withoutKey(_ first: [UInt8], _ start: Notes) -> FileDiagnosis {
+        var notes = start
+        if let reason = Randomness.objection(to: first) {
+            notes.lines.append(reason)
+            return notes.result(.notADatabase)
+        }
+        notes.lines.append("its bytes look random, as encrypted ones do")
+        return notes.result(.keyNeeded)
+    }
+
+    // MARK: - With a key
+
+    private var fixedSalt: [UInt8]? {
+        if case .rawWithSalt(_, let salt)? = key { return salt }
+        return cipher.plaintextHeaderSize > 0 ? cipher.salt.map(Array.init) : nil
+    }
+
+    /// The pages under the key; nil when the file is too short to have a salt.
+    func pageScan(_ view: PageView, _ key: EncryptionKey) throws -> PageScan? {
+        let first =
+            try view.page(1)
+            ?? view.file.bytes(at: 0, count: min(view.file.size, cipher.pageSize)) ?? []
+        let salt = try fixedSalt ?? ownSalt(view, first)
+        guard salt.count == CipherConfiguration.saltLength else { return nil }
+        let derived = try key.derived(salt: salt, cipher: cipher)
+        return PageScan(
+            view: view, key: derived,
+            cipher: try PageCipher(derived, format: PageFormat(cipher)))
+    }
+
+    /// The file always begins with it, unless that is just being written.
+    private func ownSalt(_ view: PageView, _ first: [UInt8]) throws -> [UInt8] {
+        if case .log = view.source {
+            return try view.file.bytes(at: 0, count: CipherConfiguration.saltLength) ?? []
+        }
+        return Array(first.prefix(CipherConfiguration.saltLength))
+    }
+
+    private func diagnose(
+        _ key: EncryptionKey, _ view: PageView, _ first: [UInt8], _ header: PlainHeader,
+        _ start: Notes, _ progress: FileProgress.Handler
+    ) throws -> FileDiagnosis {
+        var notes = start
+        guard first.count >= 512, let scan = try pageScan(view, key) else {
+            notes.lines.append("that is less than one page of any format")
+            return notes.result(.notADatabase)
+        }
+        // While somebody writes, a look may find pages on their way from the log to the file.
+        for attempt in 1...5 {
+            let scan = attempt == 1 ? scan : try scan.again()
+            if try scan.knowsKey(lookingAt: sampleLimit ?? .max) {
+                return try Examination(scan: scan).diagnosis(notes.lines, progress)
+            }
+            guard view.hasSideFiles else { break }
+            usleep(5000)
+        }
+        notes.lines.append(
+            sampleLimit == nil
+                ? "no page has an HMAC that is right under the key"
+                : "none of the pages looked at has an HMAC that is right under the key")
+        if let other = try otherCipher(scan.key) {
+            notes.lines.append(
+                "with pages of \(other.pageSize) bytes and \(other.hmacAlgorithm.rawValue) one is")
+            return notes.result(.otherCipher(other))
+        }
+        for version in [3, 2, 1] where try LegacyFormat.matches(path, key: key, version: version) {
+            notes.lines.append(
+                "the key opens it with the settings of SQLCipher \(version)")
+            return notes.result(.legacyFormat(version: version))
+        }
+        if header.isSQLite { return notes.result(.notEncrypted) }
+        if let reason = Randomness.objection(to: first) {
+            notes.lines.append(reason)
+            return notes.result(.notADatabase)
+        }
+        if case .passphrase = key {
+        } else if try decryptsWithoutHMAC(scan) {
+            notes.lines.append(
+                "but decrypted, pages are sound: the first 16 bytes, the salt, were changed")
+            return notes.result(.corrupt(pages: [1]))
+        }
+        guard view.surplusBytes == 0 else {
+            notes.lines.append(
+                "it is no whole number of pages of \(cipher.pageSize) bytes either: no database with "
+                    + "this cipher configuration, or cut off and the key wrong")
+            return notes.result(.notADatabase)
+        }
+        return notes.result(.wrongKey)
+    }
+
+    /// The page size and HMAC under which the first page is authentic; the key derivation stays.
+    private func otherCipher(_ key: DerivedKey) throws -> CipherConfiguration? {
+        for pageSize in [1024, 2048, 4096, 8192, 16384, 32768, 65536] {
+            for algorithm in CipherConfiguration.HMACAlgorithm.allCases {
+                var other = cipher
+                other.pageSize = pageSize
+                other.hmacAlgorithm = algorithm
+                guard other != cipher else { continue }
+                let view = try PageView(path, pageSize: pageSize)
+                let scan = PageScan(
+                    view: view, key: key,
+                    cipher: try PageCipher(key, format: PageFormat(other)))
+                if try scan.knowsKey(lookingAt: 1) { return other }
+            }
+        }
+        return nil
+    }
+
+    /// Whether pages make sense when they are decrypted, whatever their HMAC says.
+    private func decryptsWithoutHMAC(_ scan: PageScan) throws -> Bool {
+        let numbers = 2...UInt32(clamping: max(min(scan.view.pageCount, 8), 2))
+        return try numbers.contains { number in
+            guard let page = try scan.view.page(number),
+                let content = page.withUnsafeBytes({ scan.cipher.decrypt($0, number: number) })
+            else { return false }
+            let header = BTreePage.Header(content, at: 0)
+            return header?.isPlausible(in: scan.view.pageSize - scan.cipher.format.reservedBytes)
+                == true
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import Foundation
+
+/// The state of a file whose key is known: which of its pages are not as they were written.
+struct Examination {
+    let scan: PageScan
+
+    /// Missing pages and damaged ones, in order; and what else was seen.
+    struct Outcome {
+        var damaged: [UInt32] = []
+        /// Pages that the header or the log speaks of and the file does not hold.
+        var missingPages = 0
+        /// Bytes behind the end of the database.
+        var surplusBytes = 0
+        var pageCount = 0
+    }
+
+    func run(_ progress: FileProgress.Handler) throws -> Outcome {
+        var outcome = try look(scan)
+        outcome.damaged = try scan.damagedPages(among: heldPages(scan, outcome), progress)
+        // Somebody may be writing: what is really damaged still is a moment later.
+        var attempts = 0
+        while !outcome.isSound, scan.view.hasSideFiles, attempts < 20 {
+            attempts += 1
+            usleep(5000)
+            let current = try scan.again()
+            let suspects = outcome.damaged
+            outcome = try look(current)
+            outcome.damaged = try current.damagedPages(
+                among: suspects.filter { Int($0) <= outcome.pageCount })
+        }
+        return outcome
+    }
+
+    private func heldPages(_ scan: PageScan, _ outcome: Outcome) -> [UInt32] {
+        (1...UInt32(clamping: max(outcome.pageCount, 1))).filter { scan.view.holds($0) }
+    }
+
+    /// All but the damaged pages.
+    private func look(_ scan: PageScan) throws -> Outcome {
+        var outcome = Outcome()
+        outcome.pageCount = try databasePages(scan)
+        outcome.missingPages = outcome.pageCount - heldPages(scan, outcome).count
+        // With a journal or a log the file's own length is still to be set.
+        if scan.view.source == .fileOnly {
+            outcome.surplusBytes = max(
+                scan.view.file.size - outcome.pageCount * scan.view.pageSize, 0)
+        }
+        return outcome
+    }
+
+    func diagnosis(
+        _ reasons: [String], _ progress: FileProgress.Handler
+    ) throws -> FileDiagnosis {
+        let outcome = try run(progress)
+        var lines = reasons
+        let sound = outcome.pageCount - outcome.missingPages - outcome.damaged.count
+        lines.append(
+            "\(sound) of \(outcome.pageCount) pages have an HMAC that is right under the key")
+        if outcome.missingPages > 0 {
+            lines.append("the last \(outcome.missingPages) pages are missing")
+        }
+        if outcome.surplusBytes > 0 {
+            lines.append(
+                "\(outcome.surplusBytes) bytes follow the last page that count for nothing")
+        }
+        if !outcome.damaged.isEmpty {
+            let shown = outcome.damaged.prefix(20).map(String.init).joined(separator: ", ")
+            lines.append(
+                "not as they were written: page \(shown)"
+                    + (outcome.damaged.count > 20 ? " and others" : ""))
+        }
+        return FileDiagnosis(finding: outcome.finding, reasons: lines)
+    }
+
+    /// How many pages the database has: as the log or the journal says, or else its own header.
+    private func databasePages(_ scan: PageScan) throws -> Int {
+        let view = scan.view
+        guard view.source == .fileOnly, let page = try view.page(1) else { return view.pageCount }
+        let header = page.withUnsafeBytes { page -> [UInt8]? in
+            guard scan.cipher.isAuthentic(page, number: 1) else { return nil }
+            return scan.cipher.decrypt(page, number: 1)
+        }
+        return header.flatMap { PlainHeader($0).pageCount } ?? view.pageCount
+    }
+}
+
+extension Examination.Outcome {
+    /// Extra bytes hurt nobody, but somebody has put them there.
+    var isSound: Bool { damaged.isEmpty && missingPages == 0 && surplusBytes == 0 }
+
+    var finding: FileDiagnosis.Finding {
+        if !damaged.isEmpty { return .corrupt(pages: damaged.map(Int.init)) }
+        if missingPages > 0 { return .truncated }
+        return surplusBytes > 0 ? .corrupt(pages: [pageCount + 1]) : .ok
+    }
+}

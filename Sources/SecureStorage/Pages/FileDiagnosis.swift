@@ -1,0 +1,150 @@
+public import Foundation
+
+/// What a file is, from evidence.
+///
+/// ```swift
+/// let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: .passphrase(passphrase))
+/// if case .legacyFormat(let version) = diagnosis.finding {
+///     print("written by SQLCipher \(version)")
+/// }
+/// print(diagnosis)  // the reasons, a line each
+/// ```
+public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
+    /// What a file can be.
+    public enum Finding: Sendable, Equatable {
+        /// The key opens the file, and every page is as it was written.
+        case ok
+        /// There is no file.
+        case missing
+        /// The file has 0 or 1 byte.
+        case empty
+        /// A plain SQLite database.
+        case notEncrypted
+        /// Encrypted, but its first bytes are readable: without its salt nothing more can be told.
+        case plaintextHeader
+        /// Encrypted, or random bytes: only a key can tell. No key was given.
+        case keyNeeded
+        /// No page of the file was written with this key.
+        case wrongKey
+        /// The key opens the file, which has the format of SQLCipher 1, 2 or 3.
+        ///
+        /// With a raw key, 2 and 3 are the same; it is 3 then.
+        case legacyFormat(version: Int)
+        /// The key opens the file with this cipher configuration instead of the given one.
+        case otherCipher(CipherConfiguration)
+        /// The key is right; these pages (the first is 1) are not as they were written.
+        case corrupt(pages: [Int])
+        /// The key is right; the file ends before its last page.
+        case truncated
+        /// Not a database of any kind that is known here.
+        case notADatabase
+    }
+
+    /// What the file is.
+    public let finding: Finding
+
+    /// What was seen, in the order in which it was looked at, for people.
+    public let reasons: [String]
+
+    /// The finding and its reasons, a line each.
+    public var description: String {
+        ([finding.summary] + reasons.map { "- \($0)" }).joined(separator: "\n")
+    }
+}
+
+extension FileDiagnosis.Finding {
+    /// One line for people.
+    public var summary: String {
+        switch self {
+        case .ok: "the file is sound"
+        case .missing: "there is no file"
+        case .empty: "the file is empty"
+        case .notEncrypted: "a plain SQLite database, not encrypted"
+        case .plaintextHeader: "encrypted, with a plaintext header; its salt is needed"
+        case .keyNeeded: "encrypted, or no database; a key is needed to tell"
+        case .wrongKey: "wrong key"
+        case .legacyFormat(let version): "a file of SQLCipher \(version)"
+        case .otherCipher: "another cipher configuration"
+        case .corrupt(let pages):
+            pages.count == 1 ? "1 damaged page" : "\(pages.count) damaged pages"
+        case .truncated: "the file was cut off"
+        case .notADatabase: "no database"
+        }
+    }
+}
+
+extension FileDiagnosis {
+    /// What `open` throws for a file of this finding.
+    func openingError(_ path: String) -> SecureStorageError {
+        let evidence = reasons.joined(separator: "; ")
+        func failed(_ code: ResultCode, _ text: String) -> SecureStorageError {
+            .openFailed(
+                code: Int(code.rawValue),
+                message: "cannot open \"\(path)\": \(text); it was not changed (\(evidence))")
+        }
+        switch finding {
+        case .legacyFormat(let version):
+            return .legacyFormat(
+                version: version,
+                message:
+                    "\"\(path)\" was written by SQLCipher \(version) and was not changed; "
+                    + "migrate it to the format of SQLCipher 4 first")
+        case .notEncrypted:
+            return .notEncrypted(
+                message: "\"\(path)\" is a plain SQLite database; it was not changed")
+        case .otherCipher(let cipher):
+            return failed(
+                .notADatabase,
+                "the key is right, the cipher configuration is not: the file has pages of "
+                    + "\(cipher.pageSize) bytes and \(cipher.hmacAlgorithm.rawValue)")
+        case .corrupt(let pages):
+            return failed(
+                .corrupt,
+                "the key is right, but \(pages.count == 1 ? "a page is" : "\(pages.count) pages are") "
+                    + "damaged; restore the file from a backup, or salvage what can be read")
+        case .truncated:
+            return failed(.corrupt, "the key is right, but the file was cut off")
+        case .notADatabase:
+            return failed(
+                .notADatabase, "it is no SQLCipher database with this cipher configuration")
+        case .plaintextHeader:
+            return failed(
+                .notADatabase,
+                "it has a plaintext header; set cipher.plaintextHeaderSize and cipher.salt")
+        // The engine could not read it, whatever the pages say: somebody has changed it meanwhile.
+        case .ok, .missing, .empty, .keyNeeded:
+            return failed(.cannotOpen, "it changes while it is opened; try again")
+        case .wrongKey:
+            return .authenticationFailed(
+                message: "cannot open \"\(path)\": wrong key, or the file is no SQLCipher "
+                    + "database with this cipher configuration; it was not changed (\(evidence))")
+        }
+    }
+}
+
+extension SecureDatabaseStore {
+    /// Says what the file at `url` is, and why.
+    ///
+    /// Reads every page once, decrypts none but the first, and changes nothing, not even a time of
+    /// access where the system allows that. Side files are looked at as well: what counts is what who
+    /// opens the file would find. A passphrase costs a key derivation, and two short ones more for a
+    /// file that it does not open.
+    ///
+    /// - Parameters:
+    ///   - url: The place of the file.
+    ///   - key: The key; nil to see what can be told without.
+    ///   - cipher: How the file is encrypted.
+    ///   - progress: Told of every megabyte; see ``FileProgress``.
+    /// - Returns: The finding with its reasons.
+    /// - Throws: `.authenticationFailed` for a key that cannot be one (empty, wrong length);
+    ///   `.openFailed` for a file that cannot be read; what `progress` throws.
+    public static func diagnose(
+        at url: URL, key: DatabaseKey? = nil, cipher: CipherConfiguration = .init(),
+        progress: FileProgress.Handler = { _ in }
+    ) throws -> FileDiagnosis {
+        try cipher.validate()
+        let key = try key.map { try EncryptionKey($0) }
+        return try Diagnostician(path: url.path, key: key, cipher: cipher)
+            .diagnose(progress)
+    }
+}

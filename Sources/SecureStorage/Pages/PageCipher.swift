@@ -1,0 +1,114 @@
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+
+/// How the pages of a file are encrypted, of SQLCipher 4 with any settings and of its elders.
+struct PageFormat: Equatable {
+    var pageSize: Int
+    /// nil in files of SQLCipher 1, whose pages nothing protects.
+    var hmac: CipherConfiguration.HMACAlgorithm?
+    var kdf: CipherConfiguration.KDFAlgorithm
+    var kdfIterations: Int
+    var plaintextHeaderSize = 0
+
+    init(_ cipher: CipherConfiguration) {
+        pageSize = cipher.pageSize
+        hmac = cipher.hmacAlgorithm
+        kdf = cipher.kdfAlgorithm
+        kdfIterations = cipher.kdfIterations
+        plaintextHeaderSize = cipher.plaintextHeaderSize
+    }
+
+    /// The format of SQLCipher 1, 2 or 3 by default.
+    init(legacy version: Int) {
+        pageSize = 1024
+        hmac = version > 1 ? .sha1 : nil
+        kdf = .pbkdf2HMACSHA1
+        kdfIterations = version > 2 ? 64_000 : 4000
+    }
+
+    /// Bytes at the end of each page: the initialisation vector, the HMAC, and padding to whole blocks.
+    var reservedBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
+
+    /// Where the encrypted part of a page begins: page 1 begins with the salt, or the plaintext header.
+    func start(ofPage number: UInt32) -> Int {
+        number == 1 ? max(plaintextHeaderSize, CipherConfiguration.saltLength) : 0
+    }
+}
+
+extension CipherConfiguration.HMACAlgorithm {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .sha1: 20
+        case .sha256: 32
+        case .sha512: 64
+        }
+    }
+}
+
+/// Tells whether a page was written with a key, from its HMAC, and decrypts it, without the engine.
+///
+/// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the page's
+/// number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by two rounds
+/// of PBKDF2 with the salt XOR 0x3a. See [SQLCipher's design](https://www.zetetic.net/sqlcipher/design/).
+struct PageCipher {
+    let format: PageFormat
+    private let hmacKey: SymmetricKey
+    private let key: SecretBytes
+
+    init(_ key: DerivedKey, format: PageFormat) throws {
+        self.format = format
+        self.key = key.key
+        hmacKey = try key.key.withUnsafeBytes { bytes in
+            try KDF.Insecure.PBKDF2.deriveKey(
+                from: bytes, salt: key.salt.map { $0 ^ 0x3a }, using: format.kdf.hashFunction,
+                outputByteCount: 32, unsafeUncheckedRounds: 2)
+        }
+    }
+
+    /// Whether `page`, of exactly the format's size, is page `number` under this key.
+    ///
+    /// Always false for a format without HMAC.
+    func isAuthentic(_ page: UnsafeRawBufferPointer, number: UInt32) -> Bool {
+        switch format.hmac {
+        case .sha1: isAuthentic(page, number, Insecure.SHA1.self)
+        case .sha256: isAuthentic(page, number, SHA256.self)
+        case .sha512: isAuthentic(page, number, SHA512.self)
+        case nil: false
+        }
+    }
+
+    private func isAuthentic<H: HashFunction>(
+        _ page: UnsafeRawBufferPointer, _ number: UInt32, _: H.Type
+    ) -> Bool {
+        guard page.count == format.pageSize else { return false }
+        let end = page.count - format.reservedBytes + 16
+        var code = HMAC<H>(key: hmacKey)
+        code.update(
+            data: UnsafeRawBufferPointer(rebasing: page[format.start(ofPage: number)..<end]))
+        withUnsafeBytes(of: number.littleEndian) { code.update(data: $0) }
+        // Not in constant time: whoever can change the file learns nothing from how early it differs.
+        let stored = page[end..<(end + H.Digest.byteCount)]
+        return code.finalize().withUnsafeBytes { $0.elementsEqual(stored) }
+    }
+
+    /// The content of a page, whether or not it is authentic; nil when it cannot be decrypted.
+    ///
+    /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext header.
+    func decrypt(_ page: UnsafeRawBufferPointer, number: UInt32) -> [UInt8]? {
+        let start = format.start(ofPage: number)
+        let end = format.pageSize - format.reservedBytes
+        guard page.count == format.pageSize, start < end,
+            let vector = try? AES._CBC.IV(ivBytes: Array(page[end..<(end + 16)])),
+            let content = try? AES._CBC.decrypt(
+                UnsafeRawBufferPointer(rebasing: page[start..<end]),
+                using: key.withUnsafeBytes { SymmetricKey(data: $0) }, iv: vector, noPadding: true)
+        else { return nil }
+        let header: [UInt8]
+        switch (number, format.plaintextHeaderSize) {
+        case (1, 0): header = Array("SQLite format 3\0".utf8)
+        default: header = Array(page[..<start])
+        }
+        return header + content + [UInt8](repeating: 0, count: format.reservedBytes)
+    }
+}

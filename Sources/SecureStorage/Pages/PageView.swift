@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// The pages of a database as who opens it now would find them: those of its file, and over them those
+/// of the log, or the originals in the journal of a transaction that a crash has broken off.
+///
+/// A picture of the moment: somebody who writes meanwhile may move pages from one to the other.
+struct PageView {
+    let file: RawFile
+    let pageSize: Int
+    /// What stands beside the file and was looked at.
+    let source: Source
+    /// Whole pages of the database.
+    let pageCount: Int
+    private let overlay: RawFile?
+    private let offsets: [UInt32: Int]
+
+    enum Source: Equatable {
+        case fileOnly
+        /// The number of committed pages in the log.
+        case log(pages: Int)
+        /// The number of original pages in the journal.
+        case journal(pages: Int)
+    }
+
+    init(_ path: String, pageSize: Int) throws {
+        file = try RawFile(path)
+        self.pageSize = pageSize
+        let ownPages = file.size / pageSize
+        if let journal = RollbackJournal(of: path, pageSize: pageSize) {
+            overlay = journal.content
+            offsets = journal.offsets
+            source = .journal(pages: offsets.count)
+            pageCount = journal.pageCount
+            return
+        }
+        if access(path + "-wal", F_OK) == 0 {
+            let content = try RawFile(path + "-wal")
+            let log = try WriteAheadLog(content, pageSize: pageSize)
+            if let pages = log.pageCount {
+                overlay = content
+                offsets = log.offsets
+                source = .log(pages: offsets.count)
+                pageCount = pages
+                return
+            }
+        }
+        overlay = nil
+        offsets = [:]
+        source = .fileOnly
+        pageCount = ownPages
+    }
+
+    /// The same file as it is now.
+    func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
+
+    /// Whether somebody may be writing to the file, or was when he was killed.
+    var hasSideFiles: Bool {
+        ["-wal", "-journal"].contains { access(file.path + $0, F_OK) == 0 }
+    }
+
+    /// Bytes behind the last whole page of the file.
+    var surplusBytes: Int { file.size % pageSize }
+
+    /// Whether a page is there at all, in the file or over it.
+    func holds(_ number: UInt32) -> Bool {
+        number > 0
+            && (offsets[number] != nil || Int(number) * pageSize <= file.size)
+    }
+
+    /// Fills `buffer`, of the size of a page; false when the page is missing.
+    func read(_ number: UInt32, into buffer: UnsafeMutableRawBufferPointer) throws -> Bool {
+        if let overlay, let offset = offsets[number] {
+            return try overlay.read(into: buffer, at: offset) == pageSize
+        }
+        guard number > 0 else { return false }
+        return try file.read(into: buffer, at: (Int(number) - 1) * pageSize) == pageSize
+    }
+
+    /// A page; nil when it is missing.
+    func page(_ number: UInt32) throws -> [UInt8]? {
+        var page = [UInt8](repeating: 0, count: pageSize)
+        return try page.withUnsafeMutableBytes { try read(number, into: $0) } ? page : nil
+    }
+}

@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last access
+/// changes, where the system allows that.
+final class RawFile {
+    private let descriptor: Int32
+    private let identity: FileIdentity
+    let path: String
+
+    /// Opens a regular file for reading.
+    ///
+    /// - Throws: `.openFailed`.
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = try Self.open(path)
+        var status = stat()
+        // Of an open descriptor.
+        _ = fstat(descriptor, &status)
+        identity = FileIdentity(status)
+    }
+
+    deinit { OpenFiles.shared.giveBack(descriptor, of: identity) }
+
+    private static func open(_ path: String) throws -> Int32 {
+        // Non-blocking, so that a pipe or a device of that name is no trap.
+        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        #if os(Linux)
+            // Only for the owner and root.
+            let traceless = Foundation.open(path, flags | 0o1000000)  // O_NOATIME
+            if traceless >= 0 { return traceless }
+        #endif
+        let descriptor = Foundation.open(path, flags)
+        guard descriptor >= 0 else {
+            throw DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(errno))
+        }
+        return descriptor
+    }
+
+    /// The length in bytes, as it is now.
+    var size: Int {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Fills `buffer` from `offset` on.
+    ///
+    /// - Returns: How many bytes there were; fewer only at the end of the file.
+    /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+        var count = 0
+        while count < buffer.count, let start = buffer.baseAddress {
+            let read = pread(
+                descriptor, start + count, buffer.count - count, off_t(offset + count))
+            if read == 0 { break }
+            if read < 0 {
+                guard errno == EINTR else {
+                    throw DatabaseFile(resolvedPath: path).failure(
+                        "it cannot be read at byte \(offset + count): "
+                            + DatabaseFile.reason(errno), .ioError)
+                }
+                continue
+            }
+            count += read
+        }
+        return count
+    }
+
+    /// Exactly `count` bytes from `offset` on; nil when the file ends before.
+    func bytes(at offset: Int, count: Int) throws -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = try bytes.withUnsafeMutableBytes { try self.read(into: $0, at: offset) }
+        return read == count ? bytes : nil
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+
+/// The committed part of a write-ahead log, as a connection would find it that opens the file now.
+///
+/// The layout is in [SQLite's file format](https://sqlite.org/fileformat2.html#the_write_ahead_log). Pages
+/// in the log are encrypted as in the file; the checksums are over the encrypted bytes.
+struct WriteAheadLog {
+    /// Where each page of the log begins in the file `-wal`, in its newest committed version.
+    private(set) var offsets: [UInt32: Int] = [:]
+    /// Pages of the database after the last commit of the log; nil when no commit is in it.
+    private(set) var pageCount: Int?
+
+    static let headerSize = 32
+    static let frameHeaderSize = 24
+
+    /// Reads the log up to the last commit whose frames are whole.
+    init(_ file: RawFile, pageSize: Int) throws {
+        guard let header = try file.bytes(at: 0, count: Self.headerSize),
+            Self.number(header, at: 0) & ~1 == 0x377f_0682, Self.number(header, at: 8) == pageSize
+        else { return }
+        var sum = Checksum(isBigEndian: Self.number(header, at: 0) & 1 == 1)
+        header.withUnsafeBytes { sum.add(UnsafeRawBufferPointer(rebasing: $0[..<24])) }
+        guard sum.matches(header, at: 24) else { return }
+
+        let frameSize = Self.frameHeaderSize + pageSize
+        var frame = [UInt8](repeating: 0, count: frameSize)
+        var uncommitted: [UInt32: Int] = [:]
+        var offset = Self.headerSize
+        while try frame.withUnsafeMutableBytes({ try file.read(into: $0, at: offset) }) == frameSize
+        {
+            // The salts of a frame that an earlier use of the log has left are others.
+            guard frame[8..<16] == header[16..<24] else { return }
+            frame.withUnsafeBytes { bytes in
+                sum.add(UnsafeRawBufferPointer(rebasing: bytes[..<8]))
+                sum.add(UnsafeRawBufferPointer(rebasing: bytes[Self.frameHeaderSize...]))
+            }
+            guard sum.matches(frame, at: 16) else { return }
+            uncommitted[Self.number(frame, at: 0)] = offset + Self.frameHeaderSize
+            let pagesAfterCommit = Self.number(frame, at: 4)
+            if pagesAfterCommit > 0 {
+                offsets.merge(uncommitted) { $1 }
+                uncommitted = [:]
+                pageCount = Int(pagesAfterCommit)
+            }
+            offset += frameSize
+        }
+    }
+
+    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+        bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// SQLite's checksum of the log, over 32-bit words in the byte order that the header names.
+    private struct Checksum {
+        let isBigEndian: Bool
+        private var sums: (UInt32, UInt32) = (0, 0)
+
+        init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+        mutating func add(_ bytes: UnsafeRawBufferPointer) {
+            for offset in stride(from: 0, to: bytes.count, by: 8) {
+                sums.0 &+= word(bytes, offset) &+ sums.1
+                sums.1 &+= word(bytes, offset + 4) &+ sums.0
+            }
+        }
+
+        private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+            let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+            return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
+        }
+
+        func matches(_ bytes: [UInt8], at offset: Int) -> Bool {
+            (sums.0, sums.1) == (number(bytes, at: offset), number(bytes, at: offset + 4))
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Content that goes from one kind of file to another arrives whole.
+@Suite(.timeLimit(.minutes(5))) struct ExportTests {
+    let database: TemporaryDatabase
+    let target: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        target = try TemporaryDatabase(name: "target.db")
+    }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    /// One of each thing that a schema can hold.
+    private static let everything = """
+        PRAGMA auto_vacuum = 2;
+        CREATE TABLE plain (z);
+        INSERT INTO plain (rowid, z) VALUES (-9223372036854775808, 'least'), (5, 'five'),
+            (9223372036854775807, 'greatest');
+        CREATE TABLE "a ""quoted"" name" ("a column" TEXT, [select] INT, rowid TEXT);
+        INSERT INTO "a ""quoted"" name" VALUES ('x', 1, 'no row id');
+        CREATE TABLE "values" (i INTEGER, r REAL, t TEXT, b BLOB, n);
+        INSERT INTO "values" VALUES (9223372036854775807, 1e999, char(97, 0, 98), x'00ff', NULL),
+            (-1, -0.0, '', x'', NULL), (NULL, 0.1, 'é', zeroblob(70000), 'text');
+        CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, x);
+        INSERT INTO counted (x) VALUES (1), (2), (3);
+        DELETE FROM counted WHERE id = 3;
+        CREATE TABLE computed (a INT, b INT AS (a * 2) STORED, c INT AS (a * 3));
+        INSERT INTO computed (a) VALUES (7);
+        CREATE TABLE keyed (k TEXT, l INT, v, PRIMARY KEY (l, k)) WITHOUT ROWID;
+        INSERT INTO keyed VALUES ('b', 1, 'first'), ('a', 2, 'second');
+        CREATE TABLE strict (a ANY, b TEXT) STRICT;
+        INSERT INTO strict VALUES (x'01', 'b');
+        CREATE TABLE parent (id INTEGER PRIMARY KEY);
+        CREATE TABLE child (p REFERENCES parent, CHECK (p <> 3));
+        INSERT INTO child VALUES (99);
+        CREATE UNIQUE INDEX by_z ON plain (z COLLATE NOCASE) WHERE z IS NOT NULL;
+        CREATE INDEX by_expression ON "values" (length(t));
+        CREATE VIRTUAL TABLE words USING fts5(body, content = 'plain', content_rowid = 'rowid');
+        CREATE VIRTUAL TABLE texts USING fts5(body);
+        INSERT INTO texts VALUES ('buy some milk'), ('write a letter');
+        CREATE VIRTUAL TABLE boxes USING rtree(id, x0, x1);
+        INSERT INTO boxes VALUES (1, 2, 3);
+        CREATE VIEW seen AS SELECT z FROM plain;
+        CREATE TRIGGER noted AFTER INSERT ON plain BEGIN INSERT INTO counted (x) VALUES (new.z); END;
+        ANALYZE;
+        PRAGMA user_version = 42;
+        PRAGMA application_id = 4711;
+        """
+
+    /// What a person would compare.
+    private static let questions = [
+        "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_schema ORDER BY type, name",
+        "SELECT rowid || z FROM plain ORDER BY rowid",
+        "SELECT \"a column\" || \"select\" || rowid FROM \"a \"\"quoted\"\" name\"",
+        "SELECT quote(i) || quote(r) || hex(t) || typeof(t) || hex(b) || typeof(b) || quote(n) "
+            + "FROM \"values\" ORDER BY rowid",
+        "SELECT id || x FROM counted", "SELECT seq FROM sqlite_sequence",
+        "SELECT a || b || c FROM computed", "SELECT k || l || v FROM keyed",
+        "SELECT hex(a) || b FROM strict", "SELECT p FROM child",
+        "SELECT body FROM texts WHERE texts MATCH 'milk'", "SELECT id || x0 || x1 FROM boxes",
+        "SELECT z FROM seen",
+        "SELECT tbl || coalesce(idx, '') || stat FROM sqlite_stat1 ORDER BY 1",
+        "PRAGMA user_version", "PRAGMA application_id", "PRAGMA auto_vacuum", "PRAGMA encoding",
+    ]
+
+    private func makeStore(
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) throws -> SecureDatabaseStore {
+        let db = try database.openStore {
+            $0.foreignKeysEnabled = false
+            configure(&$0)
+        }
+        try db.executeStatements(Self.everything)
+        return db
+    }
+
+    private func answers(_ db: SecureDatabaseStore) throws -> [[String?]] {
+        try Self.questions.map { try db.strings($0) }
+    }
+
+    @Test func `everything arrives under another cipher configuration`() throws {
+        let db = try makeStore()
+        let expected = try answers(db)
+        #expect(expected.allSatisfy { !$0.isEmpty })
+        var cipher = CipherConfiguration()
+        cipher.pageSize = 8192
+        cipher.hmacAlgorithm = .sha256
+        cipher.kdfIterations = 2000
+
+        let counts = try db.export(to: target.url, key: .passphrase("other"), cipher: cipher)
+
+        #expect(counts["plain"] == 3)
+        #expect(counts["texts_content"] == 2)
+        let opened = target.store { $0.cipher = cipher }
+        try opened.open(with: "other")
+        #expect(try answers(opened) == expected)
+        #expect(try opened.int("PRAGMA page_size") == 8192)
+        let report = try opened.verifyIntegrity()
+        #expect(report.damagedPages == [] && report.structureProblems == [], "\(report)")
+        // It lives: triggers fire, the index is unique, the counter counts on.
+        try opened.executeUpdate("DELETE FROM plain WHERE rowid = 9223372036854775807")
+        try opened.executeUpdate("INSERT INTO plain (z) VALUES ('new')")
+        #expect(try opened.int("SELECT max(id) FROM counted") == 4)
+        #expect(
+            storageError { try opened.executeUpdate("INSERT INTO plain (z) VALUES ('FIVE')") }?.code
+                == 19)
+        #expect(target.mode(of: "target.db") == 0o600)
+        #expect(try db.strings("SELECT z FROM plain").count == 3)
+    }
+
+    @Test func `a plain file comes out, and an encrypted one is made of it again`() throws {
+        let db = try makeStore()
+        let expected = try answers(db)
+
+        try db.exportPlaintext(to: target.url)
+
+        let shell = try SQLCipherShell(
+            target.path, key: nil,
+            "SELECT count(*) FROM plain; PRAGMA integrity_check; PRAGMA user_version;")
+        #expect(shell.lines == ["3", "ok", "42"])
+        #expect(target.mode(of: "target.db") == 0o600)
+        let back = try TemporaryDatabase(name: "back.db")
+        let counts = try SecureDatabaseStore.importPlaintext(
+            from: target.url, to: back.url, key: Self.key)
+        #expect(counts["values"] == 3)
+        let opened = try back.openStore { $0.foreignKeysEnabled = false }
+        #expect(try answers(opened) == expected)
+        #expect(try target.fileNames() == ["target.db"])
+    }
+
+    @Test(arguments: ["UTF-16le", "UTF-16be"])
+    func `a file in another encoding keeps it`(_ encoding: String) throws {
+        let db = try database.openStore()
+        db.close()
+        try FileManager.default.removeItem(at: database.url)
+        _ = try SQLCipherShell(
+            database.path, key: nil,
+            "PRAGMA encoding = '\(encoding)'; CREATE TABLE t (x); INSERT INTO t VALUES ('é𝄞');")
+        try SecureDatabaseStore.importPlaintext(
+            from: database.url, to: target.url, key: Self.key)
+        let opened = try target.openStore()
+        #expect(try opened.strings("PRAGMA encoding") == [encoding])
+        #expect(try opened.strings("SELECT x FROM t") == ["é𝄞"])
+    }
+
+    @Test func `a plaintext header is put on and taken off`() throws {
+        let db = try makeStore()
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        cipher.salt = Data((1...16).map { UInt8($0) })
+        try db.export(to: target.url, key: Self.key, cipher: cipher)
+        let opened = try target.openStore { $0.cipher = cipher }
+        #expect(try opened.int("SELECT count(*) FROM plain") == 3)
+        try opened.export(
+            to: target.directory.appendingPathComponent("back.db"), key: Self.key)
+        let back = SecureDatabaseStore(
+            url: target.directory.appendingPathComponent("back.db"))
+        try back.open(with: Self.key)
+        #expect(try back.int("SELECT count(*) FROM plain") == 3)
+        cipher.salt = nil
+        #expect(
+            storageError {
+                try db.export(to: target.url, key: Self.key, cipher: cipher, replacing: true)
+            } != nil)
+    }
+
+    @Test func `only a plain SQLite file is imported`() throws {
+        let db = try makeStore()
+        db.close()
+        for name in [database.url, database.directory.appendingPathComponent("missing.db")] {
+            let error = storageError {
+                try SecureDatabaseStore.importPlaintext(
+                    from: name, to: target.url, key: Self.key)
+            }
+            #expect(error?.kind == .openFailed)
+        }
+        #expect(try target.fileNames() == [])
+    }
+
+    @Test func `what progress throws ends it, and nothing is left`() throws {
+        let db = try database.openStore()
+        try db.executeStatements(
+            """
+            CREATE TABLE t (x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+            INSERT INTO t SELECT i FROM n;
+            CREATE TABLE u (x PRIMARY KEY) WITHOUT ROWID; INSERT INTO u SELECT x FROM t;
+            """)
+        for limit in [0, 0.2, 0.4, 0.7] {
+            #expect(throws: CancellationError.self) {
+                try db.exportPlaintext(to: target.url) {
+                    if $0.fraction >= limit { throw CancellationError() }
+                }
+            }
+            #expect(try target.fileNames() == [])
+        }
+        var seen: [FileProgress] = []
+        try db.exportPlaintext(to: target.url) { seen.append($0) }
+        #expect(seen.count > 10)
+        #expect(seen.last?.fraction == 1)
+    }
+
+    @Test func `a damaged source is an error, and nothing is left`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(50000)), (randomblob(50000))")
+        db.close()
+        var bytes = try Data(contentsOf: database.url)
+        bytes[bytes.count - 4000] ^= 1
+        try bytes.write(to: database.url)
+        let damaged = try database.openStore { $0.journalMode = .delete }
+        #expect(storageError { try damaged.exportPlaintext(to: target.url) }?.code == 11)
+        #expect(try target.fileNames() == [])
+    }
+
+    @Test func `no key is left in an error`() throws {
+        let db = try makeStore()
+        let missing = target.directory.appendingPathComponent("no/such.db")
+        let error = storageError { try db.export(to: missing, key: .passphrase("secret key")) }
+        #expect(error?.description.contains("secret") == false)
+    }
+}

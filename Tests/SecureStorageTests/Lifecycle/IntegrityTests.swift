@@ -1,0 +1,205 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A check of the whole file finds what is wrong with it, and nothing else.
+@Suite(.timeLimit(.minutes(5))) struct IntegrityTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    /// About `pages` pages of rows with an index.
+    private func makeFile(_ pages: Int, _ mode: JournalMode = .delete) throws -> SecureDatabaseStore
+    {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, x);
+            CREATE INDEX i ON t (name);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(pages * 3))
+            INSERT INTO t SELECT i, 'name ' || i, randomblob(1000) FROM n;
+            """)
+        return db
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a sound file is sound, its log included`(_ mode: JournalMode) throws {
+        let db = try makeFile(40, mode)
+        let report = try db.verifyIntegrity()
+        #expect(report.isSound, "\(report)")
+        #expect(report.pageCount > 40)
+        #expect(report.description.contains("all sound"))
+        // Also in a transaction that has changed pages.
+        try db.inImmediate {
+            try db.executeUpdate("UPDATE t SET x = randomblob(3000)")
+            #expect(try db.verifyIntegrity().isSound)
+        }
+        #expect(try db.verifyIntegrity().isSound)
+    }
+
+    /// `SECURESTORAGE_FLIPS=2000` for a long run.
+    @Test func `every flipped bit is found, and no query returns a wrong row`() throws {
+        let db = try makeFile(120)
+        let names = try db.strings("SELECT name || hex(x) FROM t ORDER BY id")
+        let byName = try db.strings("SELECT id FROM t ORDER BY name")
+        db.close()
+        let whole = try Data(contentsOf: database.url)
+        let descriptor = open(database.path, O_RDWR)
+        defer { close(descriptor) }
+        var counts = (errors: 0, right: 0)
+        for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 100) {
+            let offset = Int.random(in: 0..<whole.count)
+            var byte = whole[offset] ^ (1 << Int.random(in: 0..<8))
+            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+            let page = offset / 4096 + 1
+            let store = database.store { $0.journalMode = .delete }
+            do {
+                try store.open(with: TemporaryDatabase.key)
+                let report = try store.verifyIntegrity()
+                #expect(report.damagedPages == [page], "byte \(offset): \(report)")
+                // The connection goes on.
+                for (sql, expected) in [
+                    ("SELECT name || hex(x) FROM t ORDER BY id", names),
+                    ("SELECT id FROM t ORDER BY name", byName),
+                ] {
+                    do {
+                        #expect(try store.strings(sql) == expected, "byte \(offset)")
+                        counts.right += 1
+                    } catch let error as SecureStorageError {
+                        #expect(error.code == 11, "byte \(offset): \(error)")
+                        counts.errors += 1
+                    }
+                }
+            } catch let error as SecureStorageError {
+                // The first page, which opening needs.
+                #expect(page == 1 && error.code == 11, "byte \(offset): \(error)")
+            }
+            store.close()
+            byte = whole[offset]
+            try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)
+        }
+        #expect(counts.errors > 0)
+        #expect(counts.right > 0)
+    }
+
+    @Test func `rows that refer to nothing are named`() throws {
+        let db = try database.openStore { $0.foreignKeysEnabled = false }
+        try db.executeStatements(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE child (id INTEGER PRIMARY KEY, parent REFERENCES parent);
+            INSERT INTO child VALUES (7, 99);
+            """)
+        let report = try db.verifyIntegrity()
+        #expect(!report.isSound)
+        #expect(report.damagedPages == [] && report.structureProblems == [])
+        let violation = try #require(report.foreignKeyViolations.first)
+        #expect(violation.table == "child")
+        #expect(violation.rowID == 7)
+        #expect(violation.referencedTable == "parent")
+        #expect(report.description.contains("child, row 7"))
+    }
+
+    @Test func `a broken structure is named, though every page is as it was written`() throws {
+        let db = try makeFile(10)
+        db.close()
+        // The shell may do what this library refuses.
+        _ = try SQLCipherShell(
+            database.path, key: "x'\(TemporaryDatabase.key.hex)'",
+            """
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (x)' WHERE name = 'i';
+            """)
+        let report = try database.openStore { $0.journalMode = .delete }.verifyIntegrity()
+        #expect(report.damagedPages == [])
+        #expect(!report.structureProblems.isEmpty)
+        #expect(!report.isSound)
+    }
+
+    @Test func `a file that was cut off or lengthened is not sound`() throws {
+        let db = try makeFile(20)
+        let whole = try Data(contentsOf: database.url)
+        #expect(try db.verifyIntegrity().isSound)
+        let file = try FileHandle(forWritingTo: database.url)
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(repeating: 1, count: 100))
+        #expect(try db.verifyIntegrity().structureProblems.first?.contains("100 bytes") == true)
+        try file.truncate(atOffset: UInt64(whole.count - 4096))
+        try file.close()
+        #expect(try db.verifyIntegrity().damagedPages == [whole.count / 4096])
+    }
+
+    @Test func `progress is told, and what it throws ends the check`() throws {
+        let db = try makeFile(700)
+        var seen: [FileProgress] = []
+        _ = try db.verifyIntegrity { seen.append($0) }
+        #expect(seen.count > 3)
+        #expect(seen.last?.fraction == 1)
+        for limit in [0.1, 0.5] {
+            #expect(throws: CancellationError.self) {
+                try db.verifyIntegrity { if $0.fraction >= limit { throw CancellationError() } }
+            }
+        }
+        #expect(try db.verifyIntegrity().isSound)
+        #expect(try !db.isInTransaction())
+    }
+
+    @Test func `a cancelled task ends its check`() async throws {
+        let db = try makeFile(3000)
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        let task = Task { try await queue.inDatabase { try $0.verifyIntegrity() } }
+        try await Task.sleep(for: .milliseconds(20))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 9000)
+    }
+
+    @Test func `beside writers it finds nothing`() throws {
+        let pool = try database.openPool()
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (x)") }
+        let reader = try database.openStore { $0.isReadOnly = true }
+        let done = DispatchSemaphore(value: 0)
+        let stop = Rounds()
+        Thread.detachNewThread {
+            while !stop.isOver {
+                try? pool.write {
+                    try $0.executeUpdate("INSERT INTO t VALUES (randomblob(9000))")
+                    try $0.executeUpdate("DELETE FROM t WHERE rowid < last_insert_rowid() - 50")
+                }
+                // Beside a reader that hardly ever ends the log only grows.
+                usleep(5000)
+            }
+            done.signal()
+        }
+        for _ in 0..<30 {
+            let report = try reader.verifyIntegrity()
+            #expect(report.isSound, "\(report)")
+        }
+        stop.end()
+        done.wait()
+    }
+}
+
+/// Ends a loop on another thread.
+final class Rounds: @unchecked Sendable {
+    // @unchecked: only touched under `lock`.
+    private let lock = NSLock()
+    private var wasEnded = false
+
+    var isOver: Bool { lock.withLock { wasEnded } }
+    func end() { lock.withLock { wasEnded = true } }
+}
+
+extension SecureDatabaseStore {
+    /// Commits what `body` does.
+    fileprivate func inImmediate(_ body: () throws -> Void) throws {
+        try beginImmediateTransaction()
+        try body()
+        try commit()
+    }
+}

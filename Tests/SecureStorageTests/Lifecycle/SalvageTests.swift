@@ -1,0 +1,238 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What can still be read of a damaged file is saved.
+@Suite(.timeLimit(.minutes(10))) struct SalvageTests {
+    let database: TemporaryDatabase
+    let target: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        target = try TemporaryDatabase(name: "saved.db")
+    }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    private func salvage() throws -> SalvageReport {
+        try SecureDatabaseStore.salvage(
+            at: database.url, key: Self.key, to: target.url, replacing: true)
+    }
+
+    private func patch(page: Int) throws {
+        let file = try FileHandle(forUpdating: database.url)
+        let offset = UInt64((page - 1) * 4096 + 1000)
+        try file.seek(toOffset: offset)
+        let byte = try #require(try file.read(upToCount: 1)?.first)
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: Data([byte ^ 0x10]))
+        try file.close()
+    }
+
+    /// Two tables, one without row ids, of about 400 pages; the pages that each row needs.
+    private func makeFile() throws -> (rows: [String?], keyed: [String?]) {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, amount REAL, x BLOB);
+            CREATE INDEX i ON t (name);
+            CREATE TABLE keyed (v, k TEXT, l INT, PRIMARY KEY (l, k)) WITHOUT ROWID;
+            CREATE VIEW seen AS SELECT name FROM t;
+            CREATE TRIGGER noted AFTER DELETE ON t BEGIN SELECT 1; END;
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500)
+            INSERT INTO t SELECT i * 3, 'name ' || i, i / 7.0, randomblob(300) FROM n;
+            INSERT INTO t VALUES (100000, 'long', 1, randomblob(20000));
+            INSERT INTO keyed SELECT x, name, id % 10 FROM t WHERE id < 3000;
+            """)
+        defer { db.close() }
+        return (
+            try db.strings("SELECT id || name || quote(amount) || hex(x) FROM t ORDER BY id"),
+            try db.strings("SELECT l || k || hex(v) FROM keyed ORDER BY l, k")
+        )
+    }
+
+    private func saved(_ table: String) throws -> [String?] {
+        let db = try target.openStore { $0.journalMode = .delete }
+        defer { db.close() }
+        #expect(try db.verifyIntegrity().isSound)
+        return try db.strings(
+            table == "t"
+                ? "SELECT id || name || quote(amount) || hex(x) FROM t ORDER BY id"
+                : "SELECT l || k || hex(v) FROM keyed ORDER BY l, k")
+    }
+
+    @Test func `of a sound file everything arrives`() throws {
+        let rows = try makeFile()
+        let before = try DirectorySnapshot(of: database.directory)
+        let report = try salvage()
+        #expect(report.isWhole, "\(report)")
+        #expect(report.tables.map(\.name) == ["t", "keyed"])
+        #expect(report.tables.map(\.rowsSaved) == [3501, rows.keyed.count])
+        #expect(try saved("t") == rows.rows)
+        #expect(try saved("keyed") == rows.keyed)
+        let db = try target.openStore()
+        #expect(
+            try db.strings("SELECT name FROM sqlite_schema ORDER BY 1")
+                == ["i", "keyed", "noted", "seen", "t"])
+        #expect(try db.int("SELECT count(*) FROM seen") == 3501)
+        #expect(try DirectorySnapshot(of: database.directory) == before)
+    }
+
+    /// Every page in turn; a few usually, all with `SECURESTORAGE_SALVAGES=400`.
+    @Test func `every row of the pages that are not damaged is saved`() throws {
+        let rows = try makeFile()
+        let whole = try Data(contentsOf: database.url)
+        let pages = whole.count / 4096
+        let places = try rowPlaces()
+        #expect(pages > 400)
+        let count = environmentNumber("SECURESTORAGE_SALVAGES", default: 12)
+        for round in 0..<count {
+            // The first ones are the interesting ones: roots and inner pages.
+            let page = round < 5 ? round + 2 : Int.random(in: 2...pages)
+            try whole.write(to: database.url)
+            try patch(page: page)
+
+            let report = try salvage()
+
+            #expect(report.damagedPages == [page])
+            let lost = places.filter { $0.value.contains(page) }.keys
+            let expected = rows.rows.enumerated().filter { !lost.contains($0.offset) }
+                .map(\.element)
+            let found = Set(try saved("t"))
+            let missing = expected.filter { !found.contains($0) }.count
+            #expect(
+                missing <= report.unassignedRows && report.unassignedRows == 0,
+                "page \(page): \(missing) rows are missing; \(report)")
+            #expect(found.isSubset(of: Set(rows.rows)))
+            let keyed = Set(try saved("keyed"))
+            #expect(keyed.isSubset(of: Set(rows.keyed)))
+            #expect(keyed.count > rows.keyed.count - 20)
+        }
+    }
+
+    /// By the place of a row in the table, the pages that hold it.
+    private func rowPlaces() throws -> [Int: Set<Int>] {
+        // The leaf of each row by the engine's own bookkeeping: dbstat, in a plain copy of the same layout.
+        let db = try database.openStore { $0.journalMode = .delete }
+        defer { db.close() }
+        var places: [Int: Set<Int>] = [:]
+        let pages = try db.executeQuery(
+            "SELECT pageno, path, ncell, pagetype FROM dbstat WHERE name = 't' ORDER BY path")
+        var next = 0
+        while try pages.next() {
+            let page = pages.int(forColumnIndex: 0) ?? 0
+            switch pages.string(forColumnIndex: 3) {
+            case "leaf":
+                for row in next..<(next + (pages.int(forColumnIndex: 2) ?? 0)) {
+                    places[row, default: []].insert(page)
+                }
+                next += pages.int(forColumnIndex: 2) ?? 0
+            // Of the one long row.
+            case "overflow": places[3500, default: []].insert(page)
+            default: break
+            }
+        }
+        return places
+    }
+
+    @Test func `a damaged first page costs the schema, but no row`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+            INSERT INTO t SELECT 'row ' || i FROM n;
+            """)
+        db.close()
+        try patch(page: 1)
+
+        let report = try salvage()
+
+        #expect(report.damagedPages == [1])
+        #expect(report.unassignedRows == 500)
+        #expect(report.problems.contains { $0.contains("schema") })
+        let saved = try target.openStore()
+        #expect(try saved.int("SELECT count(DISTINCT c0) FROM lost_and_found") == 500)
+        #expect(
+            try saved.strings("SELECT c0 FROM lost_and_found WHERE id = 500") == ["row 500"])
+    }
+
+    @Test func `all kinds of values, and rows older than a column, arrive`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements(
+            """
+            CREATE TABLE v (i INTEGER, r REAL, t TEXT, b BLOB, n);
+            INSERT INTO v VALUES (0, 0.0, '', x'', NULL), (1, 1.5, 'é𝄞', x'00', NULL),
+                (-1, -1e300, char(97, 0, 98), zeroblob(9000), 'n'), (127, 1, 'a', 'text', 2.5),
+                (128, 1, 1, 1, 1), (-32768, 1, 1, 1, 1), (8388607, 1, 1, 1, 1),
+                (-2147483648, 1, 1, 1, 1), (140737488355327, 1, 1, 1, 1),
+                (-9223372036854775808, 1e999, 1, 1, 1);
+            ALTER TABLE v ADD COLUMN added TEXT DEFAULT 'as a rule';
+            INSERT INTO v VALUES (9, 9, 9, 9, 9, 'said');
+            CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, x);
+            INSERT INTO counted (x) VALUES (1), (2); DELETE FROM counted WHERE id = 2;
+            CREATE TABLE computed (a INT, b INT AS (a * 2) STORED, c INT AS (a * 3), d);
+            INSERT INTO computed (a, d) VALUES (7, 'd');
+            CREATE VIRTUAL TABLE words USING fts5(body);
+            INSERT INTO words VALUES ('buy milk'), ('write a letter');
+            PRAGMA user_version = 3;
+            """)
+        let questions = [
+            "SELECT quote(i) || quote(r) || hex(t) || typeof(t) || hex(b) || typeof(b) || quote(n) "
+                + "|| added FROM v ORDER BY rowid",
+            "SELECT seq FROM sqlite_sequence", "SELECT a || b || c || d FROM computed",
+            "SELECT body FROM words WHERE words MATCH 'letter'",
+        ]
+        let expected = try questions.map { try db.strings($0) }
+        db.close()
+
+        let report = try salvage()
+
+        #expect(report.isWhole, "\(report)")
+        let saved = try target.openStore()
+        #expect(try questions.map { try saved.strings($0) } == expected)
+    }
+
+    @Test func `the log counts, and a new key can be given`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('in the log')")
+        let report = try SecureDatabaseStore.salvage(
+            at: database.url, key: Self.key, to: target.url, newKey: .passphrase("new"))
+        db.close()
+        #expect(report.isWhole)
+        let saved = target.store()
+        try saved.open(with: "new")
+        #expect(try saved.strings("SELECT x FROM t") == ["in the log"])
+    }
+
+    @Test func `deleted rows do not come back`() throws {
+        _ = try makeFile()
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("DELETE FROM t WHERE id BETWEEN 1000 AND 5000")
+        let count = try db.int("SELECT count(*) FROM t")
+        db.close()
+        let report = try salvage()
+        #expect(report.tables.first?.rowsSaved == count)
+        #expect(report.unassignedRows == 0)
+    }
+
+    @Test func `a wrong key and a place that is taken are errors`() throws {
+        _ = try makeFile()
+        #expect(
+            storageError {
+                try SecureDatabaseStore.salvage(
+                    at: database.url, key: .passphrase("wrong"), to: target.url)
+            }?.kind == .authenticationFailed)
+        try Data("precious".utf8).write(to: target.url)
+        #expect(
+            storageError {
+                try SecureDatabaseStore.salvage(at: database.url, key: Self.key, to: target.url)
+            }?.kind == .openFailed)
+        #expect(throws: CancellationError.self) {
+            try SecureDatabaseStore.salvage(
+                at: database.url, key: Self.key, to: target.url, replacing: true
+            ) { _ in throw CancellationError() }
+        }
+        #expect(try Data(contentsOf: target.url) == Data("precious".utf8))
+    }
+}

@@ -1,0 +1,377 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a file is, told from its bytes.
+@Suite(.timeLimit(.minutes(5))) struct DiagnosisTests {
+    typealias Finding = FileDiagnosis.Finding
+
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+    private static let wrongKey = DatabaseKey.raw(SecretBytes.random(count: 32))
+
+    /// What is found, with the proof that looking has changed nothing, times of access included.
+    private func finding(
+        _ key: DatabaseKey? = Self.key, cipher: CipherConfiguration = .init(),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Finding {
+        try diagnosis(key, cipher: cipher, sourceLocation: sourceLocation).finding
+    }
+
+    private func diagnosis(
+        _ key: DatabaseKey? = Self.key, cipher: CipherConfiguration = .init(),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> FileDiagnosis {
+        let content = try DirectorySnapshot(of: database.directory)
+        // After the look of the snapshot itself.
+        let times = try times()
+        let diagnosis = try SecureDatabaseStore.diagnose(
+            at: database.url, key: key, cipher: cipher)
+        #expect(try self.times() == times, sourceLocation: sourceLocation)
+        #expect(
+            try DirectorySnapshot(of: database.directory) == content,
+            sourceLocation: sourceLocation)
+        return diagnosis
+    }
+
+    /// Of last access, change and modification, of all files.
+    private func times() throws -> [String: [Int]] {
+        var times: [String: [Int]] = [:]
+        for name in try database.fileNames() {
+            var status = stat()
+            try #require(lstat(database.directory.path + "/" + name, &status) == 0)
+            #if os(Linux)
+                times[name] = [status.st_atim, status.st_mtim, status.st_ctim]
+                    .flatMap { [$0.tv_sec, $0.tv_nsec] }
+            #endif
+        }
+        return times
+    }
+
+    /// Ten pages, with three rows, all in the one file.
+    private func makeFile(_ rows: Int = 3) throws -> Data {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        for _ in 0..<rows { try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))") }
+        db.close()
+        return try Data(contentsOf: database.url)
+    }
+
+    /// Writes bytes without making the file anew.
+    private func patch(_ bytes: [UInt8], at offset: Int) throws {
+        let file = try FileHandle(forWritingTo: database.url)
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
+    }
+
+    // MARK: - What is no encrypted database
+
+    @Test func `a missing file is missing, and its side files are named`() throws {
+        #expect(try finding() == .missing)
+        try Data("log".utf8).write(to: URL(fileURLWithPath: database.path + "-wal"))
+        let diagnosis = try diagnosis()
+        #expect(diagnosis.finding == .missing)
+        #expect(diagnosis.reasons.contains { $0.contains("-wal") })
+    }
+
+    @Test(arguments: [0, 1]) func `a file of one byte or none is empty`(_ size: Int) throws {
+        try Data(count: size).write(to: database.url)
+        #expect(try finding() == .empty)
+    }
+
+    @Test func `a directory and a link are no databases`() throws {
+        try FileManager.default.createDirectory(
+            at: database.url, withIntermediateDirectories: false)
+        #expect(try finding() == .notADatabase)
+        try FileManager.default.removeItem(at: database.url)
+        try FileManager.default.createSymbolicLink(
+            atPath: database.path, withDestinationPath: "/etc/passwd")
+        #expect(try finding() == .notADatabase)
+    }
+
+    @Test func `a plain SQLite file is not encrypted, with and without a key`() throws {
+        try Fixture.copy("plaintext.db", to: database)
+        #expect(try finding() == .notEncrypted)
+        #expect(try finding(nil) == .notEncrypted)
+        #expect(try finding(.passphrase("whatever")) == .notEncrypted)
+    }
+
+    @Test(arguments: [54, 4096, 40960])
+    func `text and zeros are no database`(_ size: Int) throws {
+        let text = String(repeating: "A line of text, and no database.\n", count: size / 32 + 1)
+        for content in [Data(text.utf8.prefix(size)), Data(count: size)] {
+            try content.write(to: database.url)
+            #expect(try finding() == .notADatabase)
+            #expect(try finding(nil) == .notADatabase)
+        }
+    }
+
+    @Test func `random bytes may be a database under another key`() throws {
+        try Data((0..<40960).map { _ in .random(in: 0...255) }).write(to: database.url)
+        #expect(try finding() == .wrongKey)
+        #expect(try finding(nil) == .keyNeeded)
+        // But not when they are no whole pages.
+        try Data((0..<40900).map { _ in .random(in: 0...255) }).write(to: database.url)
+        #expect(try finding() == .notADatabase)
+    }
+
+    // MARK: - Keys and formats
+
+    @Test func `a sound file is sound, also under a passphrase`() throws {
+        _ = try makeFile()
+        let diagnosis = try diagnosis()
+        #expect(diagnosis.finding == .ok)
+        #expect(diagnosis.description.contains("10 of 10 pages"))
+        #expect(try finding(nil) == .keyNeeded)
+
+        let other = try TemporaryDatabase()
+        let db = other.store()
+        try db.open(with: "a passphrase")
+        db.close()
+        #expect(
+            try SecureDatabaseStore.diagnose(at: other.url, key: .passphrase("a passphrase"))
+                .finding == .ok)
+    }
+
+    @Test func `a wrong key is a wrong key`() throws {
+        _ = try makeFile()
+        #expect(try finding(Self.wrongKey) == .wrongKey)
+        #expect(try finding(.passphrase("a guess")) == .wrongKey)
+    }
+
+    @Test func `a key that cannot be one is an error`() throws {
+        _ = try makeFile()
+        #expect(
+            storageError {
+                _ = try SecureDatabaseStore.diagnose(
+                    at: database.url, key: .raw(SecretBytes.random(count: 31)))
+            }?.kind == .authenticationFailed)
+    }
+
+    @Test(arguments: [1, 2, 3]) func `the formats of SQLCipher 1 to 3 are told`(
+        _ version: Int
+    ) throws {
+        try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
+        #expect(
+            try finding(.passphrase(Fixture.passphrase)) == .legacyFormat(version: version))
+        #expect([.wrongKey, .notADatabase].contains(try finding(.passphrase("another"))))
+        try FileManager.default.removeItem(at: database.url)
+        try Fixture.copy("sqlcipher-\(version)-raw-key.db", to: database)
+        // With a raw key, 2 and 3 are the same.
+        #expect(
+            try finding(.raw(SecretBytes(copying: Fixture.rawKey)))
+                == .legacyFormat(version: max(version, version == 2 ? 3 : version)))
+    }
+
+    @Test func `files of SQLCipher 4 by another program are sound`() throws {
+        try Fixture.copy("sqlcipher-4-passphrase.db", to: database)
+        #expect(try finding(.passphrase(Fixture.passphrase)) == .ok)
+        try FileManager.default.removeItem(at: database.url)
+        try Fixture.copy("sqlcipher-4-raw-key.db", to: database)
+        #expect(try finding(.raw(SecretBytes(copying: Fixture.rawKey))) == .ok)
+    }
+
+    @Test func `another page size or HMAC is named`() throws {
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cipher.pageSize = 8192
+            $0.cipher.hmacAlgorithm = .sha256
+        }
+        db.close()
+
+        var expected = CipherConfiguration()
+        (expected.pageSize, expected.hmacAlgorithm) = (8192, .sha256)
+        #expect(try finding() == .otherCipher(expected))
+        #expect(try finding(cipher: expected) == .ok)
+        #expect(
+            storageError { _ = try database.openStore() }?.description.contains("8192") == true)
+    }
+
+    @Test func `a plaintext header is told from a plain file, and its salt opens it`() throws {
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        cipher.salt = Data((1...16).map { UInt8($0) })
+        let db = try database.openStore { $0.cipher = cipher }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        db.close()
+
+        #expect(try finding() == .plaintextHeader)
+        #expect(try finding(nil) == .plaintextHeader)
+        #expect(try finding(cipher: cipher) == .ok)
+        var wrongSalt = cipher
+        wrongSalt.salt = Data(count: 16)
+        #expect(try finding(cipher: wrongSalt) != .ok)
+    }
+
+    // MARK: - Damage
+
+    @Test func `damaged pages are named, the first one among them`() throws {
+        let whole = try makeFile()
+        for pages in [[3], [1], [2, 10], [1, 5, 6], Array(1...9)] {
+            try whole.write(to: database.url)
+            for page in pages {
+                let offset = (page - 1) * 4096 + 100
+                try patch([whole[offset] ^ 4], at: offset)
+            }
+            #expect(try finding() == .corrupt(pages: pages))
+            // Under another key it is that which is wrong.
+            #expect(try finding(Self.wrongKey) == .wrongKey)
+        }
+    }
+
+    @Test func `a swapped page, and a page of another file under the same key, are damaged`()
+        throws
+    {
+        let whole = try makeFile()
+        try patch([UInt8](whole[4096 * 2..<4096 * 3]), at: 4096 * 3)
+        #expect(try finding() == .corrupt(pages: [4]))
+
+        let sibling = try TemporaryDatabase()
+        let db = try sibling.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        try db.executeUpdate("INSERT INTO t VALUES (randomblob(30000))")
+        db.close()
+        try whole.write(to: database.url)
+        try patch([UInt8](try Data(contentsOf: sibling.url)[4096 * 2..<4096 * 3]), at: 4096 * 2)
+        #expect(try finding() == .corrupt(pages: [3]))
+    }
+
+    @Test func `with a raw key a changed salt is damage, not a wrong key`() throws {
+        let whole = try makeFile()
+        try patch([whole[5] ^ 1], at: 5)
+        #expect(try finding() == .corrupt(pages: [1]))
+    }
+
+    @Test(arguments: [4096 * 7, 4096 * 7 + 1, 4096 * 6 - 200, 4096 * 2, 4096, 5000])
+    func `a file that was cut off is truncated`(_ size: Int) throws {
+        let whole = try makeFile()
+        try whole.prefix(size).write(to: database.url)
+        #expect(try finding() == .truncated)
+    }
+
+    @Test(arguments: [1, 100, 4096, 5000])
+    func `bytes at the end of the file are noticed`(_ size: Int) throws {
+        let whole = try makeFile()
+        try (whole + Data(repeating: 7, count: size)).write(to: database.url)
+        #expect(try finding() == .corrupt(pages: [11]))
+    }
+
+    // MARK: - With side files
+
+    @Test func `pages in the log count`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+        for _ in 0..<5 { try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))") }
+        let copy = try TemporaryDatabase()
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: database.path + suffix, toPath: copy.path + suffix)
+        }
+        db.close()
+        let diagnosis = try SecureDatabaseStore.diagnose(at: copy.url, key: Self.key)
+        #expect(diagnosis.finding == .ok)
+        #expect(diagnosis.reasons.contains { $0.contains("log holds") })
+        #expect(diagnosis.description.contains("15 of 15 pages"))
+    }
+
+    @Test func `what a broken transaction has left is told as it will be read`() throws {
+        _ = try makeFile()
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cacheSize = 0
+        }
+        // So much that pages reach the file before the commit.
+        try db.executeStatements("BEGIN; UPDATE t SET x = randomblob(200000)")
+        let copy = try TemporaryDatabase()
+        for suffix in ["", "-journal"] {
+            try FileManager.default.copyItem(
+                atPath: database.path + suffix, toPath: copy.path + suffix)
+        }
+        db.close()
+        let diagnosis = try SecureDatabaseStore.diagnose(at: copy.url, key: Self.key)
+        #expect(diagnosis.finding == .ok)
+        #expect(diagnosis.reasons.contains { $0.contains("journal") })
+        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 3)
+    }
+
+    @Test func `a file that is open, and written to, is never called damaged`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        let url = database.url
+        let isOver = Flag()
+        let writer = Thread {
+            while !isOver.isSet {
+                try? queue.inDatabase {
+                    try $0.executeUpdate("INSERT INTO t VALUES (randomblob(9000))")
+                    try $0.executeUpdate("DELETE FROM t WHERE rowid < last_insert_rowid() - 20")
+                }
+            }
+        }
+        writer.start()
+        for _ in 0..<100 {
+            let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: Self.key)
+            #expect(diagnosis.finding == .ok, "\(diagnosis)")
+        }
+        isOver.set()
+        // Its locks are still there: another process cannot have dropped them by looking.
+        #expect(try queue.inDatabase { try $0.int("SELECT count(*) > 0 FROM t") } == 1)
+    }
+
+    #if os(Linux)
+        @Test func `looking at a file that is open drops none of its locks`() throws {
+            let db = try database.openStore { $0.journalMode = .delete }
+            try db.executeStatements("CREATE TABLE t (x); BEGIN EXCLUSIVE")
+            defer { db.close() }
+
+            #expect(
+                try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding == .ok)
+
+            let shell = try SQLCipherShell(
+                database.path, key: "x'\(TemporaryDatabase.key.hex)'", "SELECT count(*) FROM t;")
+            #expect(shell.errors.contains("locked"))
+            #expect(shell.lines != ["0"])
+        }
+    #endif
+
+    // MARK: - Handling
+
+    @Test func `progress is told, and throwing from it ends the work`() throws {
+        _ = try makeFile(500)
+        var seen: [FileProgress] = []
+        _ = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) { seen.append($0) }
+        #expect(seen.count > 3)
+        #expect(seen.map(\.completed) == seen.map(\.completed).sorted())
+        #expect(seen.last?.fraction == 1)
+        #expect(throws: CancellationError.self) {
+            try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) {
+                if $0.fraction > 0.5 { throw CancellationError() }
+            }
+        }
+    }
+
+    @Test func `the error of open carries the finding`() throws {
+        let whole = try makeFile()
+        try patch([whole[100] ^ 1], at: 100)
+        let error = storageError { _ = try database.openStore() }
+        #expect(error?.code == 11)
+        #expect(error?.description.contains("9 of 10 pages") == true)
+        #expect(error?.description.contains("page 1") == true)
+    }
+}
+
+/// Set by one thread, seen by others.
+private final class Flag: @unchecked Sendable {
+    // @unchecked: only touched under `lock`.
+    private let lock = NSLock()
+    private var value = false
+
+    var isSet: Bool { lock.withLock { value } }
+    func set() { lock.withLock { value = true } }
+}
