@@ -29,6 +29,7 @@ struct FileCopy {
     ) throws -> DerivedKey {
         guard let sourceKey = reader.key else { throw SecureStorageError.closed }
         var draftConfiguration = configuration
+        draftConfiguration.isReadOnly = false
         draftConfiguration.journalMode = .delete
         let copy = try Connection.open(
             draft.path, key: key.map { .new($0) } ?? .derived(sourceKey),

@@ -10,7 +10,7 @@ struct Salvage {
     /// Of the new file.
     let target: Connection
 
-    /// - Parameter progress: Told of tables, and of orphaned pages.
+    /// Reads everything; `progress` is told of tables, and of pages that no tree leads to.
     func run(_ progress: (Int) throws -> Void) throws -> SalvageReport {
         var report = SalvageReport()
         let schema = try SalvagedSchema(tree)
@@ -44,13 +44,16 @@ struct Salvage {
                 "the list of free pages was damaged: rows that had been deleted may be back")
         }
         for table in tables { table.finish() }
+        // Writes a page also when there is nothing else.
+        try target.text("PRAGMA user_version = \(tree.userVersion)")
+        try target.text("PRAGMA application_id = \(tree.applicationID)")
         try target.execute("COMMIT")
         return report
     }
 
     /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made anew.
     ///
-    /// - Returns: How many values an entry has, of each index that has lost a page; nil when that is unknown.
+    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is unknown.
     private func damagedIndexWidths(_ schema: SalvagedSchema) throws -> [Int?] {
         try schema.indexRoots.compactMap { root -> Int?? in
             var width: Int?

@@ -15,7 +15,8 @@ extension SecureDatabaseStore {
     /// do {
     ///     try db.open(with: passphrase)
     /// } catch SecureStorageError.legacyFormat {
-    ///     let old = try SecureDatabaseStore.migrate(at: db.databaseURL, key: .passphrase(passphrase))
+    ///     let old = try SecureDatabaseStore.migrate(
+    ///         at: db.databaseURL, key: .passphrase(passphrase))
     ///     try db.open(with: passphrase)
     ///     if let old { try FileManager.default.removeItem(at: old) }
     /// }

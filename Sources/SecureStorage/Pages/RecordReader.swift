@@ -10,7 +10,9 @@ enum RecordReader {
         case utf16BigEndian = 3
     }
 
-    /// nil when the bytes are no record. A text that is not in the encoding comes as the blob of its bytes.
+    /// The values of a record; nil when the bytes are none.
+    ///
+    /// A text that is not in the encoding comes as the blob of its bytes.
     static func values(_ record: [UInt8], _ encoding: TextEncoding) -> [SQLiteValue]? {
         var position = 0
         guard let headerSize = varint(record, &position, end: record.count),

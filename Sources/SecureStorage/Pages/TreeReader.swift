@@ -3,6 +3,9 @@ final class TreeReader {
     private let view: PageView
     private let cipher: PageCipher
     let encoding: RecordReader.TextEncoding
+    /// `PRAGMA user_version` and `PRAGMA application_id`; 0 when the first page is damaged.
+    let userVersion: Int32
+    let applicationID: Int32
     private var usableSize: Int { cipher.format.pageSize - cipher.format.reservedBytes }
 
     /// Pages that a tree, an overflow chain or the list of free pages was found to hold.
@@ -35,6 +38,11 @@ final class TreeReader {
         let first = try Self.content(1, view, cipher)
         encoding =
             first.flatMap { RecordReader.TextEncoding(rawValue: Int($0[59])) } ?? .utf8
+        func number(_ offset: Int) -> Int32 {
+            first?[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int32($1) } ?? 0
+        }
+        userVersion = number(60)
+        applicationID = number(68)
         if let first { try readFreePages(first) }
     }
 

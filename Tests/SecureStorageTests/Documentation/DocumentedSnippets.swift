@@ -390,6 +390,60 @@ import Testing
         try settings.put(["a"], for: .recentFiles)
         #expect(try settings.get(.recentFiles) == ["a"])
     }
+
+    @Test func `the life of a file`() throws {
+        let passphrase = "correct horse battery staple"
+        let recoveryPassphrase = "for the backup"
+        let url = URL(fileURLWithPath: path)
+        let backupURL = URL(fileURLWithPath: path + ".backup")
+        let (damagedURL, freshURL) = (url, URL(fileURLWithPath: path + ".fresh"))
+        let db = SecureDatabaseStore(fullDatabasePath: path)
+        try db.open(with: passphrase)
+        func check() throws {
+            // begin
+            let report = try db.verifyIntegrity { print("\(Int($0.fraction * 100)) %") }
+            guard report.isSound else { return print(report) }
+            // end
+        }
+        try check()
+        // begin
+        try db.backup(to: backupURL, key: .passphrase(recoveryPassphrase)) {
+            print("\($0.completed) of \($0.total) pages")
+        }
+        // end
+        // begin
+        let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: .passphrase(passphrase))
+        if case .legacyFormat(let version) = diagnosis.finding {
+            print("written by SQLCipher \(version)")
+        }
+        print(diagnosis)  // the reasons, a line each
+        // end
+        #expect(diagnosis.finding == .ok)
+        // begin
+        let report = try SecureDatabaseStore.salvage(
+            at: damagedURL, key: .passphrase(passphrase), to: freshURL)
+        print(report)  // what was saved and what was lost, a line for each table
+        // end
+        #expect(report.isWhole)
+    }
+
+    @Test func `a file of an older format`() throws {
+        let database = try TemporaryDatabase()
+        try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
+        let db = database.store()
+        let passphrase = Fixture.passphrase
+        // begin
+        do {
+            try db.open(with: passphrase)
+        } catch SecureStorageError.legacyFormat {
+            let old = try SecureDatabaseStore.migrate(
+                at: db.databaseURL, key: .passphrase(passphrase))
+            try db.open(with: passphrase)
+            if let old { try FileManager.default.removeItem(at: old) }
+        }
+        // end
+        #expect(try database.fileNames().contains("test.db"))
+    }
 }
 
 // begin

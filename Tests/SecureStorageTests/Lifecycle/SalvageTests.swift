@@ -175,13 +175,14 @@ import Testing
             INSERT INTO computed (a, d) VALUES (7, 'd');
             CREATE VIRTUAL TABLE words USING fts5(body);
             INSERT INTO words VALUES ('buy milk'), ('write a letter');
-            PRAGMA user_version = 3;
+            PRAGMA user_version = -3; PRAGMA application_id = 2147483647;
             """)
         let questions = [
             "SELECT quote(i) || quote(r) || hex(t) || typeof(t) || hex(b) || typeof(b) || quote(n) "
                 + "|| added FROM v ORDER BY rowid",
             "SELECT seq FROM sqlite_sequence", "SELECT a || b || c || d FROM computed",
-            "SELECT body FROM words WHERE words MATCH 'letter'",
+            "SELECT body FROM words WHERE words MATCH 'letter'", "PRAGMA user_version",
+            "PRAGMA application_id",
         ]
         let expected = try questions.map { try db.strings($0) }
         db.close()

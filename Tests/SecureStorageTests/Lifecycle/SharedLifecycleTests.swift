@@ -1,0 +1,87 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Copies and checks of a queue's or a pool's database.
+@Suite(.timeLimit(.minutes(5))) struct SharedLifecycleTests {
+    let database: TemporaryDatabase
+    let copy: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        copy = try TemporaryDatabase(name: "copy.db")
+    }
+
+    private static let rows = """
+        CREATE TABLE t (x);
+        WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        INSERT INTO t SELECT randomblob(3000) FROM n;
+        """
+
+    @Test func `a queue goes on while its database is copied`() throws {
+        let store = try database.openStore()
+        try store.executeStatements(Self.rows)
+        let queue = SecureDatabaseQueue(databaseStore: store)
+        var callsMeanwhile = 0
+        try queue.backup(to: copy.url) { _ in
+            // From another thread, which would have to wait for a block of this one.
+            let done = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                try? queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+                done.signal()
+            }
+            #expect(done.wait(timeout: .now() + 20) == .success)
+            callsMeanwhile += 1
+        }
+        #expect(callsMeanwhile > 3)
+        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 2000)
+        #expect(try queue.verifyIntegrity().isSound)
+        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } ?? 0 > 2000)
+    }
+
+    @Test func `a pool's writer goes on while its database is copied and checked`() throws {
+        let pool = try database.openPool()
+        try pool.write { try $0.executeStatements(Self.rows) }
+        var writes = 0
+        try pool.backup(to: copy.url) { _ in
+            let done = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                try? pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+                done.signal()
+            }
+            #expect(done.wait(timeout: .now() + 20) == .success)
+            writes += 1
+        }
+        #expect(writes > 3)
+        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 2000)
+        #expect(try pool.verifyIntegrity().isSound)
+    }
+
+    @Test func `tasks copy and check, and cancelling one leaves no copy`() async throws {
+        let pool = try database.openPool()
+        try await pool.write { try $0.executeStatements(Self.rows) }
+        try await pool.backup(to: copy.url)
+        #expect(try await pool.verifyIntegrity().isSound)
+        try FileManager.default.removeItem(at: copy.url)
+        let store = try database.openStore()
+        let queue = SecureDatabaseQueue(databaseStore: store)
+        let task = Task { [copy] in
+            try await queue.backup(to: copy.url) { _ in usleep(20_000) }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try copy.fileNames() == [])
+        #expect(try await queue.verifyIntegrity().isSound)
+        await pool.close()
+    }
+
+    @Test func `a closed queue and a closed pool refuse`() async throws {
+        let queue = SecureDatabaseQueue(databaseStore: database.store())
+        #expect(storageError { try queue.backup(to: copy.url) } == .closed)
+        #expect(storageError { _ = try queue.verifyIntegrity() } == .closed)
+        let pool = SecureDatabasePool(url: database.url)
+        #expect(storageError { try pool.backup(to: copy.url) } == .closed)
+        await #expect(throws: SecureStorageError.closed) { try await pool.verifyIntegrity() }
+    }
+}
