@@ -66,7 +66,7 @@ extension SecureDatabaseStore {
         try openConnection().callbacks.requireOutside("a transaction block cannot begin")
         let nested = try isInTransaction()
         let open = resultSetCount
-        try execute(nested ? "SAVEPOINT \(Self.savepoint)" : kind.rawValue)
+        try execute(nested ? "SAVEPOINT \(Self.blockSavepoint)" : kind.rawValue)
         do {
             let wantsRollback = try inBlock(block)
             closeResultSets(openedAfter: open)
@@ -74,7 +74,7 @@ extension SecureDatabaseStore {
             if wantsRollback {
                 try undo(nested: nested)
             } else {
-                try execute(nested ? "RELEASE \(Self.savepoint)" : "COMMIT")
+                try execute(nested ? "RELEASE \(Self.blockSavepoint)" : "COMMIT")
             }
         } catch {
             closeResultSets(openedAfter: open)
@@ -109,13 +109,13 @@ extension SecureDatabaseStore {
         // SQLite itself rolls back after some errors, a full disk among them.
         guard try isInTransaction() else { return }
         if nested {
-            try execute("ROLLBACK TO \(Self.savepoint)")
-            try execute("RELEASE \(Self.savepoint)")
+            try execute("ROLLBACK TO \(Self.blockSavepoint)")
+            try execute("RELEASE \(Self.blockSavepoint)")
         } else {
             try execute("ROLLBACK")
         }
     }
 
     /// Savepoints nest by themselves: the innermost of a name is meant.
-    private static let savepoint = "securestorage_block"
+    static let blockSavepoint = "securestorage_block"
 }

@@ -10,11 +10,13 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let interrupted = ResultCode(rawValue: 9)
     static let misuse = ResultCode(rawValue: 21)
     static let notADatabase = ResultCode(rawValue: 26)
+    static let foreignKey = ResultCode(rawValue: 787)
     static let full = ResultCode(rawValue: 13)
     static let notAuthorized = ResultCode(rawValue: 23)
     static let busySnapshot = ResultCode(rawValue: 517)
     static let range = ResultCode(rawValue: 25)
     static let readOnly = ResultCode(rawValue: 8)
+    static let schema = ResultCode(rawValue: 17)
     static let tooBig = ResultCode(rawValue: 18)
 
     /// The code without its extension: 2067 (a UNIQUE constraint) is 19 (a constraint).

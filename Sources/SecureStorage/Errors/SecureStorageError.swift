@@ -32,7 +32,7 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     /// A value does not fit the type that was asked for, or no SQLite type can hold it.
     case typeConversionFailed
 
-    /// SQLite refused or could not finish a statement.
+    /// SQLite refused or could not finish a statement, or the system what is done to a file as a whole.
     case backingStoreError(code: Int, message: String)
 }
 

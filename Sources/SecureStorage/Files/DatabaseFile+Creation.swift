@@ -47,10 +47,9 @@ extension DatabaseFile {
     /// A name is durable only when its directory is.
     func syncDirectory() {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
-        if directory >= 0 {
-            _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
-            _ = close(directory)
-        }
+        guard directory >= 0 else { return }
+        _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
+        _ = close(directory)
     }
 
     /// Whether a draft holds everything in itself, nothing in a side file.
@@ -75,7 +74,7 @@ extension DatabaseFile {
         return unlink(draft.path) == 0 || errno == ENOENT
     }
 
-    private var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
+    var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
 
     /// The beginning of the names of draft and lock: not with the database's name, which may be as
     /// long as a name can be, but with its hash (FNV-1a).

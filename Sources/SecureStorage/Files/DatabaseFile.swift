@@ -7,6 +7,12 @@ internal import Foundation
 struct DatabaseFile {
     /// Absolute, its directory without links.
     let path: String
+    /// What is to be done with it, for the messages.
+    private let purpose: Purpose
+
+    enum Purpose: String {
+        case open, remove, move, write, measure
+    }
 
     /// What stands at the path.
     enum State: Equatable {
@@ -16,22 +22,26 @@ struct DatabaseFile {
 
     /// Names the file at `url`; its directory must exist or be creatable with one step.
     ///
-    /// - Throws: `.openFailed` when it cannot be.
-    init(at url: URL, creatingDirectory: Bool) throws {
+    /// - Throws: `.openFailed` when it cannot be, `.backingStoreError` for another purpose.
+    init(at url: URL, creatingDirectory: Bool, for purpose: Purpose = .open) throws {
+        self.purpose = purpose
         let name = url.lastPathComponent
+        func failure(_ path: String, _ reason: String) -> SecureStorageError {
+            Self.failure(purpose, path, reason)
+        }
         guard !name.isEmpty, name != "/", name != "..", name != "."
-        else { throw Self.failure(url.path, "that is no path of a file") }
+        else { throw failure(url.path, "that is no path of a file") }
         let directory = url.deletingLastPathComponent().path
         if creatingDirectory, access(directory, F_OK) != 0, mkdir(directory, 0o700) != 0,
             errno != EEXIST
         {
-            throw Self.failure(
+            throw failure(
                 url.path,
                 "its directory cannot be made: \(Self.reason(errno))"
                     + (errno == ENOENT ? "; make the directory's parent first" : ""))
         }
         guard let resolved = realpath(directory, nil) else {
-            throw Self.failure(url.path, "its directory: \(Self.reason(errno))")
+            throw failure(url.path, "its directory: \(Self.reason(errno))")
         }
         defer { free(resolved) }
         path = URL(fileURLWithPath: String(cString: resolved)).appendingPathComponent(name).path
@@ -74,7 +84,10 @@ struct DatabaseFile {
         return Int(status.st_size)
     }
 
-    init(resolvedPath: String) { path = resolvedPath }
+    init(resolvedPath: String) {
+        path = resolvedPath
+        purpose = .open
+    }
 
     var directoryPath: String {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -96,14 +109,16 @@ struct DatabaseFile {
     func failure(
         _ reason: String, _ code: ResultCode = .cannotOpen
     ) -> SecureStorageError {
-        Self.failure(path, reason, code)
+        Self.failure(purpose, path, reason, code)
     }
 
     private static func failure(
-        _ path: String, _ reason: String, _ code: ResultCode = .cannotOpen
+        _ purpose: Purpose, _ path: String, _ reason: String, _ code: ResultCode = .cannotOpen
     ) -> SecureStorageError {
-        .openFailed(
-            code: Int(code.rawValue), message: "cannot open \"\(path)\": \(reason)"
-        )
+        let code = Int(code.rawValue)
+        let message = "cannot \(purpose) \"\(path)\": \(reason)"
+        return purpose == .open
+            ? .openFailed(code: code, message: message)
+            : .backingStoreError(code: code, message: message)
     }
 }

@@ -6,45 +6,65 @@ internal import Logging
 /// Two of them on one file wait for each other's locks, a re-key of one breaks the other, and neither
 /// sees what the other has in its memory. Nothing of that is noticed until there is load.
 final class FileClaim: Sendable {
+    private let kind: Kind
     private let identity: FileIdentity
+
+    /// What is held.
+    private enum Kind {
+        case writing, reading
+        /// By who moves or removes the file: nobody else has it.
+        case alone
+    }
 
     private final class Holders: @unchecked Sendable {
         // @unchecked: `counts` is only touched under `lock`.
         private let lock = NSLock()
-        private var counts: [FileIdentity: Int] = [:]
+        private var counts: [FileIdentity: [Kind: Int]] = [:]
 
-        /// Whether there was one before.
-        func add(_ identity: FileIdentity, unlessThereIsOne: Bool) -> Bool {
+        /// Who was there before; nothing is added when they are refused.
+        func add(
+            _ kind: Kind, to identity: FileIdentity, unless isRefused: ([Kind: Int]) -> Bool
+        ) -> [Kind: Int] {
             lock.withLock {
-                let count = counts[identity] ?? 0
-                if count == 0 || !unlessThereIsOne { counts[identity] = count + 1 }
-                return count > 0
+                let before = counts[identity] ?? [:]
+                if !isRefused(before) { counts[identity, default: [:]][kind, default: 0] += 1 }
+                return before
             }
         }
 
-        func remove(_ identity: FileIdentity) {
+        func remove(_ kind: Kind, from identity: FileIdentity) {
             lock.withLock {
-                guard let count = counts[identity] else { return }
-                counts[identity] = count > 1 ? count - 1 : nil
+                guard var kinds = counts[identity], let count = kinds[kind] else { return }
+                kinds[kind] = count > 1 ? count - 1 : nil
+                counts[identity] = kinds.isEmpty ? nil : kinds
             }
         }
     }
 
     private static let holders = Holders()
 
-    /// Claims a file that is there; nil for a store that only reads it.
+    /// Claims a file that is there.
     ///
-    /// - Throws: `.openFailed` code 21 when the configuration refuses a second claim.
+    /// - Throws: `.openFailed` code 21 when the configuration refuses a second claim of a store that
+    ///   writes, code 5 while the file is moved or removed.
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {
-        guard !configuration.isReadOnly, let identity = FileIdentity(path) else { return nil }
-        let isRefused = configuration.secondInstance == .refused
-        let isSecond = holders.add(identity, unlessThereIsOne: isRefused)
-        if isSecond {
+        guard let identity = FileIdentity(path) else { return nil }
+        let kind = configuration.isReadOnly ? Kind.reading : .writing
+        let refusesSecond = kind == .writing && configuration.secondInstance == .refused
+        let others = holders.add(kind, to: identity) {
+            $0[.alone] != nil || refusesSecond && $0[.writing] != nil
+        }
+        guard others[.alone] == nil else {
+            throw SecureStorageError.openFailed(
+                code: Int(ResultCode.busy.rawValue),
+                message: "\"\(path)\" is being moved, removed or replaced; try again")
+        }
+        if kind == .writing, others[.writing] != nil {
             let fact = "\"\(path)\" is open in this process already"
             let advice = "share that one, through a queue or as a pool"
-            guard !isRefused else {
+            guard !refusesSecond else {
                 throw SecureStorageError.openFailed(
                     code: Int(ResultCode.misuse.rawValue), message: "\(fact); \(advice)")
             }
@@ -52,10 +72,21 @@ final class FileClaim: Sendable {
                 configuration.logger.warning("\(fact), and now a second time; \(advice)")
             }
         }
-        return FileClaim(identity)
+        return FileClaim(kind, identity)
     }
 
-    private init(_ identity: FileIdentity) { self.identity = identity }
+    /// Claims a file that no store of this process has open; nil when one has, and when there is no file.
+    static func alone(_ path: String) -> FileClaim? {
+        guard let identity = FileIdentity(path),
+            holders.add(.alone, to: identity, unless: { !$0.isEmpty }).isEmpty
+        else { return nil }
+        return FileClaim(.alone, identity)
+    }
 
-    deinit { Self.holders.remove(identity) }
+    private init(_ kind: Kind, _ identity: FileIdentity) {
+        self.kind = kind
+        self.identity = identity
+    }
+
+    deinit { Self.holders.remove(kind, from: identity) }
 }

@@ -8,6 +8,10 @@ extension Connection {
         let code = sqlite3_set_authorizer(
             handle,
             { connection, action, name, argument, _, _ in
+                if action == SQLITE_TRANSACTION || action == SQLITE_SAVEPOINT, let connection {
+                    return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                        .authorize(transaction: action, savepoint: argument)
+                }
                 guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
                 let pragma = String(cString: name)
                 if let connection, argument != nil, pragma.lowercased() == "busy_timeout" {

@@ -319,6 +319,64 @@ import Testing
         await pool.close()
     }
 
+    @Test func `a list of migrations`() throws {
+        let db = try database.openStore()
+        // begin
+        var migrations = SchemaMigrations()
+        migrations.add(
+            "notes",
+            sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+        migrations.add("index of texts", sql: "CREATE INDEX note_text ON note (text)")
+
+        try migrations.apply(to: db)
+        // end
+        try db.executeUpdate("INSERT INTO note (text) VALUES (' milk'), ('milk '), ('bread')")
+        // begin
+        migrations.add("texts without blanks", revision: 1) { db in
+            for row in try db.fetchAll(Note.self, "SELECT id, text FROM note") {
+                try db.executeUpdate(
+                    "UPDATE note SET text = ? WHERE id = ?",
+                    row.text.trimmingCharacters(in: .whitespaces), row.id)
+            }
+        }
+        // end
+        // begin
+        migrations.add(
+            "texts are unique",
+            sql: """
+                CREATE TABLE new_note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+                INSERT INTO new_note SELECT min(id), text FROM note GROUP BY text;
+                DROP TABLE note;
+                ALTER TABLE new_note RENAME TO note;
+                """)
+        // end
+        #expect(try migrations.rehearse(on: db) == ["texts without blanks", "texts are unique"])
+        // begin
+        do {
+            try migrations.apply(to: db)
+        } catch SecureStorageError.backingStoreError(17, _) {
+            print("this file needs a newer version of the program")
+        }
+        // end
+        #expect(try db.strings("SELECT text FROM note ORDER BY id") == ["milk", "bread"])
+    }
+
+    @Test func `a compact copy, and moving and removing a closed file`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE note (text)")
+        let directory = database.directory
+        // begin
+        let copy = directory.appendingPathComponent("copy.db")
+        try db.vacuum(into: copy, replacing: true)
+        db.close()
+
+        let archive = directory.appendingPathComponent("archive.db")
+        try SecureDatabaseStore.move(at: db.databaseURL, to: archive)
+        try SecureDatabaseStore.remove(at: copy)
+        // end
+        #expect(try database.fileNames() == ["archive.db"])
+    }
+
     @Test func `settings in a key-value store`() throws {
         // begin
         let settings = SecureKeyValueStore(fullDatabasePath: path)

@@ -1,0 +1,92 @@
+internal import Foundation
+
+// What happens to the files of a database that nobody has open: all of them together, and in an order
+// in which a kill leaves what is either whole or refused by `open`.
+
+extension DatabaseFile {
+    /// Names the file of a closed database.
+    ///
+    /// - Returns: nil when there is not even the directory.
+    static func existing(at url: URL, for purpose: Purpose) throws -> DatabaseFile? {
+        guard url.isFileURL, !url.path.utf8.contains(0) else {
+            throw SecureStorageError.backingStoreError(
+                code: Int(ResultCode.misuse.rawValue),
+                message: "cannot \(purpose) \"\(url.absoluteString)\": that is no URL of a file")
+        }
+        let directory = url.deletingLastPathComponent().path
+        guard access(directory, F_OK) == 0 || errno != ENOENT else { return nil }
+        return try DatabaseFile(at: url, creatingDirectory: false, for: purpose)
+    }
+
+    /// Bytes of the file and those beside it.
+    func sizeWithSideFiles() throws -> Int {
+        try Self.sideFileSuffixes.reduce(size()) { sum, suffix in
+            sum + (status(suffix).map { Int($0.st_size) } ?? 0)
+        }
+    }
+
+    /// What stands at the path with `suffix`, links not followed; nil for nothing.
+    func status(_ suffix: String = "") -> stat? {
+        var status = stat()
+        return lstat(path + suffix, &status) == 0 ? status : nil
+    }
+
+    /// The suffixes of the side files that are there.
+    var sideFiles: [String] { Self.sideFileSuffixes.filter { status($0) != nil } }
+
+    /// Runs `body` while neither this process nor, as far as can be told, another one uses the file.
+    func withoutOthers<R>(_ body: () throws -> R) throws -> R {
+        guard let claim = FileClaim.alone(path) else {
+            throw failure("this process has it open; close it first", .busy)
+        }
+        return try withExtendedLifetime(claim) {
+            let lock: FileLock
+            do {
+                lock = try FileLock(path)
+            } catch SecureStorageError.backingStoreError(Int(ResultCode.busy.rawValue), _) {
+                throw failure("somebody else has it open; close it there first", .busy)
+            } catch SecureStorageError.backingStoreError(let code, let message) {
+                throw failure(message, ResultCode(rawValue: Int32(clamping: code)))
+            }
+            defer { lock.release() }
+            return try body()
+        }
+    }
+
+    // MARK: - Removing
+
+    /// Whether there is anything to be removed: the file, a side file, the draft of a killed creation.
+    var hasRemains: Bool { status() != nil || !sideFiles.isEmpty || draft.status() != nil }
+
+    /// Removes the file, then what stands beside it; under the creation lock.
+    func remove() throws {
+        if let status = status() {
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw failure("it is no regular file")
+            }
+            guard status.st_nlink == 1 || finishPublication(status) else {
+                throw failure("it is one of \(status.st_nlink) hard links to a file")
+            }
+            try withoutOthers {
+                // The file first: without its log or its journal it would open, and rows would be missing. Side
+                // files without it are refused by `open`, and removed by the next call.
+                try removeFile("")
+                try removeSideFiles()
+            }
+        } else {
+            try removeSideFiles()
+        }
+        draft.removeDraft()
+        syncDirectory()
+    }
+
+    private func removeSideFiles() throws {
+        for suffix in Self.sideFileSuffixes { try removeFile(suffix) }
+    }
+
+    func removeFile(_ suffix: String) throws {
+        guard unlink(path + suffix) == 0 || errno == ENOENT else {
+            throw failure("\(suffix.isEmpty ? "it" : suffix): \(Self.reason(errno))")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Foundation
+
+/// The steps that a file has been through, as its table `securestorage_migration` has them.
+struct MigrationHistory {
+    private let applied: [(name: String, checksum: String)]
+
+    /// Reads the table; a file without one has been through none.
+    init(of db: SecureDatabaseStore) throws {
+        // Of the main database: a temporary table could have the same name.
+        let isThere: Int? = try db.object(
+            forQuery: """
+                SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'securestorage_migration'
+                """)
+        guard isThere != nil else {
+            applied = []
+            return
+        }
+        let rs = try db.executeQuery(
+            "SELECT name, checksum FROM main.securestorage_migration ORDER BY position")
+        defer { rs.close() }
+        var applied: [(name: String, checksum: String)] = []
+        while try rs.next() {
+            applied.append(
+                (rs.string(forColumnIndex: 0) ?? "", rs.string(forColumnIndex: 1) ?? ""))
+        }
+        self.applied = applied
+    }
+
+    /// Checks that these are the first of `steps`, with the same content.
+    ///
+    /// - Returns: How many they are.
+    /// - Throws: `.backingStoreError` code 17 for a step that is unknown, code 21 for one that has changed.
+    func requireBeginning(of steps: [SchemaMigrations.Step]) throws -> Int {
+        let known = Set(steps.map(\.name))
+        let unknown = applied.map(\.name).filter { !known.contains($0) }
+        guard unknown.isEmpty else {
+            let names = unknown.map { "\"\($0)\"" }.joined(separator: ", ")
+            throw SecureStorageError.statementFailed(
+                .schema,
+                "the file has been through migrations that this program does not know (\(names)): a "
+                    + "newer version of the program has written it; update the program")
+        }
+        for (index, (found, step)) in zip(applied, steps).enumerated() {
+            guard found.name == step.name else {
+                throw SecureStorageError.statementFailed(
+                    .misuse,
+                    "migration \(index + 1) of the file is \"\(found.name)\", and that of the program "
+                        + "\"\(step.name)\"; add new migrations at the end, and leave the others in "
+                        + "their order")
+            }
+            guard found.checksum == step.checksum else {
+                throw SecureStorageError.statementFailed(
+                    .misuse,
+                    "the migration \"\(step.name)\" has changed since the file went through it; leave it "
+                        + "as it was, and make the change with a new one")
+            }
+        }
+        return applied.count
+    }
+
+    /// Records a step as the last one, in the transaction that is open.
+    static func record(
+        _ step: SchemaMigrations.Step, at position: Int, in db: SecureDatabaseStore
+    ) throws {
+        try db.executeUpdate(
+            """
+            CREATE TABLE IF NOT EXISTS main.securestorage_migration (
+                position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum TEXT NOT NULL,
+                applied REAL NOT NULL)
+            """)
+        try db.executeUpdate(
+            """
+            INSERT INTO main.securestorage_migration (position, name, checksum, applied)
+            VALUES (?, ?, ?, ?)
+            """,
+            values: [position, step.name, step.checksum, Date().timeIntervalSince1970])
+    }
+}

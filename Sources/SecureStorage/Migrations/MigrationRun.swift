@@ -1,0 +1,154 @@
+/// One call that runs steps: what it asks of the store, and how each step is kept whole.
+final class MigrationRun {
+    private let steps: [SchemaMigrations.Step]
+    private let db: SecureDatabaseStore
+    private let connection: Connection
+    private var checksForeignKeys = false
+
+    /// - Throws: `.backingStoreError` when the store cannot run steps now.
+    init(_ steps: [SchemaMigrations.Step], on db: SecureDatabaseStore) throws {
+        self.steps = steps
+        self.db = db
+        connection = try db.openConnection()
+        try connection.callbacks.requireOutside("migrations cannot run")
+        guard !connection.isInTransaction else {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "migrations cannot run in a transaction, they have their own; commit it or roll it "
+                    + "back first")
+        }
+        guard !db.hasOpenResultSets, !connection.hasRunningStatement else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "migrations cannot run beside an open result set or a batch; end it first")
+        }
+    }
+
+    /// Calls `body`, for the steps that are pending, while foreign keys are not enforced.
+    func perform(_ body: () throws -> Void) throws {
+        guard !db.configuration.isReadOnly else {
+            throw SecureStorageError.statementFailed(
+                .readOnly, "migrations are pending, and the store is read-only")
+        }
+        // Outside of a transaction: in one, the pragma does nothing.
+        checksForeignKeys = try connection.text("PRAGMA foreign_keys") == "1"
+        guard checksForeignKeys else { return try body() }
+        try connection.text("PRAGMA foreign_keys = OFF")
+        defer {
+            // Not ended by a cancelled task or a deadline. There is nothing else that it could fail with but a
+            // connection that a step has closed, and another one has the configuration's setting.
+            connection.uninterrupted { _ = try? connection.text("PRAGMA foreign_keys = ON") }
+        }
+        try body()
+    }
+
+    /// Runs the first step that the file has not been through.
+    ///
+    /// - Returns: Its name; nil when the file is up to date.
+    func next() throws -> String? {
+        var name: String?
+        try db.inTransaction(.immediate) { db in
+            let position = try MigrationHistory(of: db).requireBeginning(of: steps)
+            guard position < steps.count else { return true }
+            try run(steps[position], at: position + 1)
+            name = steps[position].name
+            return false
+        }
+        return name
+    }
+
+    /// Runs all steps that the file has not been through, and takes them back.
+    ///
+    /// - Returns: Their names.
+    func rehearse() throws -> [String] {
+        var rehearsed: [String] = []
+        try db.inTransaction(.immediate) { db in
+            let count = try MigrationHistory(of: db).requireBeginning(of: steps)
+            for (index, step) in steps.enumerated().dropFirst(count) {
+                try run(step, at: index + 1)
+                rehearsed.append(step.name)
+            }
+            return true
+        }
+        return rehearsed
+    }
+
+    // MARK: - One step
+
+    private func run(_ step: SchemaMigrations.Step, at position: Int) throws {
+        do {
+            let before = checksForeignKeys ? ForeignKeyViolations(before: db) : nil
+            try runBody(of: step)
+            if let before { try ForeignKeyViolations(in: db).requireNone(beyond: before) }
+            try MigrationHistory.record(step, at: position, in: db)
+        } catch SecureStorageError.backingStoreError(let code, let message) {
+            throw SecureStorageError.backingStoreError(
+                code: code,
+                message: "the migration \"\(step.name)\" failed and was taken back: \(message)")
+        }
+    }
+
+    private func runBody(of step: SchemaMigrations.Step) throws {
+        let open = db.resultSetCount
+        do {
+            try connection.keepingTransaction { try step.body(db) }
+        } catch SecureStorageError.backingStoreError(Int(ResultCode.notAuthorized.rawValue), _)
+            where connection.refusedTransaction
+        {
+            throw SecureStorageError.statementFailed(
+                .misuse,
+                "a step cannot begin or end a transaction or a savepoint, it runs in one; use "
+                    + "inSavePoint(_:) for a part that may be taken back")
+        }
+        db.closeResultSets(openedAfter: open)
+        guard db.connection === connection else {
+            throw SecureStorageError.statementFailed(.misuse, "the step has closed the store")
+        }
+        guard connection.isInTransaction else {
+            throw SecureStorageError.statementFailed(
+                .error, "its transaction was rolled back by SQLite, and the step went on")
+        }
+    }
+}
+
+/// The rows of a database that point to nothing.
+private struct ForeignKeyViolations {
+    private struct Row: Hashable {
+        let table: String
+        let rowID: Int64?
+        let parent: String
+    }
+
+    /// How often each is found: a row may violate two keys, and not every table has row ids.
+    private var counts: [Row: Int] = [:]
+
+    init(in db: SecureDatabaseStore) throws {
+        let rs = try db.executeQuery("PRAGMA foreign_key_check")
+        defer { rs.close() }
+        while try rs.next() {
+            let row = Row(
+                table: rs.string(forColumnIndex: 0) ?? "", rowID: rs.int64(forColumnIndex: 1),
+                parent: rs.string(forColumnIndex: 2) ?? "")
+            counts[row, default: 0] += 1
+        }
+    }
+
+    /// As a step finds them: a schema that cannot be checked may be what the step mends.
+    init(before db: SecureDatabaseStore) {
+        if let found = try? ForeignKeyViolations(in: db) { self = found }
+    }
+
+    func requireNone(beyond before: ForeignKeyViolations) throws {
+        var added: [String: Int] = [:]
+        for (row, count) in counts where count > before.counts[row, default: 0] {
+            added[row.table, default: 0] += count - before.counts[row, default: 0]
+        }
+        guard !added.isEmpty else { return }
+        let places = added.sorted { $0.key < $1.key }.map { table, count in
+            "\(count) \(count == 1 ? "row" : "rows") of \"\(table)\""
+        }
+        throw SecureStorageError.statementFailed(
+            .foreignKey,
+            "foreign keys are violated by \(places.joined(separator: ", ")); mend or delete them in "
+                + "the step")
+    }
+}

@@ -1,0 +1,75 @@
+internal import CSQLCipher
+internal import Foundation
+internal import Logging
+
+/// SQLite's exclusive lock on a file that nobody shall use meanwhile: to move it, or to remove it.
+///
+/// Taken through SQLite, below its pager: no key is needed, nothing is read, no journal is played back and
+/// no log is moved. A lock of our own making would not do: closing a descriptor that SQLite does not know
+/// drops the locks of this process's connections.
+///
+/// It tells whether another connection of any process is in a transaction, and in WAL mode whether one is open.
+/// An idle connection to a file with a rollback journal holds no lock, and cannot be told.
+final class FileLock {
+    private var handle: OpaquePointer?
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    /// Keeps others of this process from closing a descriptor of the file, and with it this lock.
+    private let identity: FileIdentity
+
+    /// Locks the file at `path`, at once or not at all.
+    ///
+    /// - Throws: `.backingStoreError`; code 5 when somebody else has it locked.
+    init(_ path: String) throws {
+        guard let identity = FileIdentity(path) else {
+            throw SecureStorageError.statementFailed(.cannotOpen, "there is no such file")
+        }
+        _ = try Engine.shared(announcingTo: Logger(label: "SecureStorage"))
+        let flags =
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+            | SQLITE_OPEN_EXRESCODE
+        OpenFiles.shared.begin(identity)
+        var isLocked = false
+        defer { if !isLocked { OpenFiles.shared.end(identity) } }
+        var opened: OpaquePointer?
+        var code = sqlite3_open_v2(path, &opened, flags, nil)
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        if code == SQLITE_OK {
+            code = sqlite3_file_control(opened, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        }
+        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
+            sqlite3_close_v2(opened)
+            throw SecureStorageError.statementFailed(
+                ResultCode(rawValue: code == SQLITE_OK ? SQLITE_CANTOPEN : code),
+                "it cannot be opened")
+        }
+        guard sqlite3_db_readonly(opened, "main") == 0 else {
+            sqlite3_close_v2(opened)
+            throw SecureStorageError.statementFailed(.readOnly, "the file may not be written")
+        }
+        // A shared one first: that is the way SQLite itself goes.
+        for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] where code == SQLITE_OK {
+            code = methods.pointee.xLock(file, level)
+        }
+        guard code == SQLITE_OK else {
+            _ = methods.pointee.xUnlock(file, SQLITE_LOCK_NONE)
+            sqlite3_close_v2(opened)
+            throw SecureStorageError.statementFailed(
+                ResultCode(rawValue: code), "it cannot be locked")
+        }
+        isLocked = true
+        handle = opened
+        self.file = file
+        self.identity = identity
+    }
+
+    /// Gives the lock back.
+    func release() {
+        guard let handle else { return }
+        _ = file.pointee.pMethods?.pointee.xUnlock(file, SQLITE_LOCK_NONE)
+        sqlite3_close_v2(handle)
+        self.handle = nil
+        OpenFiles.shared.end(identity)
+    }
+
+    deinit { release() }
+}

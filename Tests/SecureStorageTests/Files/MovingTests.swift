@@ -1,0 +1,160 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Giving a closed database another name.
+@Suite(.timeLimit(.minutes(10))) struct MovingTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    private let database: TemporaryDatabase
+    private var target: URL { database.directory.appendingPathComponent("moved.db") }
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func open(_ url: URL) throws -> SecureDatabaseStore {
+        let db = SecureDatabaseStore(url: url, configuration: database.store().configuration)
+        try db.open(with: TemporaryDatabase.key)
+        return db
+    }
+
+    @Test func `a database has its new name only, and its rows`() throws {
+        try database.openStore().executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        let target = database.directory.appendingPathComponent("new directory/moved.db")
+        try SecureDatabaseStore.move(at: database.url, to: target)
+        #expect(!SecureDatabaseStore.exists(at: database.url))
+        #expect(try open(target).int("SELECT x FROM t") == 1)
+        #expect(try database.fileNames() == ["new directory"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(
+                atPath: target.deletingLastPathComponent().path) == ["moved.db"])
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `what a crash has left goes with it`(_ mode: JournalMode) async throws {
+        try await KilledDatabase.make(database, mode)
+        let inTheFile = try Data(contentsOf: database.url)
+        try SecureDatabaseStore.move(at: database.url, to: target)
+        // Neither played back nor moved into the file by the move itself.
+        #expect(try Data(contentsOf: target) == inTheFile)
+        #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
+        #expect(try open(target).int(KilledDatabase.count) == KilledDatabase.rows)
+    }
+
+    @Test func `a place where something stands is refused`() throws {
+        try database.openStore().close()
+        for name in ["moved.db", "moved.db-wal", "moved.db-journal", "moved.db-shm"] {
+            let file = database.directory.appendingPathComponent(name)
+            try Data("something".utf8).write(to: file)
+            let before = try DirectorySnapshot(of: database.directory)
+            let error = storageError { try SecureDatabaseStore.move(at: database.url, to: target) }
+            #expect(error?.code == 14)
+            #expect(error?.description.contains("exists already") == true)
+            #expect(try DirectorySnapshot(of: database.directory) == before)
+            try FileManager.default.removeItem(at: file)
+        }
+        #expect(
+            storageError { try SecureDatabaseStore.move(at: database.url, to: database.url) }?.code
+                == 21)
+        try SecureDatabaseStore.move(at: database.url, to: target)
+    }
+
+    @Test func `what is not there cannot be moved`() throws {
+        let none = database.directory.appendingPathComponent("none/test.db")
+        for url in [database.url, none] {
+            let error = storageError { try SecureDatabaseStore.move(at: url, to: target) }
+            #expect(error?.code == 14)
+            #expect(error?.description.contains("no such file") == true)
+        }
+        #expect(try database.fileNames() == [])
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: SmallDisk.isAvailable))
+        func `another volume is refused, with advice`() async throws {
+            let disk = try SmallDisk(kilobytes: 512)
+            let target = disk.directory.appendingPathComponent("moved.db")
+            try database.openStore().close()
+            let error = storageError { try SecureDatabaseStore.move(at: database.url, to: target) }
+            #expect(error?.code == 14)
+            #expect(error?.description.contains("vacuum(into:)") == true)
+            #expect(SecureDatabaseStore.exists(at: database.url))
+            #expect(!SecureDatabaseStore.exists(at: target))
+            // The same with a log beside it.
+            let killed = try TemporaryDatabase()
+            try await KilledDatabase.make(killed, .wal)
+            let before = try DirectorySnapshot(of: killed.directory)
+            let second = storageError { try SecureDatabaseStore.move(at: killed.url, to: target) }
+            #expect(second?.description.contains("another volume") == true)
+            #expect(try DirectorySnapshot(of: killed.directory) == before)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: disk.directory.path) == [])
+        }
+    #endif
+
+    /// Each state that a kill can leave, made by hand.
+    @Test(arguments: JournalMode.allCases, 0...2)
+    func `a half-moved database opens under neither name, and the next call finishes`(
+        _ mode: JournalMode, _ done: Int
+    ) async throws {
+        try await KilledDatabase.make(database, mode)
+        try FileManager.default.linkItem(at: database.url, to: target)
+        for suffix in ["-wal", "-journal"] where done >= 1 {
+            try? FileManager.default.moveItem(
+                atPath: database.path + suffix, toPath: target.path + suffix)
+        }
+        if done == 2 { try? FileManager.default.removeItem(atPath: database.path + "-shm") }
+        for url in [database.url, target] {
+            #expect(storageError { _ = try open(url) }?.kind == .openFailed)
+            #expect(SecureDatabaseStore.exists(at: url))
+            #expect(storageError { try SecureDatabaseStore.remove(at: url) }?.code == 14)
+        }
+        let elsewhere = database.directory.appendingPathComponent("elsewhere.db")
+        #expect(
+            storageError { try SecureDatabaseStore.move(at: database.url, to: elsewhere) } != nil)
+        try SecureDatabaseStore.move(at: database.url, to: target)
+        #expect(!SecureDatabaseStore.exists(at: database.url))
+        #expect(try open(target).int(KilledDatabase.count) == KilledDatabase.rows)
+        #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
+    }
+
+    @Test func `a kill at any time loses no row, and a second move finishes`() async throws {
+        var outcomes: [String: Int] = [:]
+        for _ in 1...SuddenDeath.count(10) {
+            let database = try TemporaryDatabase()
+            let target = database.directory.appendingPathComponent("moved.db")
+            try await KilledDatabase.make(database, .wal)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = database.path as String, target = target.path as String] in
+                SuddenDeath.after(microseconds: Int.random(in: 0...1500))
+                try SecureDatabaseStore.move(
+                    at: URL(fileURLWithPath: path), to: URL(fileURLWithPath: target))
+                while true { pause() }
+            }
+            let (old, new) = (
+                SecureDatabaseStore.exists(at: database.url), SecureDatabaseStore.exists(at: target)
+            )
+            outcomes[old && new ? "both names" : old ? "old name" : "new name", default: 0] += 1
+            #expect(old || new)
+            if old { try SecureDatabaseStore.move(at: database.url, to: target) }
+            let db = SecureDatabaseStore(url: target)
+            try db.open(with: TemporaryDatabase.key)
+            #expect(try db.int(KilledDatabase.count) == KilledDatabase.rows)
+            #expect(!SecureDatabaseStore.exists(at: database.url))
+        }
+        SuddenDeath.report("moving: \(outcomes)")
+    }
+
+    @Test func `of 8 threads one moves it`() throws {
+        try database.openStore().close()
+        let gate = Gate(count: 8)
+        let moved = Shared<[Int]>([])
+        Threads.run(8) { [database] number in
+            let target = database.directory.appendingPathComponent("moved \(number).db")
+            gate.pass()
+            if (try? SecureDatabaseStore.move(at: database.url, to: target)) != nil {
+                moved.withLock { $0.append(number) }
+            }
+        }
+        #expect(moved.current.count == 1)
+        #expect(try database.fileNames() == moved.current.map { "moved \($0).db" })
+    }
+}

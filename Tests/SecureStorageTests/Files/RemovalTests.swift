@@ -1,0 +1,238 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Looking at a closed database, measuring and removing it.
+@Suite(.timeLimit(.minutes(10))) struct RemovalTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func write(_ count: Int, _ suffix: String = "") throws {
+        try Data(count: count).write(to: URL(fileURLWithPath: database.path + suffix))
+    }
+
+    /// Checks that removing and moving fail, and do nothing.
+    private func expectRefusal(
+        code: Int, mentioning word: String, of url: URL? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let url = url ?? database.url
+        let before = try DirectorySnapshot(of: database.directory)
+        let target = database.directory.appendingPathComponent("moved.db")
+        for error in [
+            storageError { try SecureDatabaseStore.remove(at: url) },
+            storageError { try SecureDatabaseStore.move(at: url, to: target) },
+        ] {
+            #expect(error?.kind == .backingStoreError, sourceLocation: sourceLocation)
+            #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
+            #expect(
+                error?.description.contains(word) == true, "\(error as Any)",
+                sourceLocation: sourceLocation)
+        }
+        #expect(
+            try DirectorySnapshot(of: database.directory) == before, sourceLocation: sourceLocation)
+    }
+
+    // MARK: - Whether it is there
+
+    @Test func `a database is there from its first open to its removal`() throws {
+        #expect(!SecureDatabaseStore.exists(at: database.url))
+        let db = try database.openStore()
+        #expect(SecureDatabaseStore.exists(at: database.url))
+        db.close()
+        #expect(SecureDatabaseStore.exists(at: database.url))
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(!SecureDatabaseStore.exists(at: database.url))
+        #expect(try !SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `what is no database file does not count as one`() throws {
+        let directory = database.directory
+        #expect(!SecureDatabaseStore.exists(at: directory))
+        #expect(
+            !SecureDatabaseStore.exists(at: directory.appendingPathComponent("none/test.db")))
+        try write(100, "-wal")
+        #expect(!SecureDatabaseStore.exists(at: database.url))
+        for count in 0...1 {
+            try write(count)
+            #expect(!SecureDatabaseStore.exists(at: database.url))
+        }
+        try write(2)
+        #expect(SecureDatabaseStore.exists(at: database.url))
+        let link = directory.appendingPathComponent("link.db")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: database.url)
+        #expect(!SecureDatabaseStore.exists(at: link))
+    }
+
+    @Test func `only file URLs name files`() throws {
+        try write(100)
+        let url = try #require(URL(string: "https://example.org\(database.path)"))
+        #expect(!SecureDatabaseStore.exists(at: url))
+        try expectRefusal(code: 21, mentioning: "no URL of a file", of: url)
+        #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: url) }?.code == 21)
+        #expect(
+            storageError { try SecureDatabaseStore.move(at: database.url, to: url) }?.code == 21)
+    }
+
+    // MARK: - Its size
+
+    @Test func `the size is that of the file and those beside it`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))")
+        var sum = 0
+        for name in try database.fileNames() {
+            sum += try Data(contentsOf: database.directory.appendingPathComponent(name)).count
+        }
+        #expect(try database.fileNames() == ["test.db", "test.db-shm", "test.db-wal"])
+        #expect(try db.sizeOnDisk() == sum)
+        #expect(try SecureDatabaseStore.sizeOnDisk(at: database.url) == sum)
+        db.close()
+        #expect(
+            try SecureDatabaseStore.sizeOnDisk(at: database.url)
+                == Data(contentsOf: database.url).count)
+        #expect(storageError { _ = try db.sizeOnDisk() } == .closed)
+        try SecureDatabaseStore.remove(at: database.url)
+        #expect(
+            storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: database.url) }?.code == 14)
+        let none = database.directory.appendingPathComponent("none/test.db")
+        #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: none) }?.code == 14)
+    }
+
+    // MARK: - Removing it
+
+    @Test func `side files go with it, and alone, and other files stay`() throws {
+        for suffix in ["", "-wal", "-shm", "-journal", ".bak"] { try write(100, suffix) }
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames() == ["test.db.bak"])
+        try write(100, "-wal")
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames() == ["test.db.bak"])
+    }
+
+    @Test func `a file of 0 bytes is removed, as the error of open advises`() throws {
+        try write(0)
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        try database.openStore().close()
+    }
+
+    @Test func `what a killed open has left is removed`() async throws {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
+            try SecureDatabaseStore(fullDatabasePath: path).open(with: "key") { _ in
+                SuddenDeath.now()
+            }
+        }
+        #expect(try !database.fileNames().isEmpty)
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `a directory, a link and a hard link are refused`() throws {
+        try expectRefusal(code: 14, mentioning: "cannot", of: database.directory)
+        try write(4096)
+        let link = database.directory.appendingPathComponent("link.db")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: database.url)
+        try expectRefusal(code: 14, mentioning: "cannot", of: link)
+        try FileManager.default.removeItem(at: link)
+        try FileManager.default.linkItem(at: database.url, to: link)
+        try expectRefusal(code: 14, mentioning: "hard links")
+    }
+
+    @Test(arguments: JournalMode.allCases, [false, true])
+    func `a file that this process has open is refused`(
+        _ mode: JournalMode, _ isReadOnly: Bool
+    ) throws {
+        try database.openStore { $0.journalMode = mode }.close()
+        let db = try database.openStore {
+            $0.journalMode = mode
+            $0.isReadOnly = isReadOnly
+        }
+        try expectRefusal(code: 5, mentioning: "this process")
+        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        db.close()
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+    }
+
+    @Test func `a pool's file is refused until the pool is closed`() throws {
+        let pool = try database.openPool()
+        _ = try pool.read { try $0.int("SELECT 1") }
+        try expectRefusal(code: 5, mentioning: "this process")
+        pool.close()
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+    }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a file that another process has open, or in a transaction, is refused`(
+        _ mode: JournalMode
+    ) async throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        // In WAL mode it is enough that it is open.
+        if mode == .delete { try db.beginExclusiveTransaction() }
+        let before = try database.fileNames()
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            let url = URL(fileURLWithPath: path)
+            let target = URL(fileURLWithPath: path + ".moved")
+            for error in [
+                storageError { try SecureDatabaseStore.remove(at: url) },
+                storageError { try SecureDatabaseStore.move(at: url, to: target) },
+            ] {
+                #expect(error?.kind == .backingStoreError)
+                #expect(error?.code == 5)
+                #expect(error?.description.contains("somebody else") == true)
+            }
+        }
+        #expect(try database.fileNames() == before)
+        if mode == .delete { try db.commit() }
+        db.close()
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            let wasThere = try SecureDatabaseStore.remove(at: URL(fileURLWithPath: path))
+            #expect(wasThere)
+        }
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `removing needs no key, and drops no lock of another connection`() throws {
+        let other = try TemporaryDatabase()
+        let db = try other.openStore { $0.journalMode = .delete }
+        try db.beginExclusiveTransaction()
+        try database.openStore().close()
+        try SecureDatabaseStore.remove(at: database.url)
+        #expect(storageError { try SecureDatabaseStore.remove(at: other.url) }?.code == 5)
+        // Still locked: for the shell, which is another process.
+        if SQLCipherShell.isInstalled {
+            let shell = try SQLCipherShell(
+                other.path, key: "x'\(TemporaryDatabase.key.hex)'",
+                "SELECT count(*) FROM sqlite_schema;")
+            #expect(shell.errors.contains("locked"))
+        }
+        try db.commit()
+    }
+
+    @Test func `a kill while it is removed leaves nothing that opens without its log`() async throws
+    {
+        var left: [[String]] = []
+        for _ in 1...SuddenDeath.count(10) {
+            let database = try TemporaryDatabase()
+            try await KilledDatabase.make(database, .wal)
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
+                SuddenDeath.after(microseconds: Int.random(in: 0...1500))
+                try SecureDatabaseStore.remove(at: URL(fileURLWithPath: path))
+                while true { pause() }
+            }
+            let names = try database.fileNames().filter { !$0.hasPrefix(".") }
+            left.append(names)
+            if SecureDatabaseStore.exists(at: database.url) {
+                #expect(try database.openStore().int(KilledDatabase.count) == KilledDatabase.rows)
+            } else if !names.isEmpty {
+                let error = storageError { try database.store().open(with: TemporaryDatabase.key) }
+                #expect(error?.kind == .openFailed)
+            }
+            try SecureDatabaseStore.remove(at: database.url)
+            #expect(try database.fileNames().filter { !$0.hasSuffix(".lock") } == [])
+        }
+        SuddenDeath.report("removal: the kills left \(left.map(\.count))")
+    }
+}

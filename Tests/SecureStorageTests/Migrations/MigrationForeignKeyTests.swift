@@ -1,0 +1,105 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Foreign keys: not in the way of a step, and whole after it.
+@Suite struct MigrationForeignKeyTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private static let schema = """
+        CREATE TABLE author (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE book (
+            id INTEGER PRIMARY KEY, author INTEGER NOT NULL REFERENCES author (id) ON DELETE CASCADE);
+        INSERT INTO author VALUES (1, 'a'), (2, 'b');
+        INSERT INTO book (author) VALUES (1), (1), (2);
+        """
+
+    private func migrations(_ name: String, _ sql: String) -> SchemaMigrations {
+        var migrations = SchemaMigrations()
+        migrations.add("schema", sql: Self.schema)
+        migrations.add(name, sql: sql)
+        return migrations
+    }
+
+    @Test func `a table that others refer to can be rebuilt`() throws {
+        let db = try database.openStore()
+        // With enforcement the DROP would delete all books.
+        try migrations(
+            "rebuild",
+            """
+            CREATE TABLE new_author (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+            INSERT INTO new_author SELECT id, name FROM author;
+            DROP TABLE author;
+            ALTER TABLE new_author RENAME TO author;
+            """
+        ).apply(to: db)
+        #expect(try db.int("SELECT count(*) FROM book") == 3)
+        #expect(storageError { try db.executeUpdate("INSERT INTO book VALUES (9, 9)") }?.code == 19)
+        try db.executeUpdate("DELETE FROM author WHERE id = 1")
+        #expect(try db.int("SELECT count(*) FROM book") == 1)
+    }
+
+    @Test func `a step that leaves rows without their parent is taken back`() throws {
+        let db = try database.openStore()
+        let broken = migrations("broken", "DELETE FROM author WHERE id = 1")
+        let error = storageError { try broken.apply(to: db) }
+        #expect(error?.code == 19)
+        #expect(error?.description.contains("\"broken\"") == true)
+        #expect(error?.description.contains("2 rows of \"book\"") == true)
+        #expect(error?.description.contains("SQLITE_CONSTRAINT_FOREIGNKEY") == true)
+        #expect(try db.int("SELECT count(*) FROM author") == 2)
+        #expect(try broken.pending(in: db) == ["broken"])
+        #expect(storageError { _ = try broken.rehearse(on: db) } == error)
+        #expect(try db.int("PRAGMA foreign_keys") == 1)
+    }
+
+    @Test func `violations from before are no step's fault, new ones are`() throws {
+        let db = try database.openStore { $0.foreignKeysEnabled = false }
+        try migrations("harmless", "CREATE TABLE t (x)").apply(to: db)
+        try db.executeUpdate("INSERT INTO book VALUES (100, 50)")
+        db.close()
+        let checking = try database.openStore()
+        var later = migrations("harmless", "CREATE TABLE t (x)")
+        later.add("beside it", sql: "CREATE TABLE u (x); UPDATE book SET author = 2 WHERE id = 1")
+        #expect(try later.apply(to: checking) == ["beside it"])
+        // As many as before, but another row.
+        later.add(
+            "another", sql: "DELETE FROM book WHERE id = 100; INSERT INTO book VALUES (101, 50)")
+        let error = storageError { try later.apply(to: checking) }
+        #expect(error?.description.contains("1 row of \"book\"") == true)
+    }
+
+    @Test func `a step may mend what cannot be checked`() throws {
+        let db = try database.openStore()
+        // A parent key that is not unique.
+        try db.executeStatements(
+            "CREATE TABLE p (x); CREATE TABLE c (x REFERENCES p (x)); INSERT INTO p VALUES (1)")
+        var migrations = SchemaMigrations()
+        migrations.add("mends", sql: "CREATE UNIQUE INDEX p_x ON p (x); INSERT INTO c VALUES (1)")
+        #expect(try migrations.apply(to: db) == ["mends"])
+    }
+
+    @Test func `a store that does not enforce foreign keys does not check them`() throws {
+        let db = try database.openStore { $0.foreignKeysEnabled = false }
+        try migrations("orphans", "DELETE FROM author").apply(to: db)
+        #expect(try db.int("PRAGMA foreign_keys") == 0)
+        #expect(try db.int("SELECT count(*) FROM book") == 3)
+    }
+
+    @Test func `enforcement is off in a step and on again for who comes next`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        let seen = Shared<[Int?]>([])
+        for name in ["one", "two"] {
+            migrations.add(name) { db in
+                let value = try db.int("PRAGMA foreign_keys")
+                seen.withLock { $0.append(value) }
+            }
+        }
+        try migrations.apply(to: db)
+        #expect(seen.current == [0, 0])
+        #expect(try db.int("PRAGMA foreign_keys") == 1)
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// One step: wholly or not at all, and what it may do.
+@Suite struct MigrationStepTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private struct OwnError: Error {}
+
+    private static let first = "CREATE TABLE t (x UNIQUE); INSERT INTO t VALUES (1)"
+
+    /// Applies a step between two that work; the first is there afterwards, the last is not.
+    private func expectFailure(
+        code: Int?, mentioning words: String..., sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
+    ) throws {
+        let database = try TemporaryDatabase()
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        migrations.add("first", sql: Self.first)
+        migrations.add("broken") { db in
+            try db.executeUpdate("CREATE TABLE half (x)")
+            try body(db)
+        }
+        migrations.add("last", sql: "CREATE TABLE last (x)")
+
+        var error: (any Error)?
+        do { try migrations.apply(to: db) } catch let thrown { error = thrown }
+
+        if let code {
+            let error = try #require(error as? SecureStorageError, sourceLocation: sourceLocation)
+            #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+            for word in ["\"broken\""] + words {
+                #expect(
+                    error.description.contains(word), "\(error)", sourceLocation: sourceLocation)
+            }
+        } else {
+            #expect(error is OwnError, sourceLocation: sourceLocation)
+        }
+        if !db.isOpen() { try db.open(with: TemporaryDatabase.key) }
+        #expect(try !db.isInTransaction(), sourceLocation: sourceLocation)
+        #expect(try db.int("PRAGMA foreign_keys") == 1, sourceLocation: sourceLocation)
+        #expect(!db.hasOpenResultSets, sourceLocation: sourceLocation)
+        #expect(
+            try db.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+                == ["securestorage_migration", "t"], sourceLocation: sourceLocation)
+        #expect(
+            try migrations.pending(in: db) == ["broken", "last"], sourceLocation: sourceLocation)
+        // The store is as good as before: its own transactions work.
+        try db.beginExclusiveTransaction()
+        try db.startSavePoint("own")
+        try db.releaseSavePoint("own")
+        try db.commit()
+    }
+
+    // MARK: - Failures
+
+    @Test func `a step that fails is taken back, with SQLite's code and its own name`() throws {
+        try expectFailure(code: 19, mentioning: "UNIQUE", "taken back") {
+            try $0.executeUpdate("INSERT INTO t VALUES (1)")
+        }
+        try expectFailure(code: 1, mentioning: "syntax error") {
+            try $0.executeStatements("CREATE TABLE more (x); CREATE TABEL more")
+        }
+        try expectFailure(code: 1, mentioning: "VACUUM") { try $0.executeUpdate("VACUUM") }
+    }
+
+    @Test func `an error of the app's own goes on as it is`() throws {
+        try expectFailure(code: nil) { _ in throw OwnError() }
+    }
+
+    @Test func `a step cannot end its transaction, nor begin one`() throws {
+        for sql in [
+            "COMMIT", "END", "ROLLBACK", "BEGIN", "commit; CREATE TABLE more (x); BEGIN",
+            "SAVEPOINT s", "SAVEPOINT s; RELEASE s", "ROLLBACK TO s", "RELEASE s",
+        ] {
+            try expectFailure(code: 21, mentioning: "inSavePoint") {
+                try $0.executeStatements(sql)
+            }
+        }
+        for body: @Sendable (SecureDatabaseStore) throws -> Void in [
+            { try $0.commit() }, { try $0.rollback() }, { try $0.beginDeferredTransaction() },
+            { try $0.startSavePoint("s") },
+        ] {
+            try expectFailure(code: 21, mentioning: "inSavePoint") { try body($0) }
+        }
+    }
+
+    /// Turning enforcement off lets SQLite prepare everything anew; without it that has to be asked for.
+    @Test(arguments: [false, true])
+    func `a commit that was prepared before is refused as well`(_ enforcesKeys: Bool) throws {
+        let db = try database.openStore { $0.foreignKeysEnabled = enforcesKeys }
+        try db.beginExclusiveTransaction()
+        try db.commit()  // in the cache now
+        let kept = try db.prepare("COMMIT")
+        for number in 0...1 {
+            var migrations = SchemaMigrations()
+            nonisolated(unsafe) let statement = kept
+            migrations.add("broken") { db in
+                try db.executeUpdate("CREATE TABLE half (x)")
+                if number == 0 { try db.commit() } else { try statement.executeUpdate() }
+            }
+            #expect(storageError { try migrations.apply(to: db) }?.code == 21)
+            #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+        }
+        try db.beginExclusiveTransaction()
+        try kept.executeUpdate()
+        #expect(try !db.isInTransaction())
+    }
+
+    @Test func `a refusal that the step has caught harms nothing`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        migrations.add("stubborn") { db in
+            _ = storageError { try db.commit() }
+            try db.executeUpdate("CREATE TABLE t (x)")
+        }
+        #expect(try migrations.apply(to: db) == ["stubborn"])
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `a step may take back a part of itself`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        migrations.add("in parts") { db in
+            try db.executeUpdate("CREATE TABLE t (x)")
+            for number in 1...4 {
+                try db.inSavePoint { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (?)", number)
+                    return number % 2 == 0
+                }
+            }
+        }
+        try migrations.apply(to: db)
+        #expect(try db.strings("SELECT x FROM t") == ["1", "3"])
+    }
+
+    @Test func `a transaction that SQLite has rolled back is noticed`() throws {
+        try expectFailure(code: 1, mentioning: "rolled back by SQLite") { db in
+            _ = storageError { try db.executeUpdate("INSERT OR ROLLBACK INTO t VALUES (1)") }
+        }
+    }
+
+    @Test func `a step that closes the store is an error`() throws {
+        try expectFailure(code: 21, mentioning: "closed the store") { $0.close() }
+        try expectFailure(code: 21, mentioning: "closed the store") {
+            $0.close()
+            try $0.open(with: TemporaryDatabase.key)
+        }
+    }
+
+    @Test func `result sets that a step leaves open are closed`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        migrations.add("reads") { db in
+            _ = try db.executeQuery("VALUES (1), (2)").next()
+        }
+        try migrations.apply(to: db)
+        #expect(!db.hasOpenResultSets)
+    }
+
+    @Test func `migrations inside a step are refused`() throws {
+        try expectFailure(code: 21, mentioning: "in a transaction") {
+            var inner = SchemaMigrations()
+            inner.add("first", sql: Self.first)
+            inner.add("inner", sql: "CREATE TABLE inner (x)")
+            try inner.apply(to: $0)
+        }
+    }
+
+    @Test func `a deadline ends a step, which is taken back`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrationTests.tables(1)
+        migrations.add(
+            "endless",
+            sql: """
+                CREATE TABLE numbers AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+                SELECT x FROM n WHERE x < 0
+                """)
+        let error = storageError {
+            try db.withDeadline(.milliseconds(200)) { _ = try migrations.apply(to: db) }
+        }
+        #expect(error?.code == 9)
+        #expect(error?.description.contains("\"endless\"") == true)
+        #expect(try migrations.pending(in: db) == ["endless"])
+        #expect(try db.int("PRAGMA foreign_keys") == 1)
+    }
+
+    @Test func `a cancelled task ends a step, which is taken back`() async throws {
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        let (begun, announce) = AsyncStream<Void>.makeStream()
+        var migrations = SchemaMigrations()
+        migrations.add("endless") { db in
+            try db.executeUpdate("CREATE TABLE t (x)")
+            announce.finish()
+            _ = try db.int(
+                """
+                WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+                SELECT x FROM n WHERE x < 0
+                """)
+        }
+        let task = Task { [migrations] in try await queue.migrate(migrations) }
+        for await _ in begun {}
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(
+            try await queue.inDatabase { try $0.int("SELECT count(*) FROM sqlite_schema") } == 0)
+        #expect(try await queue.inDatabase { try $0.int("PRAGMA foreign_keys") } == 1)
+    }
+
+    // MARK: - Rehearsals
+
+    @Test func `a rehearsal runs all that is pending, and leaves nothing`() throws {
+        let db = try database.openStore()
+        try SchemaMigrationTests.tables(1).apply(to: db)
+        let before = try db.strings("SELECT sql FROM sqlite_schema")
+        var migrations = SchemaMigrationTests.tables(2)
+        migrations.add("uses the one before") { try $0.executeUpdate("INSERT INTO t2 VALUES (1)") }
+        #expect(try migrations.rehearse(on: db) == ["table 2", "uses the one before"])
+        #expect(try db.strings("SELECT sql FROM sqlite_schema") == before)
+        #expect(try migrations.pending(in: db) == ["table 2", "uses the one before"])
+        #expect(try !db.isInTransaction())
+        #expect(try db.int("PRAGMA foreign_keys") == 1)
+        #expect(try migrations.apply(to: db) == ["table 2", "uses the one before"])
+        #expect(try migrations.rehearse(on: db) == [])
+    }
+
+    @Test func `a rehearsal finds the step that will fail`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrationTests.tables(2)
+        migrations.add("broken", sql: "CREATE TABLE t1 (x)")
+        let error = storageError { _ = try migrations.rehearse(on: db) }
+        #expect(error?.code == 1)
+        #expect(error?.description.contains("\"broken\"") == true)
+        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+}

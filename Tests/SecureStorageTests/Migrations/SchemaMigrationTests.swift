@@ -1,0 +1,237 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Which steps run, in which files, and what is refused.
+@Suite struct SchemaMigrationTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    /// As many steps as asked for, which make one table each.
+    static func tables(_ count: Int) -> SchemaMigrations {
+        var migrations = SchemaMigrations()
+        for number in 1...count {
+            migrations.add("table \(number)", sql: "CREATE TABLE t\(number) (x)")
+        }
+        return migrations
+    }
+
+    private func tableNames(_ db: SecureDatabaseStore) throws -> [String?] {
+        try db.strings("SELECT name FROM sqlite_schema WHERE name LIKE 't%' ORDER BY name")
+    }
+
+    // MARK: - It works
+
+    @Test func `steps run in their order, and once`() throws {
+        let db = try database.openStore()
+        #expect(try Self.tables(2).pending(in: db) == ["table 1", "table 2"])
+        #expect(try Self.tables(2).apply(to: db) == ["table 1", "table 2"])
+        #expect(try Self.tables(2).pending(in: db) == [])
+        #expect(try Self.tables(2).apply(to: db) == [])
+        db.close()
+        try db.open(with: TemporaryDatabase.key)
+        #expect(try Self.tables(4).pending(in: db) == ["table 3", "table 4"])
+        #expect(try Self.tables(4).apply(to: db) == ["table 3", "table 4"])
+        #expect(try tableNames(db) == ["t1", "t2", "t3", "t4"])
+    }
+
+    @Test func `the file records position, name, checksum and time`() throws {
+        let db = try database.openStore()
+        var migrations = SchemaMigrations()
+        migrations.add("sql", sql: "CREATE TABLE t (x)")
+        migrations.add("code", revision: 3) { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        let before = Date().timeIntervalSince1970
+        try migrations.apply(to: db)
+        let row = "SELECT position || ',' || name || ',' || checksum FROM securestorage_migration"
+        // As `printf 'CREATE TABLE t (x)' | sha256sum` has it.
+        #expect(
+            try db.strings(row) == [
+                "1,sql,\(Self.sha256OfCreateTable)", "2,code,revision 3",
+            ])
+        let times = try db.strings("SELECT applied FROM securestorage_migration")
+        for time in times.compactMap({ $0.flatMap(Double.init) }) {
+            #expect((before...Date().timeIntervalSince1970).contains(time))
+        }
+        #expect(times.count == 2)
+    }
+
+    private static let sha256OfCreateTable =
+        "d263c68bf708398a6ae4d07115896c53f775aed0cfd5cb9d76d3f02baf5213f5"
+
+    @Test func `an empty list does nothing, not even to the file`() throws {
+        let db = try database.openStore()
+        #expect(try SchemaMigrations().apply(to: db) == [])
+        #expect(try SchemaMigrations().rehearse(on: db) == [])
+        #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
+    }
+
+    @Test func `the handler of a new file may apply them`() throws {
+        let db = database.store()
+        try db.open(with: TemporaryDatabase.key) { db in
+            storageError { try Self.tables(2).apply(to: db) }
+        }
+        #expect(try Self.tables(2).pending(in: db) == [])
+        #expect(try tableNames(db) == ["t1", "t2"])
+    }
+
+    @Test func `a queue and a pool migrate, and their tasks`() async throws {
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        func migrateHere() throws -> [String] { try queue.migrate(Self.tables(1)) }
+        #expect(try migrateHere() == ["table 1"])
+        #expect(try await queue.migrate(Self.tables(2)) == ["table 2"])
+        queue.databaseStore.close()
+        let pool = try database.openPool()
+        func migrateThere() throws -> [String] { try pool.migrate(Self.tables(3)) }
+        #expect(try migrateThere() == ["table 3"])
+        #expect(try await pool.migrate(Self.tables(4)) == ["table 4"])
+        #expect(try await pool.read { try Self.tables(5).pending(in: $0) } == ["table 5"])
+    }
+
+    @Test func `a temporary table of the same name is not taken for the record`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TEMP TABLE securestorage_migration (x)")
+        #expect(try Self.tables(1).apply(to: db) == ["table 1"])
+        #expect(try Self.tables(1).pending(in: db) == [])
+    }
+
+    // MARK: - It is refused
+
+    /// Checks that the file is refused by all three calls, and stays as it is.
+    private func expectRefusal(
+        _ migrations: SchemaMigrations, _ db: SecureDatabaseStore, code: Int,
+        mentioning words: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let before = try db.strings("SELECT sql FROM sqlite_schema")
+        for error in [
+            storageError { try migrations.apply(to: db) },
+            storageError { _ = try migrations.pending(in: db) },
+            storageError { _ = try migrations.rehearse(on: db) },
+        ] {
+            #expect(error?.kind == .backingStoreError, sourceLocation: sourceLocation)
+            #expect(error?.code == code, sourceLocation: sourceLocation)
+            for word in words {
+                #expect(
+                    error?.description.contains(word) == true, "\(error as Any)",
+                    sourceLocation: sourceLocation)
+            }
+        }
+        #expect(
+            try db.strings("SELECT sql FROM sqlite_schema") == before,
+            sourceLocation: sourceLocation)
+    }
+
+    @Test func `the file of a newer program is refused, with a code of its own`() throws {
+        let db = try database.openStore()
+        try Self.tables(3).apply(to: db)
+        try expectRefusal(
+            Self.tables(2), db, code: 17, mentioning: "\"table 3\"", "newer version")
+        // With a step of its own that is pending.
+        var other = Self.tables(2)
+        other.add("another branch", sql: "CREATE TABLE tx (x)")
+        try expectRefusal(other, db, code: 17, mentioning: "\"table 3\"")
+    }
+
+    @Test func `a step that has changed is refused`() throws {
+        let db = try database.openStore()
+        var old = SchemaMigrations()
+        old.add("sql", sql: "CREATE TABLE t (x)")
+        old.add("code") { _ in }
+        try old.apply(to: db)
+        var changed = SchemaMigrations()
+        changed.add("sql", sql: "CREATE TABLE t (x) ")
+        changed.add("code") { _ in }
+        try expectRefusal(changed, db, code: 21, mentioning: "\"sql\" has changed")
+        changed = SchemaMigrations()
+        changed.add("sql", sql: "CREATE TABLE t (x)")
+        changed.add("code", revision: 2) { _ in }
+        try expectRefusal(changed, db, code: 21, mentioning: "\"code\" has changed")
+    }
+
+    @Test func `another order, and a step in between, are refused`() throws {
+        let db = try database.openStore()
+        var old = SchemaMigrations()
+        old.add("a", sql: "CREATE TABLE ta (x)")
+        old.add("c", sql: "CREATE TABLE tc (x)")
+        try old.apply(to: db)
+        var other = SchemaMigrations()
+        other.add("c", sql: "CREATE TABLE tc (x)")
+        other.add("a", sql: "CREATE TABLE ta (x)")
+        try expectRefusal(other, db, code: 21, mentioning: "in their order")
+        other = SchemaMigrations()
+        for name in ["a", "b", "c"] { other.add(name, sql: "CREATE TABLE t\(name) (x)") }
+        try expectRefusal(
+            other, db, code: 21, mentioning: "migration 2", "\"c\"", "\"b\"", "at the end")
+    }
+
+    @Test func `an empty name and one that is there twice are refused`() throws {
+        let db = try database.openStore()
+        var migrations = Self.tables(1)
+        migrations.add("", sql: "CREATE TABLE t2 (x)")
+        try expectRefusal(migrations, db, code: 21, mentioning: "migration 2", "empty name")
+        migrations = Self.tables(2)
+        migrations.add("table 1") { _ in }
+        try expectRefusal(migrations, db, code: 21, mentioning: "two", "\"table 1\"")
+        // What differs by a capital is two names.
+        migrations = Self.tables(1)
+        migrations.add("Table 1", sql: "CREATE TABLE t2 (x)")
+        #expect(try migrations.apply(to: db).count == 2)
+    }
+
+    @Test func `inside a transaction it is refused, and the transaction goes on`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE u (x)")
+        try db.beginDeferredTransaction()
+        try db.executeUpdate("INSERT INTO u VALUES (1)")
+        for error in [
+            storageError { try Self.tables(1).apply(to: db) },
+            storageError { _ = try Self.tables(1).rehearse(on: db) },
+        ] {
+            #expect(error?.code == 21)
+            #expect(error?.description.contains("transaction") == true)
+        }
+        #expect(try Self.tables(1).pending(in: db) == ["table 1"])
+        try db.commit()
+        #expect(try db.int("SELECT count(*) FROM u") == 1)
+        #expect(try tableNames(db) == [])
+        // Also when there is nothing to do: a mistake is not to wait for the next version.
+        try Self.tables(1).apply(to: db)
+        try db.beginDeferredTransaction()
+        #expect(storageError { try Self.tables(1).apply(to: db) }?.code == 21)
+        try db.rollback()
+    }
+
+    @Test func `beside a result set and inside a batch it is refused`() throws {
+        let db = try database.openStore()
+        let rs = try db.executeQuery("VALUES (1), (2)")
+        #expect(try rs.next())
+        let error = storageError { try Self.tables(1).apply(to: db) }
+        #expect(error?.code == 21)
+        #expect(error?.description.contains("result set") == true)
+        #expect(try rs.next())
+        rs.close()
+        var inner: SecureStorageError?
+        try db.executeStatements("VALUES (1)") { _ in
+            inner = storageError { try Self.tables(1).apply(to: db) }
+            return true
+        }
+        #expect(inner?.code == 21)
+        #expect(try tableNames(db) == [])
+    }
+
+    @Test func `a read-only store says what is pending, and can apply nothing`() throws {
+        try Self.tables(1).apply(to: database.openStore())
+        let db = try database.openStore { $0.isReadOnly = true }
+        #expect(try Self.tables(2).pending(in: db) == ["table 2"])
+        #expect(try Self.tables(1).apply(to: db) == [])
+        #expect(storageError { try Self.tables(2).apply(to: db) }?.code == 8)
+        #expect(storageError { _ = try Self.tables(2).rehearse(on: db) }?.code == 8)
+    }
+
+    @Test func `a closed store throws closed`() throws {
+        let db = database.store()
+        #expect(storageError { try Self.tables(1).apply(to: db) } == .closed)
+        #expect(storageError { _ = try Self.tables(1).pending(in: db) } == .closed)
+        #expect(storageError { _ = try Self.tables(1).rehearse(on: db) } == .closed)
+    }
+}
