@@ -1,0 +1,44 @@
+internal import SecureStorage
+
+/// A script of SQL, run within the one transaction that every import is.
+struct SQLImport {
+    let input: InputFile
+
+    /// - Returns: The number of statements.
+    func run(in store: SecureDatabaseStore, _ progress: ProgressBar) throws -> Int {
+        var statements = Statements()
+        var chunk: [UInt8] = []
+        var count = 0
+        func run(_ statement: Statements.Statement) throws {
+            do {
+                guard try !isOfTransaction(statement.sql) else { return }
+                try store.executeStatements(statement.sql)
+                guard try store.isInTransaction() else {
+                    throw Failure("the statement has ended the transaction")
+                }
+            } catch {
+                throw located(error, line: statement.line)
+            }
+            count += 1
+            progress.advance(to: input.position, "\(count) statements")
+        }
+        while true {
+            try input.read(into: &chunk)
+            if chunk.isEmpty { break }
+            for statement in try statements.take(chunk) { try run(statement) }
+        }
+        if let last = try statements.finish() { try run(last) }
+        return count
+    }
+
+    /// Whether it begins or commits a transaction, as dumps do: the import does that itself.
+    private func isOfTransaction(_ sql: String) throws -> Bool {
+        let words = leadingWords(sql, 2)
+        switch words.first {
+        case "BEGIN", "COMMIT", "END": return true
+        case "ROLLBACK" where words.dropFirst().first != "TO":
+            throw Failure("the script rolls back, so nothing would be imported")
+        default: return false
+        }
+    }
+}
