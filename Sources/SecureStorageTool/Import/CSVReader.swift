@@ -19,6 +19,8 @@ struct CSVReader {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private var quoted: [Bool] = []
+    /// All bytes of the current record, or-ed: below 0x80 there is nothing to check.
+    private var allBits: UInt8 = 0
 
     private static let quote = UInt8(ascii: "\"")
     private static let lineFeed = UInt8(ascii: "\n")
@@ -40,7 +42,7 @@ struct CSVReader {
             let field = UnsafeBufferPointer(rebasing: bytes[start(field)..<ends[field]])
             let text = String(decoding: field, as: UTF8.self)
             // What is not UTF-8 was replaced.
-            return field.allSatisfy { $0 < 0x80 } || text.utf8.elementsEqual(field) ? text : nil
+            return allBits < 0x80 || text.utf8.elementsEqual(field) ? text : nil
         }
         guard let text else {
             throw Failure(
@@ -57,6 +59,7 @@ struct CSVReader {
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
         quoted.removeAll(keepingCapacity: true)
+        allBits = 0
         guard try fill() else { return false }
         if isAtStart {
             isAtStart = false
@@ -117,13 +120,15 @@ struct CSVReader {
     private mutating func readPlain() throws {
         while try fill() {
             let (from, delimiter) = (next, delimiter)
-            let end = chunk.withUnsafeBufferPointer { chunk in
-                var end = from
+            let (end, bits) = chunk.withUnsafeBufferPointer { chunk in
+                var (end, bits) = (from, UInt8(0))
                 while end < chunk.count, chunk[end] != delimiter, chunk[end] != Self.lineFeed {
+                    bits |= chunk[end]
                     end += 1
                 }
-                return end
+                return (end, bits)
             }
+            allBits |= bits
             bytes.append(contentsOf: chunk[from..<end])
             next = end
             if end < chunk.count { return }
@@ -134,14 +139,16 @@ struct CSVReader {
     private mutating func readQuoted() throws {
         while try fill() {
             let from = next
-            let (end, lines) = chunk.withUnsafeBufferPointer { chunk in
-                var (end, lines) = (from, 0)
+            let (end, lines, bits) = chunk.withUnsafeBufferPointer { chunk in
+                var (end, lines, bits) = (from, 0, UInt8(0))
                 while end < chunk.count, chunk[end] != Self.quote {
                     if chunk[end] == Self.lineFeed { lines += 1 }
+                    bits |= chunk[end]
                     end += 1
                 }
-                return (end, lines)
+                return (end, lines, bits)
             }
+            allBits |= bits
             bytes.append(contentsOf: chunk[from..<end])
             nextLine += lines
             next = end

@@ -12,6 +12,7 @@ struct SQLImport {
         func run(_ statement: Statements.Statement) throws {
             do {
                 guard try !isOfTransaction(statement.sql) else { return }
+                try refuseSchemaWriting(statement.sql)
                 try store.executeStatements(statement.sql)
                 guard try store.isInTransaction() else {
                     throw Failure("the statement has ended the transaction")
@@ -29,6 +30,16 @@ struct SQLImport {
         }
         if let last = try statements.finish() { try run(last) }
         return count
+    }
+
+    /// Dumps write virtual tables into the schema, which a store does not allow: a script could do anything so.
+    private func refuseSchemaWriting(_ sql: String) throws {
+        guard leadingWords(sql, 2) == ["INSERT", "INTO"] else { return }
+        let target = sql.drop { $0 != "(" && $0 != " " }.prefix(40).lowercased()
+        guard target.contains("sqlite_schema(") || target.contains("sqlite_master(") else { return }
+        throw Failure(
+            "the script writes a virtual table into the schema, which is not allowed",
+            hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")
     }
 
     /// Whether it begins or commits a transaction, as dumps do: the import does that itself.

@@ -76,5 +76,5 @@ final class TableImport {
 func located(_ error: any Error, line: Int) -> any Error {
     guard let failure = Failure(error), failure.status == 1 else { return error }
     return Failure(
-        "line \(line): \(failure.message)", hint: failure.hint ?? "nothing was imported")
+        "line \(line): \(failure.message); nothing was imported", hint: failure.hint)
 }
