@@ -9,7 +9,10 @@ final class OutputFile {
     private let descriptor: Int32
     private var isFinished = false
 
-    /// - Parameter replaces: Whether a file of the name may go.
+    /// - Parameters:
+    ///   - path: The name of the file.
+    ///   - replaces: Whether a file of the name may go.
+    /// - Throws: when there is one that may not go, or none can be made.
     init(_ path: String, replaces: Bool) throws {
         self.path = path
         self.replaces = replaces

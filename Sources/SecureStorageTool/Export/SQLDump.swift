@@ -16,6 +16,7 @@ struct SQLDump {
 
     /// - Parameter table: One table, with what belongs to it; nil for all.
     /// - Returns: The number of rows.
+    /// - Throws: SQLite's errors, and those of the output.
     mutating func write(table: String? = nil) throws -> Int {
         try output.write("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n")
         if table == nil {

@@ -11,6 +11,7 @@ final class InputFile {
     private static let chunkSize = 256 * 1024
 
     /// - Parameter path: `-` for standard input.
+    /// - Throws: what the system says when it cannot be opened.
     init(_ path: String) throws {
         name = path == "-" ? "standard input" : "\"\(path)\""
         descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)

@@ -19,7 +19,10 @@ final class TableImport {
 
     /// Makes the table when it is missing; every value then stays what it is.
     ///
-    /// - Parameter type: The declared type of its columns.
+    /// - Parameters:
+    ///   - columns: Their names.
+    ///   - type: The declared type of all of them, with a blank before it; empty for none.
+    /// - Throws: for a column without a name; SQLite's errors.
     func makeTable(_ columns: [String], type: String) throws {
         guard try store.executeQuery(Self.findTable, values: [table]).firstInteger() == nil else {
             return

@@ -11,7 +11,9 @@ final class ProgressBar {
     private var lastShown: ContinuousClock.Instant?
     private var calls = 0
 
-    /// - Parameter total: In the unit of ``advance(to:_:)``; nil when nobody knows.
+    /// - Parameters:
+    ///   - title: What is being done.
+    ///   - total: In the unit of ``advance(to:_:)``; nil when nobody knows.
     init(_ title: String, total: Int?) {
         self.title = title
         self.total = total
@@ -19,7 +21,9 @@ final class ProgressBar {
 
     deinit { finish() }
 
-    /// - Parameter detail: Such as the number of rows; only asked for when it is shown.
+    /// - Parameters:
+    ///   - done: Of the total.
+    ///   - detail: Such as the number of rows; only asked for when it is shown.
     func advance(to done: Int, _ detail: @autoclosure () -> String) {
         guard isShown else { return }
         calls += 1

@@ -3,7 +3,10 @@ enum Visible {
     /// `text` with control characters as `\n`, `\t` or `\x1b`, and invisible turns of direction as
     /// `\u{202e}`.
     ///
-    /// - Parameter keepsLines: Whether line feeds and tabs stay what they are.
+    /// - Parameters:
+    ///   - text: Any text.
+    ///   - keepsLines: Whether line feeds and tabs stay what they are.
+    /// - Returns: The text itself where there is nothing to spell out.
     static func text(_ text: String, keepsLines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: { isUnsafe($0, keepsLines) }) else { return text }
         var result = ""
