@@ -30,8 +30,7 @@ struct Tool: ParsableCommand {
         ])
 
     static func main() {
-        // `securestorage … | head` ends quietly, also when the parent has chosen otherwise.
-        signal(SIGPIPE, SIG_DFL)
+        letSignalsThrough()
         do {
             var command = try parseAsRoot()
             try command.run()
@@ -39,6 +38,16 @@ struct Tool: ParsableCommand {
         } catch {
             Foundation.exit(end(with: error))
         }
+    }
+
+    /// Whatever the parent has chosen: a thread of Dispatch's blocks signals, and its children begin so.
+    private static func letSignalsThrough() {
+        // `securestorage … | head` ends quietly.
+        signal(SIGPIPE, SIG_DFL)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in [SIGPIPE, SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
     /// Says what was wrong; returns the exit status.

@@ -51,7 +51,7 @@ import Testing
             cat there
             """)
         #expect(program.status == 0 && program.errors == "")
-        #expect(program.lines.first == "exported 9 rows to a.sql")
+        #expect(program.lines.first == "exported 10 rows to a.sql")
         let there = program.text.split(separator: "\r\n").dropFirst(0).joined(separator: "\n")
         for expected in [
             "1,706C61696E,text,1.5,00FF10,NULL,null,2",
@@ -68,7 +68,7 @@ import Testing
         try workspace.fill("a.db", Self.schema)
         #expect(
             try workspace.run("export", "a.db", "--output", "a.sql").text
-                == "exported 9 rows to a.sql\n")
+                == "exported 10 rows to a.sql\n")
         let imported = try workspace.run("import", "b.db", "a.sql")
         #expect(imported.status == 0, "\(imported.errors)")
         let before = try workspace.run("shell", "a.db", input: ".mode csv\n" + Self.facts)

@@ -121,7 +121,8 @@ import Testing
         #expect(
             try rows("SELECT count(*) FROM t WHERE rowid > 1 AND a = b || '\"'") == ["40000"])
         let exported = try workspace.run("export", "a.db", "--table", "t")
-        #expect(exported.text.hasPrefix("a,b\r\n\(quoted),a\0b\r\n0"), "the round trip")
+        let isSame = exported.text.hasPrefix("a,b\r\n\(quoted),a\0b\r\n\"0\"\"\",0\r\n")
+        #expect(isSame, "the round trip")
     }
 
     @Test func `a large file takes little memory`() throws {
@@ -198,7 +199,7 @@ import Testing
         ("SELECT no;", "no such column"), ("ROLLBACK;", "rolls back"),
         ("INSERT OR ROLLBACK INTO t VALUES (1), (1);", "UNIQUE constraint"),
         ("INSERT INTO sqlite_schema(type) VALUES ('table');", "virtual table"),
-        ("PRAGMA key = 'sesame';", "not authorized"), ("'open", "unrecognized token"),
+        ("PRAGMA key = 'sesame';", "SQLITE_AUTH"), ("'open", "unrecognized token"),
     ])
     func `a script that fails imports nothing`(_ sql: String, _ reason: String) throws {
         try workspace.write("CREATE TABLE t (a UNIQUE);\n\n\(sql)\n", to: "s.sql")

@@ -150,8 +150,9 @@ import Testing
         let json = try workspace.run("info", "a.db", "--json").output
         let object = try #require(
             try JSONSerialization.jsonObject(with: json) as? [String: Any])
-        #expect(object["page_size"] as? Int == 4096)
-        #expect((object["tables"] as? [[String: Any]])?.map { $0["rows"] as? Int } == [2, 0])
+        #expect((object["page_size"] as? NSNumber)?.intValue == 4096)
+        let tables = object["tables"] as? [[String: Any]]
+        #expect(tables?.map { ($0["rows"] as? NSNumber)?.intValue } == [2, 0])
         #expect(try workspace.run("info", "a.db", "--no-counts").lines.last == "  long_name")
     }
 

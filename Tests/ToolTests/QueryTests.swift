@@ -87,7 +87,7 @@ import Testing
         for round in 0..<(count ?? 3) {
             let program = try workspace.shell(
                 """
-                (while :; do echo 'INSERT INTO t VALUES (\(round));'; done) |
+                (while echo 'INSERT INTO t VALUES (\(round));'; do :; done) 2> /dev/null |
                     securestorage shell a.db --key-file key --raw-key > acks 2> errors &
                 pid=$!
                 sleep 0.\(Int.random(in: 2...5))

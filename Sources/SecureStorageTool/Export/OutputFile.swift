@@ -67,7 +67,7 @@ enum RemovedOnSignal {
     nonisolated(unsafe) static var path: UnsafeMutablePointer<CChar>? {
         didSet {
             guard path != nil, oldValue == nil else { return }
-            for signal in [SIGINT, SIGTERM, SIGHUP] {
+            for signal in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(signal) {
                 Foundation.signal(signal) { number in
                     // Nothing here but what a handler may call.
                     if let path = RemovedOnSignal.path { unlink(path) }
@@ -77,4 +77,18 @@ enum RemovedOnSignal {
         }
     }
     // nonisolated(unsafe): written by the main thread, which the handler interrupts.
+
+    /// As `nohup` has it.
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(signal, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+            let handler = action.__sigaction_u.__sa_handler
+        #else
+            let handler = action.__sigaction_handler.sa_handler
+        #endif
+        // The constant is a number in the place of a function.
+        return handler.map { unsafeBitCast($0, to: Int.self) }
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 }

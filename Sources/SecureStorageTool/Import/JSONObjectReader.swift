@@ -39,10 +39,12 @@ struct JSONObjectReader {
     private mutating func object() throws -> [(name: String, value: SQLiteValue)] {
         guard take("{") else { throw wrong("a line has to be a JSON object") }
         var members: [(name: String, value: SQLiteValue)] = []
+        var names: Set<String> = []
         if take("}") { return members }
         repeat {
             skipBlanks()
             let name = try string()
+            guard names.insert(name).inserted else { throw wrong("a name stands there twice") }
             guard take(":") else { throw wrong("a colon is missing") }
             members.append((name, try value()))
         } while take(",")

@@ -6,6 +6,26 @@ struct SQLImport {
 
     /// - Returns: The number of statements.
     func run(in store: SecureDatabaseStore, _ progress: ProgressBar) throws -> Int {
+        let before = try danglingReferences(store)
+        let count = try runStatements(in: store, progress)
+        let after = try danglingReferences(store)
+        guard after.count <= before.count else {
+            let tables = Set(after).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+            throw Failure(
+                "rows of \(tables) refer to rows that are not there (FOREIGN KEY); nothing was imported"
+            )
+        }
+        return count
+    }
+
+    /// The table of each row whose foreign key leads nowhere.
+    private func danglingReferences(_ store: SecureDatabaseStore) throws -> [String] {
+        try store.names("PRAGMA foreign_key_check")
+    }
+
+    private func runStatements(
+        in store: SecureDatabaseStore, _ progress: ProgressBar
+    ) throws -> Int {
         var statements = Statements()
         var chunk: [UInt8] = []
         var count = 0

@@ -28,13 +28,16 @@ struct FileOptions: ParsableArguments {
     }
 
     /// A closed store on the file, and its key.
-    func storeAndKey(for use: Use) throws -> (SecureDatabaseStore, DatabaseKey) {
+    func storeAndKey(
+        for use: Use, checksReferences: Bool = true
+    ) throws -> (SecureDatabaseStore, DatabaseKey) {
         guard exists || use == .creating else {
             throw Failure("there is no file \"\(file)\"")
         }
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading
+        configuration.foreignKeysEnabled = checksReferences
         let store = SecureDatabaseStore(fullDatabasePath: file, configuration: configuration)
         return (store, try keyOptions.key(of: file, isNew: !exists))
     }

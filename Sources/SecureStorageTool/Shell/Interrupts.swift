@@ -49,10 +49,5 @@ enum Interrupts {
         guard sigaction(SIGINT, &action, nil) == 0 else {
             throw Failure.system("Ctrl-C cannot be caught")
         }
-        // The parent may have blocked it, as threads of Dispatch do.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 }

@@ -59,7 +59,9 @@ struct Import: ParsableCommand {
     func run() throws {
         let reader = try reader()
         let input = try InputFile(source)
-        let (store, key) = try file.storeAndKey(for: .creating)
+        // A dump has its tables in any order; their references are looked at when all are there.
+        let (store, key) = try file.storeAndKey(
+            for: .creating, checksReferences: !reader.isScript)
         defer { store.close() }
         let progress = ProgressBar("importing", total: input.size)
         var count: Int?
@@ -83,7 +85,7 @@ struct Import: ParsableCommand {
     ) throws -> Int {
         try store.beginExclusiveTransaction()
         do {
-            // Tables may come in any order; at the end all references have to be there.
+            // Rows may come in any order; at the end all references have to be there.
             try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
             let count = try reader.read(input, into: store, progress)
             try store.commit()
@@ -116,6 +118,10 @@ struct Import: ParsableCommand {
                 try JSONLinesImport(input: input, table: table).run(in: store, progress)
             case .sql: try SQLImport(input: input).run(in: store, progress)
             }
+        }
+
+        var isScript: Bool {
+            if case .sql = self { true } else { false }
         }
 
         func unit(_ count: Int) -> String {

@@ -45,9 +45,11 @@ final class Workspace: Sendable {
     func run(
         _ arguments: String..., input: String = "", environment: [String: String] = [:]
     ) throws -> Program {
-        try Program(
-            arguments + ["--key-file", "key", "--raw-key"], input: Data(input.utf8),
-            directory: path, environment: environment)
+        // Behind the verb: a `--` ends the options.
+        let verb = arguments.first == "kv" ? 2 : 1
+        return try Program(
+            arguments.prefix(verb) + ["--key-file", "key", "--raw-key"] + arguments.dropFirst(verb),
+            input: Data(input.utf8), directory: path, environment: environment)
     }
 
     /// Runs a script, in which `securestorage` is the program.
