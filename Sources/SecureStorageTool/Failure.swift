@@ -43,8 +43,8 @@ struct Failure: Error {
         case .authenticationFailed(let message):
             self.init(
                 message,
-                hint: "check the key; --raw-key says that it is hex digits, --page-size and the "
-                    + "others describe files that other settings made")
+                hint: "--raw-key is for hex digits, --page-size and the others for files that were "
+                    + "made with other settings")
         case .notEncrypted(let message):
             self.init(message, hint: "the sqlite3 shell opens plain databases")
         case .backingStoreError(let code, _) where code == 9: self.init("interrupted")

@@ -16,7 +16,7 @@ struct JSONWriter: RowWriter {
         self.isLines = isLines
     }
 
-    mutating func begin(_ columns: [String]) throws {
+    mutating func begin(_ columns: [String]) {
         // An object has each name once; SQLite numbers them so, too.
         var used: Set<String> = []
         for column in columns {
@@ -28,11 +28,11 @@ struct JSONWriter: RowWriter {
             }
             names.append(name)
         }
-        if !isLines { try output.write("[") }
     }
 
     mutating func write(_ row: SecureDatabaseResultSet) throws {
-        if !isLines { try output.write(isFirst ? "\n" : ",\n") }
+        // Not before the first row: a query that fails has no array.
+        if !isLines { try output.write(isFirst ? "[\n" : ",\n") }
         isFirst = false
         try output.write("{")
         for (column, name) in names.enumerated() {
@@ -51,7 +51,7 @@ struct JSONWriter: RowWriter {
     }
 
     mutating func end() throws {
-        if !isLines { try output.write(isFirst ? "]\n" : "\n]\n") }
+        if !isLines { try output.write(isFirst ? "[]\n" : "\n]\n") }
     }
 }
 

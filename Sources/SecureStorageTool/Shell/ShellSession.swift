@@ -47,6 +47,8 @@ final class ShellSession {
                             .report()
                         return false
                     }
+                    // The terminal has shown ^C, and the cursor stands behind it.
+                    if Interrupts.hasCome { try output.write("\n") }
                     // What was written before belongs before.
                     try output.flush()
                     failure.report()

@@ -61,7 +61,7 @@ struct Info: ParsableCommand {
                 "cryptography",
                 .text(
                     try store.cipherProviderVersion() ?? SecureDatabaseStore.cipherProvider)),
-            Fact("page size", try pragma("page_size")),
+            Fact("page size", .integer(Int64(cipher.pageSize))),
             Fact("pages", try pragma("page_count")),
             Fact("free pages", try pragma("freelist_count")),
             Fact("journal mode", try pragma("journal_mode")),
