@@ -30,6 +30,7 @@ struct Tool: ParsableCommand {
         ])
 
     static func main() {
+        fillStandardDescriptors()
         letSignalsThrough()
         do {
             var command = try parseAsRoot()
@@ -37,6 +38,15 @@ struct Tool: ParsableCommand {
             try Output.standard.flush()
         } catch {
             Foundation.exit(end(with: error))
+        }
+    }
+
+    /// A file that is opened must not get the number of a standard one that the parent has closed, and messages with
+    /// it.
+    private static func fillStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number is this one; where that fails, so will what comes next.
+            _ = open("/dev/null", O_RDWR)
         }
     }
 

@@ -73,10 +73,13 @@ import Testing
             "query", "--create", "a.db",
             "CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE a = 1; COMMIT"
         )
-        #expect(made.lines == ["ok", "ok, 3 rows changed"], "\(made.errors)")
+        #expect(made.lines == ["ok", "ok, committed"], "\(made.errors)")
         let returning = try workspace.run(
             "query", "a.db", "--json", "INSERT INTO t VALUES (3) RETURNING a")
         #expect(returning.text == "[\n{\"a\":3}\n]\n" && returning.errors == "ok, 1 row changed\n")
+        let undone = try workspace.run(
+            "query", "a.db", "BEGIN; DELETE FROM t; ROLLBACK; UPDATE t SET a = 1 WHERE a = 3")
+        #expect(undone.lines == ["ok, rolled back", "ok, 1 row changed"])
         let reading = try workspace.run("query", "a.db", "PRAGMA user_version; -- the end")
         #expect(reading.lines.last == "           0" && reading.status == 0)
     }

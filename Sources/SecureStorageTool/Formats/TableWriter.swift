@@ -5,6 +5,8 @@ internal import SecureStorage
 /// The first rows decide how wide the columns are, so that results of any length begin at once.
 struct TableWriter: RowWriter {
     private static let rowsThatDecide = 200
+    /// Giant values are not kept waiting.
+    private static let bytesThatDecide = 1 << 20
     private static let gap = "  "
     private static let narrowest = 6
 
@@ -20,6 +22,7 @@ struct TableWriter: RowWriter {
     private let width: Int?
     private var titles: [String] = []
     private var waiting: [[Cell]] = []
+    private var waitingBytes = 0
     private var widths: [Int]?
     private var isRight: [Bool] = []
 
@@ -38,7 +41,10 @@ struct TableWriter: RowWriter {
             return
         }
         waiting.append(cells)
-        if waiting.count == Self.rowsThatDecide { try writeWaiting() }
+        waitingBytes += cells.reduce(0) { $0 + $1.text.utf8.count }
+        if waiting.count == Self.rowsThatDecide || waitingBytes > Self.bytesThatDecide {
+            try writeWaiting()
+        }
     }
 
     mutating func end() throws {

@@ -14,10 +14,16 @@ enum KeySource {
     func read(asking question: String) throws -> SecretBytes {
         switch self {
         case .terminal: try Terminal.askSecret(question)
-        case .descriptor(let descriptor): try Self.read(descriptor, "descriptor \(descriptor)")
+        case .descriptor(let descriptor): try Self.readToEnd(of: descriptor)
         case .file(let path): try Self.read(path)
         case .environment(let name): try Self.take(name)
         }
+    }
+
+    private static func readToEnd(of descriptor: Int32) throws -> SecretBytes {
+        let bytes = try read(descriptor, "descriptor \(descriptor)")
+        if descriptor > STDERR_FILENO { close(descriptor) }
+        return bytes
     }
 
     /// Reads to the end, without the line feed that editors and `echo` put there.

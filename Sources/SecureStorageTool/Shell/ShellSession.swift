@@ -18,10 +18,10 @@ final class ShellSession {
     private var typed: [String] = []
     private static let deepest = 10
 
-    init(_ store: SecureDatabaseStore, isInteractive: Bool) throws {
+    init(_ store: SecureDatabaseStore, isInteractive: Bool) {
         self.store = store
         self.isInteractive = isInteractive
-        runner = try StatementRunner(store: store, output: .standard, format: .table)
+        runner = StatementRunner(store: store, output: .standard, format: .table)
     }
 
     /// Reads to the end.

@@ -63,18 +63,17 @@ struct StatementRunner {
     let output: Output
     var format: OutputFormat
     var showsHeaders = true
-    /// Rows changed by the statements of the transaction that is open.
-    private var changesBefore: Int64
 
-    init(store: SecureDatabaseStore, output: Output, format: OutputFormat) throws {
+    init(store: SecureDatabaseStore, output: Output, format: OutputFormat) {
         self.store = store
         self.output = output
         self.format = format
-        changesBefore = try Self.changes(store)
     }
 
     /// Runs `sql`; says that it is committed where it has written anything and no transaction is open.
-    mutating func run(_ sql: String, values: [String] = []) throws {
+    func run(_ sql: String, values: [String] = []) throws {
+        let wasInTransaction = try store.isInTransaction()
+        let before = try wasInTransaction ? 0 : changes()
         let values: [(any SQLiteDatatypeBridgeable)?] = values
         let statement = try store.prepare(sql)
         defer { statement.close() }
@@ -88,19 +87,25 @@ struct StatementRunner {
             returnsRows = false
         }
         try output.flush()
+        // Nothing is committed while a transaction is open.
         guard try !store.isInTransaction() else { return }
-        let changes = try Self.changes(store)
-        defer { changesBefore = changes }
-        guard !returnsRows || changes != changesBefore else { return }
-        let count = changes - changesBefore
-        let line = count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
-        try acknowledge(line, on: format.isForPeople ? output : Output.errors)
+        let acknowledgement: String
+        if wasInTransaction {
+            let isRollback = leadingWords(sql, 1) == ["ROLLBACK"]
+            acknowledgement = isRollback ? "ok, rolled back" : "ok, committed"
+        } else {
+            let count = try changes() - before
+            guard !returnsRows || count != 0 else { return }
+            acknowledgement =
+                count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
+        }
+        try acknowledge(acknowledgement, on: format.isForPeople ? output : Output.errors)
     }
 
     /// SQLITE_MISUSE.
     private static let misuse = 21
 
-    private static func changes(_ store: SecureDatabaseStore) throws -> Int64 {
+    private func changes() throws -> Int64 {
         try store.executeQuery("SELECT total_changes()").firstInteger() ?? 0
     }
 }

@@ -58,7 +58,7 @@ struct Query: ParsableCommand {
     func run() throws {
         let store = try file.open(for: readOnly ? .reading : create ? .creating : .writing)
         defer { store.close() }
-        var runner = try StatementRunner(store: store, output: .standard, format: format)
+        let runner = StatementRunner(store: store, output: .standard, format: format)
         for statement in try statements() {
             do {
                 try runner.run(statement.sql, values: values)

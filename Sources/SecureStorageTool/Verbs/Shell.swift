@@ -31,7 +31,7 @@ struct Shell: ParsableCommand {
         let store = try file.open(for: readOnly ? .reading : .creating)
         defer { store.close() }
         let isInteractive = isatty(STDIN_FILENO) == 1
-        let session = try ShellSession(store, isInteractive: isInteractive)
+        let session = ShellSession(store, isInteractive: isInteractive)
         // The one thing of a store that other threads may do goes through a queue.
         let queue = SecureDatabaseQueue(databaseStore: store)
         try Interrupts.call { queue.interrupt() }
