@@ -98,6 +98,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: ["SecureStorage", "SecureStorageTool"],
+            exclude: ["Fixtures/README.md"],
+            resources: [.copy("Fixtures/statements.json")],
             swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]

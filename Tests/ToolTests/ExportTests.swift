@@ -28,11 +28,15 @@ import Testing
         PRAGMA application_id = -5;
         """
 
-    /// What has to be the same on the other side.
+    /// What has to be the same on the other side: one column, so that every shell writes it alike.
     private static let facts = """
-        SELECT a, hex(b), typeof(b), quote(c), hex(d), quote(e), typeof(e), g FROM t;
-        SELECT * FROM "odd ""name"; SELECT * FROM wr; SELECT count(*) FROM v; SELECT seq FROM sqlite_sequence;
-        SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name;
+        SELECT a || ' ' || hex(b) || ' ' || typeof(b) || ' ' || g FROM t;
+        SELECT a || ' ' || typeof(c) || (c = 0.1 + 0.2) || (c > 1e308) || (c < -1e308) FROM t;
+        SELECT a || ' ' || typeof(d) || hex(d) || ' ' || typeof(e) || ifnull(hex(e), '') FROM t;
+        SELECT a || ' ' || e FROM t WHERE typeof(e) = 'integer';
+        SELECT "c ""1" || [c;2] FROM "odd ""name"; SELECT k || typeof(v) FROM wr; SELECT count(*) FROM v;
+        SELECT seq FROM sqlite_sequence;
+        SELECT type || ' ' || hex(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name;
         INSERT INTO t (b) VALUES ('new'); SELECT m FROM log; SELECT max(a) FROM t;
         PRAGMA user_version; PRAGMA application_id; PRAGMA integrity_check;
         """
@@ -47,21 +51,16 @@ import Testing
         let program = try workspace.shell(
             """
             securestorage export a.db --format sql --key-file key --raw-key --output a.sql
-            sqlite3 -bail plain.db < a.sql && sqlite3 -csv plain.db < facts.sql > there
-            cat there
+            sqlite3 -bail plain.db < a.sql && sqlite3 plain.db < facts.sql
             """)
         #expect(program.status == 0 && program.errors == "")
         #expect(program.lines.first == "exported 10 rows to a.sql")
-        let there = program.text.split(separator: "\r\n").dropFirst(0).joined(separator: "\n")
-        for expected in [
-            "1,706C61696E,text,1.5,00FF10,NULL,null,2",
-            "3,6E756C0078,text,-9.0e+999,000000", "5,FF41,text,1.0e+300,\"\",-9223372036854775808",
-            "x;8", "ok",
-        ] {
-            #expect(
-                there.contains(expected) || there.contains(expected.replacing("9.0e", with: "1e"))
-                    || there.contains("-Inf"), "\(expected): \(there)")
-        }
+        let here = try workspace.run(
+            "shell", "a.db", input: ".headers off\n.mode csv\n" + Self.facts)
+        // The acknowledgement of the INSERT is on standard error.
+        let expected = here.text.split(separator: "\r\n").map { String($0) }
+        #expect(program.lines.dropFirst() == expected[...] && expected.count > 30)
+        #expect(expected.contains("x;8") && expected.last == "ok")
     }
 
     @Test func `a dump is imported again as what it was`() throws {
@@ -96,13 +95,15 @@ import Testing
         #expect(program.lines == ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
     }
 
-    @Test(.enabled(if: shellIsThere))
-    func `every number comes back to the last bit`() throws {
+    @Test func `every number comes back to the last bit`() throws {
         let store = try workspace.store("a.db")
         try store.executeUpdate("CREATE TABLE n (x REAL, hex TEXT)")
         try store.beginExclusiveTransaction()
-        for _ in 0..<2000 {
-            let number = Double(bitPattern: .random(in: .min ... .max))
+        // SQLite reads the 21 digits of the first one as the number next to it.
+        let count = ProcessInfo.processInfo.environment["SECURESTORAGE_NUMBERS"].flatMap { Int($0) }
+        for index in 0..<(count ?? 2000) {
+            let number = Double(
+                bitPattern: index == 0 ? 0x3e76_82ee_fa51_ead1 : .random(in: .min ... .max))
             guard number.isFinite else { continue }
             try store.executeUpdate(
                 "INSERT INTO n VALUES (?, ?)",
@@ -114,13 +115,13 @@ import Testing
         try #require(try workspace.run("import", "b.db", "a.sql").status == 0)
         let copy = try workspace.store("b.db")
         let rows = try copy.executeQuery("SELECT x, hex FROM n")
-        var count = 0
+        var found = 0
         while try rows.next() {
             let number = try #require(rows.double(forColumnIndex: 0))
             #expect(String(number.bitPattern, radix: 16) == rows.string(forColumnIndex: 1))
-            count += 1
+            found += 1
         }
-        #expect(count > 1900)
+        #expect(found > 1900)
     }
 
     @Test func `a file of mode 0600 appears when it is complete`() throws {

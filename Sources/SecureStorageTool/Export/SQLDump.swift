@@ -92,13 +92,14 @@ struct SQLDump {
         let list = stored.map { SQLName.quoted($0) }.joined(separator: ",")
         let columns = all.count == stored.count ? "" : "(\(list))"
         let insert = "INSERT INTO \(SQLName.quoted(table))\(columns) VALUES("
+        let literal = try SQLLiteral(in: store)
         let rows = try store.executeQuery("SELECT \(list) FROM \(SQLName.quoted(table))")
         defer { rows.close() }
         while try rows.next() {
             try output.write(insert)
             for column in stored.indices {
                 if column > 0 { try output.write(byte: UInt8(ascii: ",")) }
-                try SQLLiteral.write(rows, column, to: output)
+                try literal.write(rows, column, to: output)
             }
             try output.write(");\n")
             rowCount += 1

@@ -1,27 +1,51 @@
 internal import Foundation
 internal import SecureStorage
 
-/// A stored value as SQL that gives exactly this value again.
-enum SQLLiteral {
-    static func write(
+/// Stored values as SQL that gives exactly these values again.
+struct SQLLiteral {
+    /// What the engine reads a number's text as.
+    private let reading: SecureDatabaseStatement
+
+    init(in store: SecureDatabaseStore) throws {
+        reading = try store.prepare("SELECT CAST(? AS REAL)")
+    }
+
+    func write(
         _ row: SecureDatabaseResultSet, _ column: Int, to output: Output
     ) throws {
         switch try row.type(forColumnIndex: column) {
         case .null: try output.write("NULL")
         case .integer: try output.write(String(row.int64(forColumnIndex: column) ?? 0))
-        case .real: try output.write(real(row.double(forColumnIndex: column) ?? 0))
-        case .text: try row.withUnsafeBytes(forColumnIndex: column) { try writeText($0, output) }
+        case .real: try output.write(try real(row.double(forColumnIndex: column) ?? 0))
+        case .text:
+            try row.withUnsafeBytes(forColumnIndex: column) { try Self.writeText($0, output) }
         case .blob:
-            try row.withUnsafeBytes(forColumnIndex: column) { try writeBlob($0, output) }
+            try row.withUnsafeBytes(forColumnIndex: column) { try Self.writeBlob($0, output) }
         }
     }
 
-    /// As SQLite's own `quote()`: 15 digits where they are enough, else more than enough.
-    static func real(_ number: Double) -> String {
+    /// The shortest text that the engine reads as this number.
+    ///
+    /// SQLite does not round as exactly as Swift does: a text of 17 digits, and now and then also one of 21, is read as
+    /// the number next to it.
+    private func real(_ number: Double) throws -> String {
         if number.isInfinite { return number < 0 ? "-1e999" : "1e999" }
         let shortest = "\(number)"
+        // Of so few digits each is read exactly.
         let digits = shortest.prefix { $0 != "e" }.count { $0.isNumber }
-        return digits <= 15 ? shortest : String(format: "%.20e", number)
+        if digits <= 15, (1e-5...1e15).contains(abs(number)) { return shortest }
+        if try isRead(shortest, as: number) { return shortest }
+        for digits in [17, 18, 19, 20, 22, 25] {
+            let text = String(format: "%.\(digits)e", number)
+            if try isRead(text, as: number) { return text }
+        }
+        return shortest
+    }
+
+    private func isRead(_ text: String, as number: Double) throws -> Bool {
+        let rows = try reading.executeQuery(values: [text])
+        defer { rows.close() }
+        return try rows.next() && rows.double(forColumnIndex: 0)?.bitPattern == number.bitPattern
     }
 
     private static func writeBlob(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {

@@ -9,6 +9,8 @@ enum DisplayWidth {
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
+            // Two letters that are a flag.
+            if 0x1f1e6...0x1f1ff ~= scalar.value { width += 1 }
             // Variation selector 16 asks for the picture, which is wide.
             if scalar.value == 0xfe0f, width == 1 { return 2 }
             width = max(width, of(scalar))
