@@ -23,11 +23,14 @@ struct Tool: ParsableCommand {
               1  something was wrong: the key, the file, the SQL, the data; or nothing was found
               2  wrong usage
             """,
-        version: "securestorage 1.0.0",
+        version: "securestorage \(version)",
         subcommands: [
             Info.self, Query.self, Shell.self, Import.self, Export.self, Rekey.self,
             KeyValue.self,
         ])
+
+    /// Of this program and of the library in it.
+    static let version = "unreleased"
 
     static func main() {
         fillStandardDescriptors()

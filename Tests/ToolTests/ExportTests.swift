@@ -95,6 +95,32 @@ import Testing
         #expect(program.lines == ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
     }
 
+    @Test(.enabled(if: ChildShell.isThere))
+    func `a hostile schema does not become commands of a shell`() throws {
+        // SQLite runs the first statement of a schema's text and ignores the rest.
+        try workspace.fill("a.db", "CREATE TABLE t (a);")
+        let program = try workspace.shell(
+            """
+            sqlcipher a.db <<'END'
+            PRAGMA key = "x'\(Workspace.rawKey)'";
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a);' || char(10) || '.shell touch owned';
+            END
+            securestorage export a.db --format sql --key-file key --raw-key | sqlite3 plain.db
+            echo ${PIPESTATUS[0]}
+            """)
+        #expect(program.lines.last == "1" && !workspace.exists("owned"))
+        #expect(program.errors.contains("not one statement"), "\(program.errors)")
+    }
+
+    /// The `sqlcipher` shell, which lets one write the schema.
+    private enum ChildShell {
+        static let isThere = ["/usr/local/bin/sqlcipher", "/usr/bin/sqlcipher"].contains {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+    }
+
     @Test func `every number comes back to the last bit`() throws {
         let store = try workspace.store("a.db")
         try store.executeUpdate("CREATE TABLE n (x REAL, hex TEXT)")

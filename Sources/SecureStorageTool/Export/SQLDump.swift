@@ -39,7 +39,7 @@ struct SQLDump {
             WHERE type IN ('index', 'view', 'trigger') AND sql IS NOT NULL\(only)
             ORDER BY type = 'trigger', type = 'view', rowid
             """
-        ) { _, sql in try output.write(line: sql + ";") }
+        ) { name, sql in try output.write(line: Self.terminated(sql, name)) }
         if writesSchema { try output.write(line: "PRAGMA writable_schema=OFF;") }
         try output.write(line: "COMMIT;")
         return rowCount
@@ -71,9 +71,27 @@ struct SQLDump {
                     + "\(SQLName.literal(name)),\(SQLName.literal(name)),0,\(SQLName.literal(sql)));"
             )
             return
-        default: try output.write(line: Self.definition(sql) + ";")
+        default: try output.write(line: Self.terminated(Self.definition(sql), name))
         }
         try writeRows(of: name)
+    }
+
+    /// `sql` with its semicolon.
+    ///
+    /// A hostile file could have more than one statement there, of which SQLite itself runs but the first: a shell would
+    /// run the others too, and lines that begin with a dot as commands.
+    private static func terminated(_ sql: String, _ name: String) throws -> String {
+        // The second for text that ends with a comment.
+        for end in [";", "\n;"] {
+            var scanner = StatementScanner()
+            let whole = Array((sql + end).utf8)
+            if whole.firstIndex(where: { scanner.ends(with: $0) }) == whole.count - 1 {
+                return sql + end
+            }
+        }
+        throw Failure(
+            "the schema of \"\(name)\" is not one statement of SQL",
+            hint: "export the tables one by one, as CSV or JSON lines")
     }
 
     /// The tables behind a virtual one are there already when a shell makes that one first.

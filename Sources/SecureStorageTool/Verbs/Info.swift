@@ -55,6 +55,7 @@ struct Info: ParsableCommand {
         return [
             Fact("file", .text(store.databaseURL.path)),
             Fact("size", .integer(Int64(size ?? 0))),
+            Fact("securestorage", .text(Tool.version)),
             Fact("SQLCipher", .text(try SecureDatabaseStore.cipherVersion)),
             Fact("SQLite", .text(try SecureDatabaseStore.sqliteVersion)),
             Fact(
