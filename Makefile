@@ -3,7 +3,7 @@
 SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint format boundary check tsan asan crash soak bench trait docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash soak bench trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -16,6 +16,11 @@ build: setup ## build everything
 
 demo: setup ## the main job: an encrypted database of this machine's packages
 	swift run Quickstart
+
+install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr/local)
+	swift build -c release --product securestorage
+	install -d $(or $(PREFIX),$(HOME)/.local)/bin
+	install -m 755 .build/release/securestorage $(or $(PREFIX),$(HOME)/.local)/bin/securestorage
 
 test: setup ## all tests
 	swift test --disable-xctest

@@ -22,7 +22,8 @@ let package = Package(
         .iOS(.v16), .macOS(.v13), .macCatalyst(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1),
     ],
     products: [
-        .library(name: "SecureStorage", targets: ["SecureStorage"])
+        .library(name: "SecureStorage", targets: ["SecureStorage"]),
+        .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
     traits: [
         .default(enabledTraits: [defaultProvider]),
@@ -37,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/skiptools/swift-sqlcipher", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],
     targets: [
         .systemLibrary(
@@ -63,6 +65,15 @@ let package = Package(
             ],
             resources: [.copy("PrivacyInfo.xcprivacy")],
             swiftSettings: swiftSettings),
+        // The program `securestorage`. Its folder is not named so: where a file system does not tell
+        // capitals apart, that would be the library's.
+        .executableTarget(
+            name: "SecureStorageTool",
+            dependencies: [
+                "SecureStorage",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "Quickstart",
             dependencies: ["SecureStorage"],
@@ -83,6 +94,12 @@ let package = Package(
             name: "SecureStorageTests",
             dependencies: ["SecureStorage"],
             resources: [.copy("Fixtures")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "ToolTests",
+            dependencies: ["SecureStorage", "SecureStorageTool"],
+            exclude: ["Fixtures/README.md"],
+            resources: [.copy("Fixtures/statements.json")],
             swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Stored values as SQL that gives exactly these values again.
+struct SQLLiteral {
+    /// What the engine reads a number's text as.
+    private let reading: SecureDatabaseStatement
+
+    init(in store: SecureDatabaseStore) throws {
+        reading = try store.prepare("SELECT CAST(? AS REAL)")
+    }
+
+    func write(
+        _ row: SecureDatabaseResultSet, _ column: Int, to output: Output
+    ) throws {
+        switch try row.type(forColumnIndex: column) {
+        case .null: try output.write("NULL")
+        case .integer: try output.write(String(row.int64(forColumnIndex: column) ?? 0))
+        case .real: try output.write(try real(row.double(forColumnIndex: column) ?? 0))
+        case .text:
+            try row.withUnsafeBytes(forColumnIndex: column) { try Self.writeText($0, output) }
+        case .blob:
+            try row.withUnsafeBytes(forColumnIndex: column) { try Self.writeBlob($0, output) }
+        }
+    }
+
+    /// The shortest text that the engine reads as this number.
+    ///
+    /// SQLite does not round as exactly as Swift does: a text of 17 digits, and now and then also one of 21, is read as
+    /// the number next to it.
+    private func real(_ number: Double) throws -> String {
+        if number.isInfinite { return number < 0 ? "-1e999" : "1e999" }
+        let shortest = "\(number)"
+        // Of so few digits each is read exactly.
+        let digits = shortest.prefix { $0 != "e" }.count { $0.isNumber }
+        if digits <= 15, (1e-5...1e15).contains(abs(number)) { return shortest }
+        if try isRead(shortest, as: number) { return shortest }
+        for digits in [17, 18, 19, 20, 22, 25] {
+            let text = String(format: "%.\(digits)e", number)
+            if try isRead(text, as: number) { return text }
+        }
+        return shortest
+    }
+
+    private func isRead(_ text: String, as number: Double) throws -> Bool {
+        let rows = try reading.executeQuery(values: [text])
+        defer { rows.close() }
+        return try rows.next() && rows.double(forColumnIndex: 0)?.bitPattern == number.bitPattern
+    }
+
+    private static func writeBlob(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {
+        try output.write("X'")
+        try HexText.write(bytes, to: output)
+        try output.write("'")
+    }
+
+    private static func writeText(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {
+        guard isPlain(bytes) else {
+            try output.write("CAST(")
+            try writeBlob(bytes, output)
+            try output.write(" AS TEXT)")
+            return
+        }
+        let quote = UInt8(ascii: "'")
+        try output.write(byte: quote)
+        var rest = bytes
+        while let position = rest.firstIndex(of: quote) {
+            try output.write(UnsafeRawBufferPointer(rebasing: rest[...position]))
+            try output.write(byte: quote)
+            rest = UnsafeRawBufferPointer(rebasing: rest[(position + 1)...])
+        }
+        try output.write(rest)
+        try output.write(byte: quote)
+    }
+
+    /// Whether the text survives between quotes.
+    ///
+    /// SQL ends at a NUL, a shell drops the carriage return of a line's end, a terminal acts on other control
+    /// characters, and what is not UTF-8 would not be read as it is.
+    private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var isASCII = true
+        for byte in bytes {
+            if byte < 0x20, byte != 0x0a, byte != 0x09 { return false }
+            if byte >= 0x7f {
+                if byte == 0x7f { return false }
+                isASCII = false
+            }
+        }
+        return isASCII || String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes)
+    }
+}

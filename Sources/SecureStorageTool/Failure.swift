@@ -1,0 +1,65 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Why the program ends without success: one line, a hint on a line of its own, the exit status.
+struct Failure: Error {
+    static let usageStatus: Int32 = 2
+
+    let message: String
+    let hint: String?
+    let status: Int32
+
+    init(_ message: String, hint: String? = nil, status: Int32 = 1) {
+        self.message = message
+        self.hint = hint
+        self.status = status
+    }
+
+    /// Wrong usage.
+    static func usage(_ message: String, hint: String? = nil) -> Failure {
+        Failure(message, hint: hint, status: usageStatus)
+    }
+
+    /// Of a system call, with the reason that `errno` holds.
+    static func system(_ what: String) -> Failure {
+        Failure("\(what): \(String(cString: strerror(errno)))")
+    }
+
+    /// Nothing to say, as a missing key of a key-value store.
+    static let silent = Failure("")
+
+    /// nil for errors of the argument parser.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as SecureStorageError: self.init(error)
+        case let error as CocoaError: self.init(error.localizedDescription)
+        default: return nil
+        }
+    }
+
+    private init(_ error: SecureStorageError) {
+        switch error {
+        case .authenticationFailed(let message):
+            self.init(
+                message,
+                hint: "--raw-key is for hex digits, --page-size and the others for files that were "
+                    + "made with other settings")
+        case .notEncrypted(let message):
+            self.init(message, hint: "the sqlite3 shell opens plain databases")
+        case .backingStoreError(let code, _) where code == 9: self.init("interrupted")
+        case .backingStoreError(let code, _) where code == 5:
+            self.init(error.description, hint: "another program is using the file")
+        case .typeConversionFailed:
+            self.init("the value is of another type than the one asked for")
+        default: self.init(error.description)
+        }
+    }
+
+    func report() {
+        guard !message.isEmpty else { return }
+        try? Output.errors.write(line: "securestorage: " + message)
+        if let hint { try? Output.errors.write(line: "hint: " + hint) }
+        try? Output.errors.flush()
+    }
+}

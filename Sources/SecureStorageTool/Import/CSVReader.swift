@@ -1,0 +1,163 @@
+/// The records of a CSV file, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them, one at a time.
+///
+/// Fields stay bytes until they are asked for, all of one record in one buffer, so that a record costs no
+/// allocations of its own. Lines may also end with a line feed alone, the last one with nothing; a byte-order mark is
+/// skipped.
+struct CSVReader {
+    /// The line at which the current record begins, from 1.
+    private(set) var line = 0
+    var position: Int { input.position }
+    var fieldCount: Int { ends.count }
+
+    private let input: InputFile
+    private let delimiter: UInt8
+    private var chunk: [UInt8] = []
+    private var next = 0
+    private var isAtStart = true
+    private var nextLine = 1
+    /// The current record: its fields one behind the other, and where each ends.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    private var quoted: [Bool] = []
+    /// All bytes of the current record, or-ed: below 0x80 there is nothing to check.
+    private var allBits: UInt8 = 0
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    init(_ input: InputFile, delimiter: UInt8) {
+        self.input = input
+        self.delimiter = delimiter
+    }
+
+    /// Whether a field of the current record is empty and not in quotes.
+    func isBlank(_ field: Int) -> Bool { !quoted[field] && start(field) == ends[field] }
+
+    /// The text of a field of the current record.
+    ///
+    /// - Throws: for bytes that are no UTF-8.
+    func text(_ field: Int) throws -> String {
+        let text = bytes.withUnsafeBufferPointer { bytes in
+            let field = UnsafeBufferPointer(rebasing: bytes[start(field)..<ends[field]])
+            let text = String(decoding: field, as: UTF8.self)
+            // What is not UTF-8 was replaced.
+            return allBits < 0x80 || text.utf8.elementsEqual(field) ? text : nil
+        }
+        guard let text else {
+            throw Failure(
+                "field \(field + 1) is not UTF-8",
+                hint: "convert the file first, for example with iconv -f latin1 -t utf-8")
+        }
+        return text
+    }
+
+    private func start(_ field: Int) -> Int { field == 0 ? 0 : ends[field - 1] }
+
+    /// Advances to the next record; false at the end.
+    mutating func advance() throws -> Bool {
+        bytes.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        quoted.removeAll(keepingCapacity: true)
+        allBits = 0
+        guard try fill() else { return false }
+        if isAtStart {
+            isAtStart = false
+            if chunk.starts(with: [0xef, 0xbb, 0xbf]) { next = 3 }
+        }
+        line = nextLine
+        while try readField() {}
+        return true
+    }
+
+    /// Whether there is another byte.
+    private mutating func fill() throws -> Bool {
+        guard next == chunk.count else { return true }
+        try input.read(into: &chunk)
+        next = 0
+        return !chunk.isEmpty
+    }
+
+    /// Reads one field; false behind the last one of the record.
+    private mutating func readField() throws -> Bool {
+        if try fill(), chunk[next] == Self.quote {
+            next += 1
+            try readQuoted()
+            quoted.append(true)
+        } else {
+            try readPlain()
+            quoted.append(false)
+        }
+        // A record that ends with a carriage return and a line feed.
+        if !(quoted.last ?? false), bytes.last == Self.carriageReturn,
+            bytes.count > (ends.last ?? 0), try fill() ? chunk[next] == Self.lineFeed : true
+        {
+            bytes.removeLast()
+        }
+        ends.append(bytes.count)
+        guard try fill() else { return false }
+        let byte = chunk[next]
+        next += 1
+        if byte == delimiter { return true }
+        if byte == Self.lineFeed {
+            nextLine += 1
+            return false
+        }
+        if byte == Self.carriageReturn {
+            guard try fill() else { return false }
+            if chunk[next] == Self.lineFeed {
+                next += 1
+                nextLine += 1
+                return false
+            }
+        }
+        throw Failure(
+            "there is text behind the closing quote of field \(ends.count)",
+            hint: "a quote inside of a field is written twice")
+    }
+
+    /// Up to the delimiter or the line's end, neither of which is taken.
+    private mutating func readPlain() throws {
+        while try fill() {
+            let (from, delimiter) = (next, delimiter)
+            let (end, bits) = chunk.withUnsafeBufferPointer { chunk in
+                var (end, bits) = (from, UInt8(0))
+                while end < chunk.count, chunk[end] != delimiter, chunk[end] != Self.lineFeed {
+                    bits |= chunk[end]
+                    end += 1
+                }
+                return (end, bits)
+            }
+            allBits |= bits
+            bytes.append(contentsOf: chunk[from..<end])
+            next = end
+            if end < chunk.count { return }
+        }
+    }
+
+    /// Behind the opening quote, up to and with the closing one.
+    private mutating func readQuoted() throws {
+        while try fill() {
+            let from = next
+            let (end, lines, bits) = chunk.withUnsafeBufferPointer { chunk in
+                var (end, lines, bits) = (from, 0, UInt8(0))
+                while end < chunk.count, chunk[end] != Self.quote {
+                    if chunk[end] == Self.lineFeed { lines += 1 }
+                    bits |= chunk[end]
+                    end += 1
+                }
+                return (end, lines, bits)
+            }
+            allBits |= bits
+            bytes.append(contentsOf: chunk[from..<end])
+            nextLine += lines
+            next = end
+            guard end < chunk.count else { continue }
+            next += 1
+            guard try fill(), chunk[next] == Self.quote else { return }
+            bytes.append(Self.quote)
+            next += 1
+        }
+        throw Failure("field \(ends.count + 1) has no closing quote")
+    }
+}

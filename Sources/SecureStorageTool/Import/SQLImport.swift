@@ -1,0 +1,75 @@
+internal import SecureStorage
+
+/// A script of SQL, run within the one transaction that every import is.
+struct SQLImport {
+    let input: InputFile
+
+    /// - Returns: The number of statements.
+    func run(in store: SecureDatabaseStore, _ progress: ProgressBar) throws -> Int {
+        let before = try danglingReferences(store)
+        let count = try runStatements(in: store, progress)
+        let after = try danglingReferences(store)
+        guard after.count <= before.count else {
+            let tables = Set(after).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+            throw Failure(
+                "rows of \(tables) refer to rows that are not there (FOREIGN KEY); nothing was imported"
+            )
+        }
+        return count
+    }
+
+    /// The table of each row whose foreign key leads nowhere.
+    private func danglingReferences(_ store: SecureDatabaseStore) throws -> [String] {
+        try store.names("PRAGMA foreign_key_check")
+    }
+
+    private func runStatements(
+        in store: SecureDatabaseStore, _ progress: ProgressBar
+    ) throws -> Int {
+        var statements = Statements()
+        var chunk: [UInt8] = []
+        var count = 0
+        func run(_ statement: Statements.Statement) throws {
+            do {
+                guard try !isOfTransaction(statement.sql) else { return }
+                try refuseSchemaWriting(statement.sql)
+                try store.executeStatements(statement.sql)
+                guard try store.isInTransaction() else {
+                    throw Failure("the statement has ended the transaction")
+                }
+            } catch {
+                throw located(error, line: statement.line)
+            }
+            count += 1
+            progress.advance(to: input.position, "\(count) statements")
+        }
+        while true {
+            try input.read(into: &chunk)
+            if chunk.isEmpty { break }
+            for statement in try statements.take(chunk) { try run(statement) }
+        }
+        if let last = try statements.finish() { try run(last) }
+        return count
+    }
+
+    /// Dumps write virtual tables into the schema, which a store does not allow: a script could do anything so.
+    private func refuseSchemaWriting(_ sql: String) throws {
+        guard leadingWords(sql, 2) == ["INSERT", "INTO"] else { return }
+        let target = sql.drop { $0 != "(" && $0 != " " }.prefix(40).lowercased()
+        guard target.contains("sqlite_schema(") || target.contains("sqlite_master(") else { return }
+        throw Failure(
+            "the script writes a virtual table into the schema, which is not allowed",
+            hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")
+    }
+
+    /// Whether it begins or commits a transaction, as dumps do: the import does that itself.
+    private func isOfTransaction(_ sql: String) throws -> Bool {
+        let words = leadingWords(sql, 2)
+        switch words.first {
+        case "BEGIN", "COMMIT", "END": return true
+        case "ROLLBACK" where words.dropFirst().first != "TO":
+            throw Failure("the script rolls back, so nothing would be imported")
+        default: return false
+        }
+    }
+}

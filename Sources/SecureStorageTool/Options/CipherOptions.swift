@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// How the file is encrypted, where it is not as SQLCipher 4 does by itself.
+struct CipherOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Bytes per page (default: 4096).", valueName: "bytes"))
+    var pageSize: Int?
+
+    @Option(help: ArgumentHelp("Rounds of the key derivation (default: 256000).", valueName: "n"))
+    var kdfIterations: Int?
+
+    @Option(help: ArgumentHelp("Hash of the pages' HMAC: sha1, sha256, sha512.", valueName: "hash"))
+    var hmac: HashName?
+
+    @Option(help: ArgumentHelp("Hash of the key derivation.", valueName: "hash"))
+    var kdf: HashName?
+
+    @Option(help: ArgumentHelp("Bytes at the start that are plain text.", valueName: "bytes"))
+    var plaintextHeader: Int?
+
+    @Option(help: ArgumentHelp("32 hex digits, with --plaintext-header.", valueName: "hex"))
+    var salt: String?
+
+    enum HashName: String, ExpressibleByArgument, CaseIterable {
+        case sha1, sha256, sha512
+    }
+
+    func validate() throws {
+        if let salt, HexText.bytes(salt)?.count != 16 {
+            throw ValidationError("--salt takes 32 hex digits (16 bytes)")
+        }
+    }
+
+    var configuration: CipherConfiguration {
+        var cipher = CipherConfiguration()
+        if let pageSize { cipher.pageSize = pageSize }
+        if let kdfIterations { cipher.kdfIterations = kdfIterations }
+        if let plaintextHeader { cipher.plaintextHeaderSize = plaintextHeader }
+        cipher.salt = salt.flatMap { HexText.bytes($0) }.map { Data($0) }
+        switch hmac {
+        case .sha1: cipher.hmacAlgorithm = .sha1
+        case .sha256: cipher.hmacAlgorithm = .sha256
+        case .sha512: cipher.hmacAlgorithm = .sha512
+        case nil: break
+        }
+        switch kdf {
+        case .sha1: cipher.kdfAlgorithm = .pbkdf2HMACSHA1
+        case .sha256: cipher.kdfAlgorithm = .pbkdf2HMACSHA256
+        case .sha512: cipher.kdfAlgorithm = .pbkdf2HMACSHA512
+        case nil: break
+        }
+        return cipher
+    }
+}

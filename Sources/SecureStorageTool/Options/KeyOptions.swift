@@ -1,0 +1,109 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// Where the file's key comes from.
+struct KeyOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read the key from an open descriptor.", valueName: "number"))
+    var keyFd: Int32?
+
+    @Option(
+        help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"))
+    var keyFile: String?
+
+    @Option(help: ArgumentHelp("Take the key from an environment variable.", valueName: "name"))
+    var keyEnv: String?
+
+    @Flag(help: "The key is 64 hex digits (a raw key), or 96 (with its salt).")
+    var rawKey = false
+
+    func validate() throws {
+        try requireOne("--key-fd, --key-file, --key-env", keyFd, keyFile, keyEnv)
+    }
+
+    /// The key; asked for twice when a file is to be made with it.
+    func key(of path: String, isNew: Bool) throws -> DatabaseKey {
+        try KeyReading(source: source(keyFd, keyFile, keyEnv), isRaw: rawKey)
+            .key("key", of: path, isNew: isNew)
+    }
+}
+
+/// Where the key comes from that a file gets.
+struct NewKeyOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read the new key from an open descriptor.", valueName: "number"))
+    var newKeyFd: Int32?
+
+    @Option(
+        help: ArgumentHelp(
+            "Read the new key from a file that only you can read.", valueName: "file")
+    )
+    var newKeyFile: String?
+
+    @Option(help: ArgumentHelp("Take the new key from an environment variable.", valueName: "name"))
+    var newKeyEnv: String?
+
+    @Flag(help: "The new key is 64 hex digits (a raw key).")
+    var newRawKey = false
+
+    func validate() throws {
+        try requireOne(
+            "--new-key-fd, --new-key-file, --new-key-env", newKeyFd, newKeyFile, newKeyEnv)
+    }
+
+    /// The new key; asked for twice.
+    func key(of path: String) throws -> DatabaseKey {
+        try KeyReading(source: source(newKeyFd, newKeyFile, newKeyEnv), isRaw: newRawKey)
+            .key("new key", of: path, isNew: true)
+    }
+}
+
+private func requireOne(_ names: String, _ values: Any?...) throws {
+    guard values.count(where: { $0 != nil }) <= 1 else {
+        throw ValidationError("only one of \(names) can say where the key is")
+    }
+}
+
+private func source(_ descriptor: Int32?, _ file: String?, _ name: String?) -> KeySource {
+    descriptor.map { .descriptor($0) } ?? file.map { .file($0) } ?? name.map { .environment($0) }
+        ?? .terminal
+}
+
+/// A key's bytes, read and understood.
+struct KeyReading {
+    let source: KeySource
+    let isRaw: Bool
+
+    func key(_ name: String, of path: String, isNew: Bool) throws -> DatabaseKey {
+        let file = URL(fileURLWithPath: path).lastPathComponent
+        let bytes = try source.read(asking: "\(name) of \(file)\(isNew ? " (to be set)" : ""): ")
+        guard bytes.count > 0 else {
+            throw Failure("the \(name) is empty", hint: "an encrypted file needs one")
+        }
+        if isNew, case .terminal = source {
+            guard try source.read(asking: "\(name), once more: ") == bytes else {
+                throw Failure("the two are different", hint: "nothing was changed; try again")
+            }
+        }
+        return try isRaw ? raw(bytes, name) : .passphrase(bytes)
+    }
+
+    private func raw(_ digits: SecretBytes, _ name: String) throws -> DatabaseKey {
+        let wrong = Failure(
+            "the \(name) is not 64 hex digits (32 bytes), nor 96 (with 16 bytes of salt)",
+            hint: "leave --raw-key out for a passphrase")
+        guard digits.count == 64 || digits.count == 96 else { throw wrong }
+        let decoded = try SecretBytes(count: digits.count / 2) { buffer in
+            try digits.withUnsafeBytes { digits in
+                for index in buffer.indices {
+                    guard let high = HexText.value(digits[2 * index]),
+                        let low = HexText.value(digits[2 * index + 1])
+                    else { throw wrong }
+                    buffer[index] = high << 4 | low
+                }
+            }
+        }
+        guard decoded.count > 32 else { return .raw(decoded) }
+        let salt = decoded.withUnsafeBytes { Data($0[32...]) }
+        return .raw(decoded.prefix(32), salt: salt)
+    }
+}

@@ -1,0 +1,93 @@
+internal import Foundation
+internal import SecureStorage
+
+/// Where the bytes of a key come from; never an argument's value, which every user of the machine sees.
+enum KeySource {
+    case terminal
+    case descriptor(Int32)
+    case file(String)
+    case environment(String)
+
+    /// The longest key that is read; a longer file is none that somebody meant.
+    private static let longest = 4096
+
+    func read(asking question: String) throws -> SecretBytes {
+        switch self {
+        case .terminal: try Terminal.askSecret(question)
+        case .descriptor(let descriptor): try Self.readToEnd(of: descriptor)
+        case .file(let path): try Self.read(path)
+        case .environment(let name): try Self.take(name)
+        }
+    }
+
+    private static func readToEnd(of descriptor: Int32) throws -> SecretBytes {
+        let bytes = try read(descriptor, "descriptor \(descriptor)")
+        if descriptor > STDERR_FILENO { close(descriptor) }
+        return bytes
+    }
+
+    /// Reads to the end, without the line feed that editors and `echo` put there.
+    private static func read(_ descriptor: Int32, _ name: String) throws -> SecretBytes {
+        var count = 0
+        let bytes = try SecretBytes(count: longest + 1) { buffer in
+            while count < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                let length = Foundation.read(descriptor, rest.baseAddress, rest.count)
+                if length < 0, errno == EINTR { continue }
+                guard length >= 0 else {
+                    throw Failure.system("the key cannot be read from \(name)")
+                }
+                if length == 0 { return }
+                count += length
+            }
+            throw Failure("\(name) holds more than \(longest) bytes, which is no key")
+        }
+        bytes.withUnsafeBytes { bytes in
+            guard count > 0, bytes[count - 1] == UInt8(ascii: "\n") else { return }
+            count -= 1
+            if count > 0, bytes[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+        }
+        return bytes.prefix(count)
+    }
+
+    private static func read(_ path: String) throws -> SecretBytes {
+        func refuse(_ reason: String, _ hint: String) -> Failure {
+            Failure("the key file \"\(path)\" \(reason)", hint: hint)
+        }
+        // What is looked at is what is read: the descriptor, not the name.
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ELOOP {
+                throw refuse("is a symbolic link", "name the file that it points to")
+            }
+            throw Failure.system("the key file \"\(path)\" cannot be read")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw Failure.system("the key file \"\(path)\" cannot be read")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw refuse("is not a regular file", "a pipe is for --key-fd")
+        }
+        guard status.st_uid == geteuid() else {
+            throw refuse("belongs to another user", "make a copy of your own, with mode 0600")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw refuse("can be used by other users", "chmod 600 \(path)")
+        }
+        return try read(descriptor, "the key file \"\(path)\"")
+    }
+
+    /// Also overwrites it there: the environment of a process can be looked at from outside.
+    private static func take(_ name: String) throws -> SecretBytes {
+        guard let value = getenv(name) else {
+            throw Failure.usage("there is no environment variable \(name)")
+        }
+        let length = strlen(value)
+        let bytes = SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: length))
+        memset(value, Int32(UInt8(ascii: "x")), length)
+        unsetenv(name)
+        return bytes
+    }
+}

@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// Ctrl-C while the shell runs: it ends the statement, or the line, and not the program.
+enum Interrupts {
+    // nonisolated(unsafe): written by the main thread and by the signal's handler, which interrupts it; one word.
+    nonisolated(unsafe) private static var count: sig_atomic_t = 0
+    nonisolated(unsafe) private static var pipeEnd: Int32 = -1
+    // nonisolated(unsafe): written once, before the first signal.
+    nonisolated(unsafe) private static var source: (any DispatchSourceRead)?
+
+    /// Whether Ctrl-C was pressed since ``clear()``.
+    static var hasCome: Bool { count != 0 }
+
+    static func clear() { count = 0 }
+
+    /// Calls `body`, on a thread of its own, at each Ctrl-C from now on.
+    static func call(_ body: @escaping @Sendable () -> Void) throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw Failure.system("Ctrl-C cannot be caught") }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        pipeEnd = ends[1]
+        let readEnd = ends[0]
+        let source = DispatchSource.makeReadSource(fileDescriptor: readEnd)
+        source.setEventHandler {
+            var bytes = [UInt8](repeating: 0, count: 64)
+            while read(readEnd, &bytes, bytes.count) > 0 {}
+            body()
+        }
+        source.resume()
+        self.source = source
+        // A handler may do next to nothing; a byte in a pipe wakes the thread that may do more.
+        let handler: @convention(c) (Int32) -> Void = { _ in
+            let error = errno
+            Interrupts.count = 1
+            var byte: UInt8 = 0
+            _ = write(Interrupts.pipeEnd, &byte, 1)
+            errno = error
+        }
+        // Without SA_RESTART, so that a read for the next line returns.
+        var action = sigaction()
+        #if canImport(Darwin)
+            action.__sigaction_u.__sa_handler = handler
+        #else
+            action.__sigaction_handler.sa_handler = handler
+        #endif
+        guard sigaction(SIGINT, &action, nil) == 0 else {
+            throw Failure.system("Ctrl-C cannot be caught")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// What came of asking for a line.
+enum InputLine {
+    /// Without its line feed.
+    case line([UInt8])
+    case end
+    /// Ctrl-C while the line was typed.
+    case interrupted
+}
+
+/// Where the shell's lines come from.
+protocol LineSource: AnyObject {
+    /// The number of the last line, from 1.
+    var number: Int { get }
+    func next(prompt: String) throws -> InputLine
+    /// Makes lines come back with the up key.
+    func remember(_ line: String)
+}
+
+/// Lines of a descriptor as they are, for scripts, and for terminals where there is no library to edit them.
+final class PlainLines: LineSource {
+    private(set) var number = 0
+    private let descriptor: Int32
+    private let showsPrompt: Bool
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+
+    init(_ descriptor: Int32, showsPrompt: Bool) {
+        self.descriptor = descriptor
+        self.showsPrompt = showsPrompt
+    }
+
+    func next(prompt: String) throws -> InputLine {
+        if showsPrompt {
+            try Output.standard.write(prompt)
+            try Output.standard.flush()
+        }
+        Interrupts.clear()
+        while true {
+            if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                let line = Array(buffer[start..<end])
+                start = end + 1
+                number += 1
+                return .line(line)
+            }
+            if isAtEnd {
+                let line = Array(buffer[start...])
+                start = buffer.count
+                number += 1
+                return line.isEmpty ? .end : .line(line)
+            }
+            guard try fill() else { return .interrupted }
+        }
+    }
+
+    /// Reads more; false when Ctrl-C came meanwhile.
+    private func fill() throws -> Bool {
+        buffer.removeSubrange(..<start)
+        start = 0
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = read(descriptor, &chunk, chunk.count)
+        if count < 0, errno == EINTR {
+            if showsPrompt { try Output.standard.write("\n") }
+            return !Interrupts.hasCome
+        }
+        guard count >= 0 else { throw Failure.system("the input cannot be read") }
+        isAtEnd = count == 0
+        buffer += chunk[..<count]
+        return true
+    }
+
+    func remember(_ line: String) {}
+}

@@ -1,0 +1,176 @@
+/// Finds where statements of SQL end, byte by byte, as
+/// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html) does: at a semicolon outside of quotes, comments
+/// and the body of a trigger.
+struct StatementScanner {
+    /// What a word, a semicolon or anything else is to the states below; the order is the table's.
+    private enum Token: Int {
+        case semicolon, other, explain, create, temporary, trigger, end
+    }
+
+    private enum State: Int {
+        /// Nothing but blanks so far, which is no statement.
+        case invalid
+        /// Behind a statement.
+        case start
+        case normal, explain, create
+        case trigger, triggerSemicolon, triggerEnd
+    }
+
+    /// Where the next byte falls.
+    private enum Place {
+        case plain, word
+        case quoted(UInt8)
+        case dash, lineComment
+        case slash, comment, commentStar
+    }
+
+    // From SQLite's complete.c, without the column for blanks, which change nothing.
+    private static let table: [[State]] = [
+        // semicolon, other, explain, create, temporary, trigger, end
+        [.start, .normal, .explain, .create, .normal, .normal, .normal],
+        [.start, .normal, .explain, .create, .normal, .normal, .normal],
+        [.start, .normal, .normal, .normal, .normal, .normal, .normal],
+        [.start, .explain, .normal, .create, .normal, .normal, .normal],
+        [.start, .normal, .normal, .normal, .create, .trigger, .normal],
+        [.triggerSemicolon, .trigger, .trigger, .trigger, .trigger, .trigger, .trigger],
+        [.triggerSemicolon, .trigger, .trigger, .trigger, .trigger, .trigger, .triggerEnd],
+        [.start, .trigger, .trigger, .trigger, .trigger, .trigger, .trigger],
+    ]
+
+    private var state = State.invalid
+    private var place = Place.plain
+    private var word: [UInt8] = []
+    /// Whether there was anything but blanks, comments and semicolons since the last end.
+    private(set) var hasStatement = false
+
+    /// Whether the text so far ends inside of quotes or a comment between `/*` and `*/`.
+    var isInside: Bool {
+        switch place {
+        case .quoted, .comment, .commentStar: true
+        default: false
+        }
+    }
+
+    /// Takes the next byte; true when it is the semicolon that ends a statement.
+    mutating func ends(with byte: UInt8) -> Bool {
+        switch place {
+        case .quoted(let end):
+            // A doubled quote ends one text and begins the next, which comes to the same.
+            if byte == end { place = .plain }
+            return false
+        case .lineComment:
+            if byte == 0x0a { place = .plain }
+            return false
+        case .comment:
+            if byte == UInt8(ascii: "*") { place = .commentStar }
+            return false
+        case .commentStar:
+            if byte == UInt8(ascii: "/") {
+                place = .plain
+            } else if byte != UInt8(ascii: "*") {
+                place = .comment
+            }
+            return false
+        case .dash:
+            if byte == UInt8(ascii: "-") {
+                place = .lineComment
+                return false
+            }
+            take(.other)
+            place = .plain
+        case .slash:
+            if byte == UInt8(ascii: "*") {
+                place = .comment
+                return false
+            }
+            take(.other)
+            place = .plain
+        case .word:
+            if Self.isInWord(byte) {
+                // Longer than any that matters.
+                if word.count < 16 { word.append(byte) }
+                return false
+            }
+            endWord()
+        case .plain: break
+        }
+        return begins(byte)
+    }
+
+    private mutating func begins(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ";"):
+            take(.semicolon)
+            return state == .start
+        case 0x09...0x0d, 0x20: break
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+            take(.other)
+            place = .quoted(byte)
+        case UInt8(ascii: "["):
+            take(.other)
+            place = .quoted(UInt8(ascii: "]"))
+        case UInt8(ascii: "-"): place = .dash
+        case UInt8(ascii: "/"): place = .slash
+        case _ where Self.isInWord(byte):
+            word = [byte]
+            place = .word
+        default: take(.other)
+        }
+        return false
+    }
+
+    private mutating func endWord() {
+        place = .plain
+        switch String(decoding: word, as: UTF8.self).lowercased() {
+        case "explain": take(.explain)
+        case "create": take(.create)
+        case "temp", "temporary": take(.temporary)
+        case "trigger": take(.trigger)
+        case "end": take(.end)
+        default: take(.other)
+        }
+    }
+
+    private mutating func take(_ token: Token) {
+        if token != .semicolon { hasStatement = true }
+        state = Self.table[state.rawValue][token.rawValue]
+    }
+
+    /// Forgets what was before, to begin with the next statement.
+    mutating func reset() { self = StatementScanner() }
+
+    private static func isInWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
+            true
+        default: false
+        }
+    }
+}
+
+/// The first words of a statement, in capitals.
+func leadingWords(_ sql: String, _ count: Int) -> [String] {
+    var words: [String] = []
+    var rest = Substring(sql).utf8
+    while words.count < count, let first = rest.first {
+        if rest.starts(with: "--".utf8) {
+            rest = rest.drop { $0 != 0x0a }
+        } else if rest.starts(with: "/*".utf8) {
+            rest = rest.dropFirst(2)
+            while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+            rest = rest.dropFirst(2)
+        } else if first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z") {
+            let word = rest.prefix {
+                $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z")
+            }
+            words.append(String(Substring(word)).uppercased())
+            rest = rest[word.endIndex...]
+        } else if first <= 0x20 || first == UInt8(ascii: ";") {
+            rest = rest.dropFirst()
+        } else {
+            break
+        }
+    }
+    return words
+}

@@ -1,0 +1,88 @@
+internal import Foundation
+
+/// A descriptor to write to, with a buffer.
+///
+/// What goes to a terminal passes ``Visible``: data could hold escape sequences, which would make the
+/// terminal do things.
+final class Output {
+    nonisolated(unsafe) static let standard = Output(descriptor: STDOUT_FILENO)
+    nonisolated(unsafe) static let errors = Output(descriptor: STDERR_FILENO)
+    // nonisolated(unsafe): only the main thread writes.
+
+    let isTerminal: Bool
+    private(set) var byteCount = 0
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+    private static let bufferSize = 64 * 1024
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        isTerminal = isatty(descriptor) == 1
+        buffer.reserveCapacity(Self.bufferSize)
+    }
+
+    func write(_ text: String) throws {
+        var text = text
+        try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+    }
+
+    func write(line: String) throws {
+        try write(line)
+        try write(byte: UInt8(ascii: "\n"))
+    }
+
+    func write(byte: UInt8) throws {
+        buffer.append(byte)
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        // A giant value needs no second copy of its size.
+        var rest = bytes
+        while !rest.isEmpty {
+            let room = min(rest.count, Self.bufferSize - buffer.count)
+            buffer.append(contentsOf: rest[..<room])
+            rest = UnsafeRawBufferPointer(rebasing: rest[room...])
+            if buffer.count >= Self.bufferSize { try flush(all: rest.isEmpty) }
+        }
+    }
+
+    /// Everything has left the program when it returns.
+    func flush() throws { try flush(all: true) }
+
+    private func flush(all: Bool) throws {
+        guard !buffer.isEmpty else { return }
+        guard isTerminal else {
+            try send(buffer)
+            buffer.removeAll(keepingCapacity: true)
+            return
+        }
+        // A character that is not complete yet waits for its rest.
+        let end = all ? buffer.count : buffer.count - Visible.incompleteSuffix(of: buffer)
+        let text = String(decoding: buffer[..<end], as: UTF8.self)
+        try send(Array(Visible.text(text, keepsLines: true).utf8))
+        buffer.removeSubrange(..<end)
+    }
+
+    private func send(_ bytes: [UInt8]) throws {
+        byteCount += bytes.count
+        try bytes.withUnsafeBytes { bytes in
+            var rest = bytes
+            while let start = rest.baseAddress, rest.count > 0 {
+                let count = Foundation.write(descriptor, start, rest.count)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    if errno == EPIPE { exit(128 + SIGPIPE) }
+                    throw Failure.system("cannot write")
+                }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+}
+
+/// Says that something is committed: on the line of its own that programs wait for.
+func acknowledge(_ line: String, on output: Output = .standard) throws {
+    try output.write(line: line)
+    try output.flush()
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The terminal of the user: its width, and questions that are answered unseen.
+enum Terminal {
+    /// The columns of the terminal behind `descriptor`; nil when there is none.
+    static func width(of descriptor: Int32 = STDOUT_FILENO) -> Int? {
+        guard isatty(descriptor) == 1 else { return nil }
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// Asks on the terminal itself, wherever input and output go, and does not show the answer.
+    ///
+    /// - Throws: wrong usage when there is no terminal.
+    static func askSecret(_ question: String) throws -> SecretBytes {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else {
+            throw Failure.usage(
+                "there is no terminal to ask for the key on",
+                hint: "give it with --key-fd, --key-file or --key-env")
+        }
+        defer { close(terminal) }
+        var before = termios()
+        guard tcgetattr(terminal, &before) == 0 else {
+            throw Failure.system("the terminal cannot be set up")
+        }
+        var unseen = before
+        // No signals either: one that ended the program here would leave the terminal without echo.
+        unseen.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        guard tcsetattr(terminal, TCSAFLUSH, &unseen) == 0 else {
+            throw Failure.system("the terminal cannot be set up")
+        }
+        show(question, on: terminal)
+        let answer = Result { try readSecret(from: terminal) }
+        _ = tcsetattr(terminal, TCSAFLUSH, &before)
+        show("\n", on: terminal)
+        return try answer.get()
+    }
+
+    private static func show(_ text: String, on terminal: Int32) {
+        let bytes = Array(Visible.text(text, keepsLines: true).utf8)
+        // Whoever cannot be shown the question will not answer it.
+        _ = write(terminal, bytes, bytes.count)
+    }
+
+    private static let longest = 1024
+
+    private static func readSecret(from terminal: Int32) throws -> SecretBytes {
+        var count = 0
+        let typed = try SecretBytes(count: longest + 1) { buffer in
+            while true {
+                guard read(terminal, &buffer[count], 1) == 1 else {
+                    if errno == EINTR { continue }
+                    throw Failure("the terminal was closed")
+                }
+                switch buffer[count] {
+                case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return
+                case 0x03: throw Failure("interrupted", status: 128 + SIGINT)  // Ctrl-C
+                case 0x04:  // Ctrl-D
+                    if count == 0 { throw Failure("no key was given") }
+                    return
+                case 0x15: count = 0  // Ctrl-U
+                case 0x08, 0x7f:
+                    // A whole character, whatever its bytes.
+                    while count > 0, buffer[count - 1] & 0xc0 == 0x80 { count -= 1 }
+                    count = max(0, count - 1)
+                default:
+                    guard count < longest else { throw Failure("the key is too long to be typed") }
+                    count += 1
+                }
+            }
+        }
+        return typed.prefix(count)
+    }
+}
+
+extension SecretBytes {
+    /// The first bytes, in memory of their own.
+    func prefix(_ length: Int) -> SecretBytes { slice(0..<length) }
+
+    /// Some of the bytes, in memory of their own.
+    func slice(_ range: Range<Int>) -> SecretBytes {
+        withUnsafeBytes { all in
+            SecretBytes(count: range.count) { buffer in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[range]))
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage import`: rows from CSV, JSON lines or SQL.
+struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Read CSV, JSON lines or SQL into the file.",
+        discussion: """
+            Everything is imported or, on the first error, nothing; the message names the line. The file is made \
+            when it is missing, and so is the table. "imported" is printed when the rows are committed.
+
+            CSV is text: a table that is made here keeps it so, one with declared types converts as SQLite does. \
+            The first line names the columns. In JSON lines each line is an object whose members are columns; \
+            whatever an array or object inside is becomes its JSON text. A script of SQL runs in one transaction; \
+            its own BEGIN and COMMIT are left out.
+
+            EXAMPLES
+              securestorage import notes.db people.csv
+              securestorage import notes.db data.txt --format csv --delimiter ';' --table person
+              securestorage import notes.db events.jsonl --table event
+              sqlite3 plain.db .dump | securestorage import new.db - --format sql --key-file key
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case csv, sql
+        case jsonLines = "json-lines"
+    }
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Argument(help: "What to import; - is standard input.", completion: .file())
+    var source: String
+
+    @Option(help: "csv, json-lines or sql (default: by the name's ending).")
+    var format: Format?
+
+    @Option(help: "The table (default: the name without its ending).")
+    var table: String?
+
+    @Option(help: "The character between fields of CSV (default: a comma, in .tsv a tab).")
+    var delimiter: String?
+
+    @Flag(inversion: .prefixedNo, help: "The first line of CSV names the columns.")
+    var header = true
+
+    @Flag(help: "An empty field of CSV without quotes is NULL (default: an empty text).")
+    var emptyAsNull = false
+
+    func validate() throws {
+        guard let delimiter else { return }
+        let isOne = delimiter.utf8.count == 1 && !["\"", "\n", "\r"].contains(delimiter)
+        guard isOne || delimiter == "\\t" else {
+            throw ValidationError("--delimiter takes one ASCII character, or \\t")
+        }
+    }
+
+    func run() throws {
+        let reader = try reader()
+        let input = try InputFile(source)
+        // A dump has its tables in any order; their references are looked at when all are there.
+        let (store, key) = try file.storeAndKey(
+            for: .creating, checksReferences: !reader.isScript)
+        defer { store.close() }
+        let progress = ProgressBar("importing", total: input.size)
+        var count: Int?
+        // A file that is made here gets its name only when everything is in it.
+        try store.open(with: key) { store in
+            do {
+                count = try read(input, reader, into: store, progress)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let imported = try count ?? read(input, reader, into: store, progress)
+        progress.finish()
+        try acknowledge("imported \(imported) \(reader.unit(imported))")
+    }
+
+    private func read(
+        _ input: InputFile, _ reader: Reader, into store: SecureDatabaseStore,
+        _ progress: ProgressBar
+    ) throws -> Int {
+        try store.beginExclusiveTransaction()
+        do {
+            // Rows may come in any order; at the end all references have to be there.
+            try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
+            let count = try reader.read(input, into: store, progress)
+            try store.commit()
+            return count
+        } catch {
+            progress.finish()
+            // The first error is the one to report.
+            try? store.rollback()
+            throw error
+        }
+    }
+
+    // MARK: - Formats
+
+    private enum Reader {
+        case csv(table: String, delimiter: UInt8, hasHeader: Bool, emptyIsNull: Bool)
+        case jsonLines(table: String)
+        case sql
+
+        func read(
+            _ input: InputFile, into store: SecureDatabaseStore, _ progress: ProgressBar
+        ) throws -> Int {
+            switch self {
+            case .csv(let table, let delimiter, let hasHeader, let emptyIsNull):
+                try CSVImport(
+                    input: input, table: table, delimiter: delimiter, hasHeader: hasHeader,
+                    emptyIsNull: emptyIsNull
+                ).run(in: store, progress)
+            case .jsonLines(let table):
+                try JSONLinesImport(input: input, table: table).run(in: store, progress)
+            case .sql: try SQLImport(input: input).run(in: store, progress)
+            }
+        }
+
+        var isScript: Bool {
+            if case .sql = self { true } else { false }
+        }
+
+        func unit(_ count: Int) -> String {
+            switch self {
+            case .csv(let table, _, _, _), .jsonLines(let table):
+                "\(count == 1 ? "row" : "rows") into \(table)"
+            case .sql: count == 1 ? "statement" : "statements"
+            }
+        }
+    }
+
+    private func reader() throws -> Reader {
+        let url = URL(fileURLWithPath: source)
+        let ending = url.pathExtension.lowercased()
+        switch try format ?? Self.format(ending) {
+        case .csv:
+            let usual = ending == "tsv" ? "\t" : ","
+            let delimiter = delimiter == "\\t" ? "\t" : delimiter ?? usual
+            return .csv(
+                table: try tableName(url), delimiter: delimiter.utf8.first ?? UInt8(ascii: ","),
+                hasHeader: header, emptyIsNull: emptyAsNull)
+        case .jsonLines: return .jsonLines(table: try tableName(url))
+        case .sql: return .sql
+        }
+    }
+
+    private static func format(_ ending: String) throws -> Format {
+        switch ending {
+        case "csv", "tsv": return .csv
+        case "jsonl", "ndjson": return .jsonLines
+        case "sql": return .sql
+        default:
+            throw Failure.usage(
+                "the name does not say what the file is",
+                hint: "--format csv, --format json-lines or --format sql does")
+        }
+    }
+
+    private func tableName(_ url: URL) throws -> String {
+        if let table { return table }
+        guard source != "-" else {
+            throw Failure.usage("standard input has no name for a table", hint: "use --table")
+        }
+        return url.deletingPathExtension().lastPathComponent
+    }
+}

@@ -1,0 +1,135 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage kv put`: one value.
+struct KeyValuePut: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Store one value.",
+        discussion: """
+            The file and the store are made when they are missing. Other users can see arguments while the \
+            program runs: a value that is secret is better read from standard input, to its end. "put" and the \
+            key are printed when the value is committed.
+
+            EXAMPLES
+              securestorage kv put settings.db theme dark
+              securestorage kv put settings.db launches 3 --type integer
+              securestorage kv put settings.db window '{"width":640}' --type json
+              securestorage kv put settings.db icon --type blob < icon.png
+            """)
+
+    enum ValueType: String, ExpressibleByArgument, CaseIterable {
+        case text, integer, real, blob, json, null
+    }
+
+    @OptionGroup
+    var store: StoreOptions
+
+    @Argument(help: "The key of the value.")
+    var key: String
+
+    @Argument(help: "The value (default: standard input, to its end).")
+    var value: String?
+
+    @Option(help: "text, integer, real, blob, json or null. A blob's argument is base64.")
+    var type = ValueType.text
+
+    @Option(help: ArgumentHelp("The value expires after this time.", valueName: "seconds"))
+    var expiresIn: Double?
+
+    func validate() throws {
+        guard type != .null || value == nil else {
+            throw ValidationError("null is a type without a value")
+        }
+        if let expiresIn, !(expiresIn > 0 && expiresIn < 1e12) {
+            throw ValidationError("--expires-in takes a number of seconds above 0")
+        }
+    }
+
+    func run() throws {
+        // What cannot be stored is found before a file is made.
+        let value = try parsed()
+        let open = try store.open(for: .creating)
+        defer { open.close() }
+        let lifetime = expiresIn.map { Duration.seconds($0) }
+        switch value {
+        case .json(let value): try open.put(value, forKey: key, expiresIn: lifetime)
+        case .plain(let value):
+            if let lifetime {
+                try open.put(value, forKey: key, expiresIn: lifetime)
+            } else {
+                try open.put(value, forKey: key)
+            }
+        case .object: break
+        }
+        try acknowledge("put \(Visible.text(key))")
+    }
+
+    private func parsed() throws -> StoredValue {
+        if type == .null { return .plain(.null) }
+        if type == .blob {
+            guard let value else { return .plain(.blob(try standardInput())) }
+            guard let bytes = Data(base64Encoded: value) else {
+                throw Failure("the value is no base64", hint: "standard input takes the bytes")
+            }
+            return .plain(.blob(bytes))
+        }
+        let text = try value ?? textOfStandardInput()
+        switch type {
+        case .integer:
+            guard let number = Int64(text) else { throw Failure("the value is no whole number") }
+            return .plain(.integer(number))
+        case .real:
+            guard let number = Double(text), !number.isNaN else {
+                throw Failure("the value is no number")
+            }
+            return .plain(.real(number))
+        case .json:
+            guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+            else { throw Failure("the value is no JSON") }
+            return .json(value)
+        case .text, .blob, .null: return .plain(.text(text))
+        }
+    }
+
+    private func standardInput() throws -> Data {
+        try FileHandle.standardInput.readToEnd() ?? Data()
+    }
+
+    /// Without the line feed at its end.
+    private func textOfStandardInput() throws -> String {
+        let bytes = try standardInput()
+        guard var text = String(bytes: bytes, encoding: .utf8) else {
+            throw Failure("the value is not UTF-8", hint: "--type blob stores any bytes")
+        }
+        if text.hasSuffix("\n") { text.removeLast() }
+        return text
+    }
+}
+
+/// `securestorage kv remove`: one key.
+struct KeyValueRemove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a key with its value.",
+        discussion: """
+            "removed" and the key are printed when that is committed; a key that is not there ends with status 1.
+
+            EXAMPLES
+              securestorage kv remove settings.db theme
+            """)
+
+    @OptionGroup
+    var store: StoreOptions
+
+    @Argument(help: "The key of the value.")
+    var key: String
+
+    func run() throws {
+        let open = try store.open(for: .writing)
+        defer { open.close() }
+        guard try open.remove(key) else { throw Failure("there is no key \"\(key)\"") }
+        try acknowledge("removed \(Visible.text(key))")
+    }
+}

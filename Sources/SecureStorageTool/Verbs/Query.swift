@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage query`: SQL from the command line.
+struct Query: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run SQL and print the rows.",
+        discussion: """
+            Several statements are separated by semicolons; each is a transaction of its own unless BEGIN and \
+            COMMIT say otherwise. A statement that writes is acknowledged with a line once it is committed: \
+            on standard output, with --json, --json-lines and --csv on standard error.
+
+            Values for the placeholders of one statement follow it: this is safer than putting them into the \
+            SQL. They are bound as text, which SQLite converts as the columns say.
+
+            EXAMPLES
+              securestorage query notes.db "SELECT * FROM note"
+              securestorage query notes.db "SELECT * FROM note WHERE text LIKE ?" "%milk%"
+              securestorage query notes.db --json "SELECT id, text FROM note" | jq '.[].text'
+              securestorage query notes.db "DELETE FROM note WHERE id = ?" 7
+              securestorage query notes.db - < script.sql
+            """)
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Argument(help: "The SQL; - reads it from standard input.")
+    var sql: String
+
+    @Argument(help: "Values for the ? of the statement.")
+    var values: [String] = []
+
+    @Flag(help: "An array of objects.")
+    var json = false
+
+    @Flag(help: "One object a line.")
+    var jsonLines = false
+
+    @Flag(help: "Comma-separated values (RFC 4180).")
+    var csv = false
+
+    @Flag(help: "Make the file when it is missing.")
+    var create = false
+
+    @Flag(help: "Open the file for reading only.")
+    var readOnly = false
+
+    func validate() throws {
+        guard [json, jsonLines, csv].count(where: { $0 }) <= 1 else {
+            throw ValidationError("only one of --json, --json-lines and --csv can be the form")
+        }
+        guard !create || !readOnly else {
+            throw ValidationError("--create and --read-only exclude each other")
+        }
+    }
+
+    func run() throws {
+        let store = try file.open(for: readOnly ? .reading : create ? .creating : .writing)
+        defer { store.close() }
+        let runner = StatementRunner(store: store, output: .standard, format: format)
+        for statement in try statements() {
+            do {
+                try runner.run(statement.sql, values: values)
+            } catch let error as SecureStorageError where statement.line > 1 {
+                guard let failure = Failure(error) else { throw error }
+                throw Failure("line \(statement.line): \(failure.message)", hint: failure.hint)
+            }
+        }
+        if try store.isInTransaction() {
+            throw Failure(
+                "a transaction was left open and is rolled back", hint: "end the SQL with COMMIT")
+        }
+    }
+
+    private var format: OutputFormat {
+        json ? .json : jsonLines ? .jsonLines : csv ? .csv : .table
+    }
+
+    private func statements() throws -> [Statements.Statement] {
+        var scanner = Statements()
+        let text =
+            sql == "-" ? try FileHandle.standardInput.readToEnd() ?? Data() : Data(sql.utf8)
+        var statements = try scanner.take(text)
+        if let last = try scanner.finish() { statements.append(last) }
+        guard values.isEmpty || statements.count == 1 else {
+            throw Failure.usage("values are for one statement, not for \(statements.count)")
+        }
+        return statements
+    }
+}

@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import SecureStorage
+
+/// `securestorage rekey`: another key for the file.
+struct Rekey: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Give the file another key.",
+        discussion: """
+            Every page is encrypted anew, in one transaction: if it fails or is killed, the file opens with \
+            exactly one of the two keys. That takes as much free space on the disk as the file has. No other \
+            program may use the file meanwhile. "re-keyed" is printed when the new key is the file's.
+
+            Copies and backups keep the key that they had.
+
+            EXAMPLES
+              securestorage rekey notes.db
+              securestorage rekey notes.db --key-file old.key --new-key-file new.key
+              securestorage rekey notes.db --key-file old.key --new-key-fd 3 --new-raw-key 3< new.hex
+            """)
+
+    @OptionGroup
+    var file: FileOptions
+
+    @OptionGroup(title: "New key")
+    var newKey: NewKeyOptions
+
+    func run() throws {
+        // The old key is proved before the user thinks of a new one.
+        let store = try file.open(for: .writing)
+        defer { store.close() }
+        try store.changeEncryptionKey(with: newKey.key(of: file.file))
+        try acknowledge("re-keyed \(file.file)")
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct ExportTests {
+    let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    private static let schema = """
+        CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT, c REAL, d BLOB, e, g AS (a * 2));
+        INSERT INTO t (b, c, d, e) VALUES
+            ('plain', 1.5, x'00ff10', NULL), ('it''s "q"', 1e999, x'', 'two' || char(10) || 'lines'),
+            ('nul' || char(0) || 'x', -1e999, zeroblob(3), 'cr' || char(13, 10)),
+            ('', 0.1 + 0.2, NULL, 9223372036854775807),
+            (CAST(x'ff41' AS TEXT), 1e300, NULL, -9223372036854775808),
+            ('日本', 3.0, x'41', 5e-324), (char(27) || '[31m', 1.7976931348623157e308, 1, 2.0);
+        CREATE INDEX ti ON t (b);
+        CREATE TABLE "odd ""name" ("c ""1" TEXT, [c;2]);
+        INSERT INTO "odd ""name" VALUES (1, 2);
+        CREATE TABLE wr (k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+        INSERT INTO wr VALUES ('a', 1), ('b', NULL);
+        CREATE VIEW v AS SELECT a, b FROM t;
+        CREATE TABLE log (m);
+        CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES ('x;' || new.a); END;
+        DELETE FROM t WHERE a = 7;
+        PRAGMA user_version = 7;
+        PRAGMA application_id = -5;
+        """
+
+    /// What has to be the same on the other side: one column, so that every shell writes it alike.
+    private static let facts = """
+        SELECT a || ' ' || hex(b) || ' ' || typeof(b) || ' ' || g FROM t;
+        SELECT a || ' ' || typeof(c) || (c = 0.1 + 0.2) || (c > 1e308) || (c < -1e308) FROM t;
+        SELECT a || ' ' || typeof(d) || hex(d) || ' ' || typeof(e) || ifnull(hex(e), '') FROM t;
+        SELECT a || ' ' || e FROM t WHERE typeof(e) = 'integer';
+        SELECT "c ""1" || [c;2] FROM "odd ""name"; SELECT k || typeof(v) FROM wr; SELECT count(*) FROM v;
+        SELECT seq FROM sqlite_sequence;
+        SELECT type || ' ' || hex(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY name;
+        INSERT INTO t (b) VALUES ('new'); SELECT m FROM log; SELECT max(a) FROM t;
+        PRAGMA user_version; PRAGMA application_id; PRAGMA integrity_check;
+        """
+
+    private static let shellIsThere = FileManager.default.isExecutableFile(
+        atPath: "/usr/bin/sqlite3")
+
+    @Test(.enabled(if: shellIsThere))
+    func `the sqlite3 shell reads a dump back, value by value`() throws {
+        try workspace.fill("a.db", Self.schema)
+        try workspace.write(Self.facts, to: "facts.sql")
+        let program = try workspace.shell(
+            """
+            securestorage export a.db --format sql --key-file key --raw-key --output a.sql
+            sqlite3 -bail plain.db < a.sql && sqlite3 plain.db < facts.sql
+            """)
+        #expect(program.status == 0 && program.errors == "")
+        #expect(program.lines.first == "exported 10 rows to a.sql")
+        let here = try workspace.run(
+            "shell", "a.db", input: ".headers off\n.mode csv\n" + Self.facts)
+        // The acknowledgement of the INSERT is on standard error.
+        let expected = here.text.split(separator: "\r\n").map { String($0) }
+        #expect(program.lines.dropFirst() == expected[...] && expected.count > 30)
+        #expect(expected.contains("x;8") && expected.last == "ok")
+    }
+
+    @Test func `a dump is imported again as what it was`() throws {
+        try workspace.fill("a.db", Self.schema)
+        #expect(
+            try workspace.run("export", "a.db", "--output", "a.sql").text
+                == "exported 10 rows to a.sql\n")
+        let imported = try workspace.run("import", "b.db", "a.sql")
+        #expect(imported.status == 0, "\(imported.errors)")
+        let before = try workspace.run("shell", "a.db", input: ".mode csv\n" + Self.facts)
+        let after = try workspace.run("shell", "b.db", input: ".mode csv\n" + Self.facts)
+        #expect(before.output == after.output && before.status == 0 && after.status == 0)
+        #expect(before.text.contains("x;8") && before.text.contains("\nok\r\n"))
+    }
+
+    @Test(.enabled(if: shellIsThere))
+    func `virtual tables are dumped as the sqlite3 shell does`() throws {
+        try workspace.fill(
+            "a.db",
+            """
+            CREATE VIRTUAL TABLE f USING fts5(body);
+            INSERT INTO f VALUES ('hello world'), ('other words');
+            CREATE VIRTUAL TABLE r USING rtree(id, x0, x1);
+            INSERT INTO r VALUES (1, 0.5, 2.5);
+            """)
+        let program = try workspace.shell(
+            """
+            securestorage export a.db --format sql --key-file key --raw-key | sqlite3 -bail plain.db
+            sqlite3 plain.db "SELECT body FROM f('hello'); SELECT * FROM r WHERE x0 < 1; \
+                INSERT INTO f VALUES ('more'); PRAGMA integrity_check"
+            """)
+        #expect(program.lines == ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
+    }
+
+    @Test(.enabled(if: ChildShell.isThere))
+    func `a hostile schema does not become commands of a shell`() throws {
+        // SQLite runs the first statement of a schema's text and ignores the rest.
+        try workspace.fill("a.db", "CREATE TABLE t (a);")
+        let program = try workspace.shell(
+            """
+            sqlcipher a.db <<'END'
+            PRAGMA key = "x'\(Workspace.rawKey)'";
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a);' || char(10) || '.shell touch owned';
+            END
+            securestorage export a.db --format sql --key-file key --raw-key | sqlite3 plain.db
+            echo ${PIPESTATUS[0]}
+            """)
+        #expect(program.lines.last == "1" && !workspace.exists("owned"))
+        #expect(program.errors.contains("not one statement"), "\(program.errors)")
+    }
+
+    /// The `sqlcipher` shell, which lets one write the schema.
+    private enum ChildShell {
+        static let isThere = ["/usr/local/bin/sqlcipher", "/usr/bin/sqlcipher"].contains {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+    }
+
+    @Test func `every number comes back to the last bit`() throws {
+        let store = try workspace.store("a.db")
+        try store.executeUpdate("CREATE TABLE n (x REAL, hex TEXT)")
+        try store.beginExclusiveTransaction()
+        // SQLite reads the 21 digits of the first one as the number next to it.
+        let count = ProcessInfo.processInfo.environment["SECURESTORAGE_NUMBERS"].flatMap { Int($0) }
+        for index in 0..<(count ?? 2000) {
+            let number = Double(
+                bitPattern: index == 0 ? 0x3e76_82ee_fa51_ead1 : .random(in: .min ... .max))
+            guard number.isFinite else { continue }
+            try store.executeUpdate(
+                "INSERT INTO n VALUES (?, ?)",
+                values: [number, String(number.bitPattern, radix: 16)])
+        }
+        try store.commit()
+        store.close()
+        try #require(try workspace.run("export", "a.db", "--output", "a.sql").status == 0)
+        try #require(try workspace.run("import", "b.db", "a.sql").status == 0)
+        let copy = try workspace.store("b.db")
+        let rows = try copy.executeQuery("SELECT x, hex FROM n")
+        var found = 0
+        while try rows.next() {
+            let number = try #require(rows.double(forColumnIndex: 0))
+            #expect(String(number.bitPattern, radix: 16) == rows.string(forColumnIndex: 1))
+            found += 1
+        }
+        #expect(found > 1900)
+    }
+
+    @Test func `a file of mode 0600 appears when it is complete`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+        let program = try workspace.shell(
+            "umask 0; securestorage export a.db --table t --output t.csv --key-file key --raw-key")
+        #expect(program.status == 0)
+        let mode = try FileManager.default.attributesOfItem(atPath: workspace.file("t.csv"))
+        #expect(mode[.posixPermissions] as? Int == 0o600)
+        #expect(try workspace.read("t.csv") == Data("a\r\n1\r\n".utf8))
+        #expect(try workspace.names == ["a.db", "key", "t.csv"])
+    }
+
+    @Test func `an existing file is only replaced with --force`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+        try workspace.write("old", to: "t.csv")
+        let refused = try workspace.run("export", "a.db", "--table", "t", "--output", "t.csv")
+        #expect(refused.status == 1 && refused.errors.contains("hint: --force replaces it"))
+        #expect(try workspace.read("t.csv") == Data("old".utf8))
+        let failed = try workspace.run(
+            "export", "a.db", "--query", "SELECT abs(-9223372036854775807 - 1)", "--output",
+            "t.csv", "--force")
+        #expect(failed.status == 1)
+        #expect(try workspace.read("t.csv") == Data("old".utf8))
+        #expect(try workspace.names == ["a.db", "key", "t.csv"])
+        let forced = try workspace.run(
+            "export", "a.db", "--table", "T", "--output", "t.csv", "--force")
+        #expect(forced.status == 0)
+        #expect(try workspace.read("t.csv") == Data("a\r\n1\r\n".utf8))
+    }
+
+    @Test func `a signal leaves no half of a file`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a);")
+        let program = try workspace.shell(
+            """
+            securestorage export a.db --output x.csv --key-file key --raw-key --query \
+                "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c" &
+            until ls -A | grep -q '^\\.x\\.csv'; do sleep 0.05; done
+            kill -TERM $!
+            wait $!
+            echo $?
+            """)
+        #expect(program.lines == ["143"])
+        #expect(try workspace.names.filter { $0.contains("csv") }.isEmpty)
+    }
+
+    @Test func `JSON lines and CSV go through import again`() throws {
+        try workspace.fill("a.db", Self.schema + "; DELETE FROM t WHERE a = 5;")
+        for (ending, options) in [("jsonl", []), ("csv", ["--empty-as-null"])] {
+            let output = "wr.\(ending)"
+            try #require(
+                try workspace.run("export", "a.db", "--table", "wr", "--output", output).status == 0
+            )
+            let arguments =
+                ["import", "\(ending).db", output] + options
+                + ["--key-file", "key", "--raw-key"]
+            let program = try Program(arguments, directory: workspace.path)
+            #expect(program.status == 0, "\(program.errors)")
+            let rows = try workspace.run(
+                "query", "\(ending).db", "--csv", "SELECT k, v IS NULL FROM wr ORDER BY k")
+            #expect(rows.text == "k,v IS NULL\r\na,0\r\nb,1\r\n")
+        }
+    }
+
+    @Test func `a table that is not there is an error before anything is made`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a);")
+        for format in ["csv", "sql", "json-lines"] {
+            let program = try workspace.run(
+                "export", "a.db", "--table", "none", "--format", format, "--output", "x")
+            #expect(program.status == 1 && program.errors.contains("no table \"none\""))
+        }
+        #expect(try workspace.names == ["a.db", "key"])
+    }
+
+    @Test func `one table is dumped with its indexes and triggers`() throws {
+        try workspace.fill("a.db", Self.schema)
+        let program = try workspace.run("export", "a.db", "--format", "sql", "--table", "t")
+        #expect(
+            program.text.contains("CREATE TRIGGER tr") && program.text.contains("CREATE INDEX ti"))
+        #expect(!program.text.contains("CREATE TABLE wr"))
+    }
+
+    @Test func `a full disk is an error with status 1`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000));")
+        guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+        let program = try workspace.shell(
+            "securestorage export a.db --table t --key-file key --raw-key > /dev/full")
+        #expect(program.status == 1 && program.errors.contains("cannot write: No space left"))
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct ImportTests {
+    let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    /// Rows as the library sees them, each value as `quote()` writes it.
+    private func rows(_ sql: String) throws -> [String] {
+        let store = try workspace.store("a.db")
+        defer { store.close() }
+        let rs = try store.executeQuery(sql)
+        var rows: [String] = []
+        while try rs.next() {
+            rows.append(
+                (0..<rs.columnCount).map { rs.string(forColumnIndex: $0) ?? "" }
+                    .joined(separator: "|"))
+        }
+        return rows
+    }
+
+    // MARK: - CSV
+
+    @Test func `a CSV file makes a table of texts`() throws {
+        let csv =
+            "\u{feff}name,\"size, in m\",\"say \"\"x\"\"\"\r\n"
+            + "Ä,01.50,\"a\r\nb\"\"c\"\r\n\r\n\"\",,\" x \"\n日本,-1e3,last"
+        try workspace.write(csv, to: "people.csv")
+        let program = try workspace.run("import", "a.db", "people.csv")
+        #expect(program.text == "imported 3 rows into people\n", "\(program.errors)")
+        #expect(program.status == 0 && program.errors == "")
+        #expect(
+            try rows(
+                "SELECT quote(name), quote(\"size, in m\"), quote(\"say \"\"x\"\"\") FROM people")
+                == ["'Ä'|'01.50'|'a\r\nb\"c'", "''|''|' x '", "'日本'|'-1e3'|'last'"])
+    }
+
+    @Test func `declared types convert, and empty fields are NULL on demand`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (i INTEGER, r REAL, s TEXT, x);")
+        try workspace.write("1;2;3;4\n;;;\n\"\";\"\";\"\";\"\"\n", to: "t.csv")
+        let program = try workspace.run(
+            "import", "a.db", "t.csv", "--no-header", "--delimiter", ";", "--empty-as-null")
+        #expect(program.status == 0, "\(program.errors)")
+        #expect(
+            try rows("SELECT quote(i), quote(r), quote(s), quote(x) FROM t")
+                == ["1|2.0|'3'|'4'", "NULL|NULL|NULL|NULL", "''|''|''|''"])
+    }
+
+    @Test func `columns are found by their names, tabs divide a TSV file`() throws {
+        try workspace.fill(
+            "a.db", "CREATE TABLE t (a, b DEFAULT 'd', g AS (a || b), c);")
+        try workspace.write("c\ta\n1\t\"2\t\"\n", to: "x.tsv")
+        #expect(try workspace.run("import", "a.db", "x.tsv", "--table", "t").status == 0)
+        #expect(try rows("SELECT a, b, c, g FROM t") == ["2\t|d|1|2\td"])
+        try workspace.write("p,q,r\n", to: "y.csv")
+        #expect(
+            try workspace.run("import", "a.db", "y.csv", "--table", "t", "--no-header").status == 0)
+        #expect(try rows("SELECT a, b, c FROM t WHERE a = 'p'") == ["p|q|r"])
+    }
+
+    @Test func `one column, one line, no line`() throws {
+        try workspace.write("a\n\n\"\"\nx\r", to: "one.csv")
+        #expect(try workspace.run("import", "a.db", "one.csv", "--empty-as-null").status == 0)
+        #expect(try rows("SELECT quote(a) FROM one") == ["NULL", "''", "'x'"])
+        try workspace.write("a,b", to: "head.csv")
+        #expect(
+            try workspace.run("import", "a.db", "head.csv").text == "imported 0 rows into head\n")
+        #expect(try rows("SELECT count(*) FROM head") == ["0"])
+        try workspace.write("", to: "none.csv")
+        #expect(try workspace.run("import", "a.db", "none.csv").status == 1)
+        #expect(try workspace.run("import", "a.db", "none.csv", "--no-header").status == 0)
+    }
+
+    @Test(arguments: [
+        ("a,b\n1,2\n3\n", 3, "1 fields instead of 2"),
+        ("a,b\n1,2,3\n", 2, "3 fields instead of 2"),
+        ("a,b\n1,\"2\n\n", 2, "field 2 has no closing quote"),
+        ("a,b\n\"1\n\n\",2\n\"1\"x,2\n", 5, "text behind the closing quote of field 1"),
+        ("a,a\n1,2\n", 1, "duplicate column name"),
+        ("a,\n1,2\n", 1, "a column has no name"),
+    ])
+    func `an error names the line, and nothing is imported`(
+        _ csv: String, _ line: Int, _ reason: String
+    ) throws {
+        try workspace.fill("a.db", "CREATE TABLE other (a);")
+        try workspace.write(csv, to: "t.csv")
+        let program = try workspace.run("import", "a.db", "t.csv")
+        #expect(program.status == 1 && program.text == "")
+        #expect(program.errors.hasPrefix("securestorage: line \(line): "), "\(program.errors)")
+        #expect(program.errors.contains(reason), "\(program.errors)")
+        #expect(try rows("SELECT name FROM sqlite_schema") == ["other"])
+    }
+
+    @Test func `bytes that are not UTF-8 are refused, a violated constraint names its line`() throws
+    {
+        try workspace.write(Data("a\nx\n".utf8) + [0xe9, 0x0a], to: "latin.csv")
+        let latin = try workspace.run("import", "a.db", "latin.csv")
+        #expect(latin.status == 1 && latin.errors.contains("line 3: field 1 is not UTF-8"))
+        #expect(!workspace.exists("a.db"), "a file that the import made")
+        try workspace.fill("a.db", "CREATE TABLE t (a UNIQUE);")
+        try workspace.write("a\nsecret\nsecret\n", to: "t.csv")
+        let program = try workspace.run("import", "a.db", "t.csv")
+        #expect(program.status == 1 && program.errors.contains("line 3: UNIQUE constraint failed"))
+        #expect(!program.errors.contains("secret"))
+        #expect(try rows("SELECT count(*) FROM t") == ["0"])
+    }
+
+    @Test func `a NUL, a giant field and chunks that end anywhere`() throws {
+        // Longer than the chunks that are read, with quotes and line ends at every distance.
+        let giant = String(repeating: "é\"\r\n,", count: 200_000)
+        let quoted = "\"" + giant.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+        var csv = "a,b\r\n\(quoted),a\0b\r\n"
+        for number in 0..<40_000 { csv += "\"\(number)\"\"\",\(number)\r\n" }
+        try workspace.write(csv, to: "t.csv")
+        #expect(try workspace.run("import", "a.db", "t.csv").status == 0)
+        #expect(
+            try rows("SELECT length(CAST(a AS BLOB)), hex(b) FROM t LIMIT 1")
+                == ["\(giant.utf8.count)|610062"])
+        #expect(
+            try rows("SELECT count(*) FROM t WHERE rowid > 1 AND a = b || '\"'") == ["40000"])
+        let exported = try workspace.run("export", "a.db", "--table", "t")
+        let isSame = exported.text.hasPrefix("a,b\r\n\(quoted),a\0b\r\n\"0\"\"\",0\r\n")
+        #expect(isSame, "the round trip")
+    }
+
+    @Test func `a large file takes little memory`() throws {
+        let megabytes =
+            ProcessInfo.processInfo.environment["SECURESTORAGE_IMPORT_MB"].flatMap { Int($0) } ?? 10
+        let line =
+            "12345678,name of somebody,\"a street, a number\",1.5,some more text to fill it\n"
+        let block = Data(String(repeating: line, count: 10_000).utf8)
+        var csv = Data("id,name,street,size,text\n".utf8)
+        while csv.count < megabytes << 20 { csv += block }
+        try workspace.write(csv, to: "big.csv")
+        let program = try workspace.run("import", "a.db", "big.csv")
+        #expect(program.status == 0)
+        #expect(program.peakMemory < 100 << 20, "\(program.peakMemory >> 20) MB")
+    }
+
+    // MARK: - JSON lines
+
+    @Test func `JSON lines keep the types of their values`() throws {
+        try workspace.write(
+            #"""
+            {"i": 9223372036854775807, "r": -1.5e3, "s": "a\u00e9\ud83d\ude00\n\u0000", "n": null}
+
+            {"s": "", "b": true, "o": {"x": [1, {"y": "}"}]}, "i": 1}
+            """#, to: "e.jsonl")
+        try workspace.fill("a.db", "CREATE TABLE e (i, r, s DEFAULT 'd', n, b, o);")
+        let program = try workspace.run("import", "a.db", "e.jsonl")
+        #expect(program.text == "imported 2 rows into e\n", "\(program.errors)")
+        #expect(
+            try rows("SELECT quote(i), quote(r), hex(s), quote(n), quote(b), quote(o) FROM e") == [
+                "9223372036854775807|-1500.0|61C3A9F09F98800A00|NULL|NULL|NULL",
+                #"1|NULL||NULL|1|'{"x": [1, {"y": "}"}]}'"#,
+            ])
+    }
+
+    @Test func `a table is made for JSON lines, without types`() throws {
+        try workspace.write("{\"a\":1,\"b\":\"1\"}\n{\"b\":2,\"a\":\"2\"}\n", to: "t.ndjson")
+        #expect(try workspace.run("import", "a.db", "t.ndjson").status == 0)
+        #expect(try rows("SELECT quote(a), quote(b) FROM t") == ["1|'1'", "'2'|2"])
+    }
+
+    @Test(arguments: [
+        "[1]", "{\"a\":1", "{\"a\":01}", "{\"a\":}", "{\"a\":\"\\x\"}", "{\"a\":\"\\ud800\"}",
+        "{\"a\":1} x", "{\"a\":tru}", "{a:1}", "{\"b\":1}", "{\"a\":\"\t\"}", "{\"a\":1,\"a\":2}",
+        "{\"a\":\(String(repeating: "[", count: 200))\(String(repeating: "]", count: 200))}",
+    ])
+    func `a line that is no object of the columns is an error that names it`(_ line: String) throws
+    {
+        try workspace.write("{\"a\":1}\n\(line)\n", to: "t.jsonl")
+        let program = try workspace.run("import", "a.db", "t.jsonl")
+        #expect(program.status == 1 && program.errors.contains("line 2: "), "\(program.errors)")
+        #expect(!workspace.exists("a.db"))
+    }
+
+    // MARK: - SQL
+
+    @Test func `a script is one transaction, its own BEGIN and COMMIT are left out`() throws {
+        try workspace.write(
+            """
+            PRAGMA foreign_keys=OFF;
+            BEGIN TRANSACTION;
+            CREATE TABLE child (p REFERENCES parent (id)); -- before its parent
+            INSERT INTO child VALUES (1);
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            INSERT INTO parent VALUES (1);
+            COMMIT;
+            """, to: "s.sql")
+        let program = try workspace.run("import", "a.db", "s.sql")
+        #expect(program.text == "imported 5 statements\n", "\(program.errors)")
+        #expect(try rows("SELECT p FROM child") == ["1"])
+    }
+
+    @Test(arguments: [
+        ("SELECT no;", "no such column"), ("ROLLBACK;", "rolls back"),
+        ("INSERT OR ROLLBACK INTO t VALUES (1), (1);", "UNIQUE constraint"),
+        ("INSERT INTO sqlite_schema(type) VALUES ('table');", "virtual table"),
+        ("PRAGMA key = 'sesame';", "SQLITE_AUTH"), ("'open", "unrecognized token"),
+    ])
+    func `a script that fails imports nothing`(_ sql: String, _ reason: String) throws {
+        try workspace.write("CREATE TABLE t (a UNIQUE);\n\n\(sql)\n", to: "s.sql")
+        let program = try workspace.run("import", "a.db", "s.sql")
+        #expect(program.status == 1 && program.errors.contains("line 3: "), "\(program.errors)")
+        #expect(program.errors.contains(reason) && !program.errors.contains("sesame"))
+        #expect(!workspace.exists("a.db"))
+    }
+
+    @Test func `a reference that leads nowhere takes the import back`() throws {
+        try workspace.fill("a.db", "CREATE TABLE p (id INTEGER PRIMARY KEY);")
+        try workspace.write(
+            "CREATE TABLE c (p REFERENCES p); INSERT INTO c VALUES (7);", to: "s.sql")
+        let program = try workspace.run("import", "a.db", "s.sql")
+        #expect(program.status == 1 && program.errors.contains("FOREIGN KEY"))
+        #expect(try rows("SELECT name FROM sqlite_schema") == ["p"])
+    }
+
+    @Test func `a kill leaves all rows or none`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a, b);")
+        try workspace.write(
+            "a,b\n" + String(repeating: "1,some text\n", count: 60_000), to: "t.csv")
+        let rounds = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) }
+        var expected = 0
+        for _ in 0..<(rounds ?? 4) {
+            let program = try workspace.shell(
+                """
+                securestorage import a.db t.csv --key-file key --raw-key > ack &
+                sleep 0.\(Int.random(in: 1...9))
+                kill -KILL $! 2> /dev/null
+                wait 2> /dev/null
+                cat ack
+                """)
+            if program.text.contains("imported") { expected += 60_000 }
+            let count = Int(try rows("SELECT count(*) FROM t")[0]) ?? -1
+            #expect(count == expected || count == expected + 60_000)
+            expected = count
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import Testing
+
+/// Where keys come from, and where they never are.
+@Suite struct KeyTests {
+    let workspace: Workspace
+    /// With one round of the key derivation, which is not what these tests are about.
+    private let query = "securestorage query a.db 'SELECT 40 + 2' --kdf-iterations 1"
+
+    init() throws { workspace = try Workspace() }
+
+    /// A file that `sesame` opens.
+    private func make() throws {
+        try workspace.write("sesame", to: "sesame", mode: 0o600)
+        let made = try workspace.shell(
+            "securestorage kv put a.db k v --key-file sesame --kdf-iterations 1")
+        try #require(made.status == 0, "\(made.errors)")
+    }
+
+    @Test(arguments: [
+        "3< sesame --key-fd 3", "--key-fd 0 < sesame", "--key-fd 3 3<<< sesame",
+        "--key-file sesame", "--key-file line", "--key-file dos", "--key-env KEY",
+    ])
+    func `a key is read from a descriptor, a file or the environment`(_ source: String) throws {
+        try make()
+        try workspace.write("sesame\n", to: "line", mode: 0o600)
+        try workspace.write("sesame\r\n", to: "dos", mode: 0o400)
+        let program = try workspace.shell("\(query) \(source)", environment: ["KEY": "sesame"])
+        #expect(program.status == 0, "\(program.errors)")
+        #expect(program.lines.last == "    42")
+    }
+
+    @Test func `only one line feed at the end is no part of the key`() throws {
+        try make()
+        for key in ["sesame\n\n", "sesame ", " sesame", "Sesame", "sesame\r"] {
+            try workspace.write(key, to: "other", mode: 0o600)
+            let program = try workspace.shell("\(query) --key-file other")
+            #expect(program.status == 1 && program.errors.contains("wrong key"), "\(key)")
+        }
+    }
+
+    @Test func `a wrong key changes nothing, and the message has a hint`() throws {
+        try make()
+        let before = try workspace.read("a.db")
+        let program = try workspace.shell("\(query) --key-fd 3 3<<< open")
+        #expect(program.status == 1 && program.text == "")
+        let lines = program.errors.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("securestorage: cannot open") && lines[1].hasPrefix("hint: "))
+        #expect(try workspace.read("a.db") == before)
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o620, 0o601])
+    func `a key file that others can use is refused`(_ mode: Int) throws {
+        try make()
+        try #require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
+        let program = try workspace.shell("\(query) --key-file sesame")
+        #expect(program.status == 1)
+        #expect(program.errors.contains("can be used by other users\nhint: chmod 600 sesame"))
+    }
+
+    @Test func `a key file that is a link, a folder, missing, empty or too long is refused`() throws
+    {
+        try make()
+        try workspace.write("", to: "empty", mode: 0o600)
+        try workspace.write("\n", to: "blank", mode: 0o600)
+        try workspace.write(String(repeating: "x", count: 5000), to: "long", mode: 0o600)
+        for (name, reason) in [
+            ("link", "is a symbolic link"), (".", "is not a regular file"),
+            ("pipe", "is not a regular file"), ("none", "No such file"), ("empty", "is empty"),
+            ("blank", "is empty"), ("long", "more than 4096 bytes"),
+        ] {
+            let program = try workspace.shell(
+                "ln -sf sesame link; [ -p pipe ] || mkfifo pipe; chmod 600 pipe; \(query) --key-file \(name)"
+            )
+            #expect(program.status == 1 && program.errors.contains(reason), "\(program.errors)")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `a key file of another user is refused`() throws {
+        try make()
+        try #require(chown(workspace.file("sesame"), 65534, 65534) == 0)
+        let program = try workspace.shell("\(query) --key-file sesame")
+        #expect(program.status == 1 && program.errors.contains("belongs to another user"))
+    }
+
+    @Test func `wrong usage of keys ends with status 2`() throws {
+        try make()
+        for options in [
+            "--key-file sesame --key-env KEY", "--key-env NONE", "--key-fd x", "--key sesame",
+            "< /dev/null",
+        ] {
+            // Without a terminal: a session of its own has none.
+            let program = try workspace.shell("setsid -w \(query) \(options)")
+            #expect(program.status == 2, "\(options): \(program.errors)")
+            #expect(program.errors.hasPrefix("securestorage: "))
+        }
+    }
+
+    @Test func `a raw key is 64 or 96 hex digits`() throws {
+        let salt = String(repeating: "ab", count: 16)
+        try workspace.write(Workspace.rawKey.uppercased() + salt, to: "salted", mode: 0o600)
+        #expect(
+            try workspace.shell("securestorage kv put r.db k v --key-file salted --raw-key").status
+                == 0)
+        #expect(try workspace.read("r.db").prefix(16) == Data(repeating: 0xab, count: 16))
+        #expect(try workspace.run("kv", "get", "r.db", "k").text == "v\n")
+        for digits in ["00", Workspace.rawKey + "0", String(Workspace.rawKey.dropLast()) + "g"] {
+            try workspace.write(digits, to: "bad", mode: 0o600)
+            let program = try workspace.shell(
+                "securestorage kv get r.db k --key-file bad --raw-key")
+            #expect(program.status == 1 && program.errors.contains("not 64 hex digits"))
+            #expect(!program.errors.contains(digits + "\""))
+        }
+    }
+
+    @Test func `cipher options describe the file`() throws {
+        try make()
+        let options =
+            "--page-size 8192 --kdf-iterations 1000 --hmac sha256 --kdf sha256 "
+            + "--plaintext-header 32 --salt 000102030405060708090a0b0c0d0e0f --key-file sesame"
+        #expect(try workspace.shell("securestorage kv put c.db k v \(options)").status == 0)
+        #expect(try workspace.shell("securestorage kv get c.db k \(options)").text == "v\n")
+        #expect(try workspace.read("c.db").starts(with: Data("SQLite format 3\0".utf8)))
+        #expect(
+            try workspace.shell("securestorage kv get c.db k --key-file sesame").status == 1)
+        let bad = try workspace.shell("securestorage info c.db --salt 00 --key-file sesame")
+        #expect(bad.status == 2 && bad.errors.contains("32 hex digits"))
+        #expect(
+            try workspace.shell("securestorage info c.db --page-size 1000 --key-file sesame").status
+                == 1)
+    }
+
+    // MARK: - Terminals
+
+    @Test func `a key is asked for without echo, twice for a new file`() throws {
+        let terminal = try PseudoTerminal(
+            workspace, "securestorage kv put a.db theme dark --kdf-iterations 1")
+        try terminal.expect("key of a.db (to be set): ")
+        terminal.type("wrnog\u{7f}\u{7f}\u{7f}\u{15}sésX\u{7f}ame")
+        try terminal.expect("key, once more: ")
+        terminal.type("sésame")
+        try terminal.expect("put theme")
+        try terminal.expect("[status 0]")
+
+        let next = try PseudoTerminal(
+            workspace,
+            "securestorage kv get a.db theme --kdf-iterations 1 < /dev/null | cat; stty -a | grep -o ' echo '"
+        )
+        try next.expect("key of a.db: ")
+        next.type("sésame")
+        let shown = try next.expect("[status 0]")
+        #expect(shown.contains("dark") && shown.contains(" echo "))
+        #expect(!shown.contains("same"))
+    }
+
+    @Test func `two different answers make no file`() throws {
+        let terminal = try PseudoTerminal(workspace, "securestorage shell a.db")
+        try terminal.expect("(to be set): ")
+        terminal.type("one")
+        try terminal.expect("once more: ")
+        terminal.type("two")
+        try terminal.expect("the two are different")
+        try terminal.expect("[status 1]")
+        #expect(!workspace.exists("a.db"))
+    }
+
+    @Test func `Ctrl-C at the question leaves the terminal as it was`() throws {
+        try make()
+        let terminal = try PseudoTerminal(workspace, "\(query); stty -a | grep -o ' echo '")
+        try terminal.expect("key of a.db: ")
+        terminal.send("secret" + PseudoTerminal.controlC)
+        let shown = try terminal.expect("[status 0]")
+        #expect(shown.contains("interrupted") && shown.contains(" echo "))
+        #expect(!shown.contains("secret"))
+    }
+
+    // MARK: - Nowhere else
+
+    @Test func `a key is in no argument, and not in the environment any more`() throws {
+        try make()
+        let program = try workspace.shell(
+            """
+            mkfifo gate
+            securestorage shell a.db --key-env KEY --kdf-iterations 1 < gate > out &
+            exec 9> gate
+            echo 'SELECT 1;' >&9
+            until grep -q 1 out; do sleep 0.05; done
+            cat /proc/$!/cmdline /proc/$!/environ | tr '\\0' '\\n' | grep -v XDG
+            exec 9>&-
+            wait
+            """, environment: ["KEY": "sesame"])
+        #expect(program.status == 0)
+        #expect(program.text.contains("--key-env") && program.text.contains("PATH="))
+        #expect(!program.text.contains("sesame"))
+    }
+
+    @Test func `no message holds a key`() throws {
+        try make()
+        for arguments in [
+            "query a.db \"PRAGMA key = 'sesame-2'\"",
+            "query a.db \"ATTACH 'x' AS x KEY 'sesame-2\"",
+            "query a.db \"PRAGMA rekey = 'sesame-2'\"", "query a.db \"PRGMA hexkey = 'sesame-2'\"",
+            "rekey a.db --new-key-env NEW --new-raw-key", "rekey a.db --new-key-env EMPTY",
+        ] {
+            let program = try workspace.shell(
+                "securestorage \(arguments) --key-env KEY --kdf-iterations 1",
+                environment: ["KEY": "sesame", "NEW": "sesame-2", "EMPTY": ""])
+            #expect(program.status == 1, "\(arguments): \(program.errors)")
+            #expect(!program.errors.contains("sesame") && !program.text.contains("sesame"))
+        }
+    }
+
+    // MARK: - Another key
+
+    @Test func `rekey gives the file another key and says so afterwards`() throws {
+        try make()
+        let program = try workspace.shell(
+            "securestorage rekey a.db --key-file sesame --new-key-fd 3 --new-raw-key 3< key --kdf-iterations 1"
+        )
+        #expect(program.status == 0 && program.text == "re-keyed a.db\n", "\(program.errors)")
+        #expect(try workspace.run("kv", "get", "a.db", "k").text == "v\n")
+        #expect(try workspace.shell("\(query) --key-file sesame").status == 1)
+    }
+
+    @Test func `a new key is asked for twice, after the old one was proved`() throws {
+        try make()
+        let terminal = try PseudoTerminal(
+            workspace,
+            "for f in key sesame; do securestorage rekey a.db --key-file $f --kdf-iterations 1; done"
+        )
+        try terminal.expect("wrong key")
+        try terminal.expect("new key of a.db (to be set): ")
+        terminal.type("new")
+        try terminal.expect("new key, once more: ")
+        terminal.type("new")
+        try terminal.expect("re-keyed a.db")
+        try terminal.expect("[status 0]")
+        #expect(try workspace.shell("\(query) --key-fd 3 3<<< new").status == 0)
+    }
+}

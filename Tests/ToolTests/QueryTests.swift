@@ -1,0 +1,161 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct QueryTests {
+    let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    private func table() throws {
+        try workspace.fill(
+            "a.db",
+            """
+            CREATE TABLE t (i INTEGER, r REAL, s TEXT, b BLOB);
+            INSERT INTO t VALUES (1, 1.5, 'one', x'00ff'), (-20, 1e999, 'NULL', x''), (NULL, NULL, NULL, NULL);
+            """)
+    }
+
+    @Test func `a table is aligned, numbers to the right, and NULL is no text`() throws {
+        try table()
+        let program = try workspace.run("query", "a.db", "SELECT * FROM t")
+        #expect(
+            program.text == """
+                   i     r  s       b
+                ────  ────  ──────  ───────
+                   1   1.5  one     X'00ff'
+                 -20   Inf  'NULL'  X''
+                NULL  NULL  NULL    NULL
+
+                """)
+    }
+
+    @Test func `JSON holds every value`() throws {
+        try table()
+        let program = try workspace.run("query", "a.db", "--json", "SELECT * FROM t")
+        #expect(
+            program.text == """
+                [
+                {"i":1,"r":1.5,"s":"one","b":"AP8="},
+                {"i":-20,"r":9e999,"s":"NULL","b":""},
+                {"i":null,"r":null,"s":null,"b":null}
+                ]
+
+                """)
+        let lines = try workspace.run(
+            "query", "a.db", "--json-lines",
+            "SELECT 1 AS a, 2 AS a, char(10, 27, 34, 92, 0x2028, 0x1f600) AS \"\"\"\"")
+        #expect(lines.text == #"{"a":1,"a:1":2,"\"":"\n\u001b\"\\\u2028😀"}"# + "\n")
+        #expect(try workspace.run("query", "a.db", "--json", "SELECT 1 WHERE 0").text == "[]\n")
+    }
+
+    @Test func `CSV is RFC 4180, and tells NULL from the empty text`() throws {
+        try table()
+        let program = try workspace.run(
+            "query", "a.db", "--csv",
+            "SELECT i, b, 'a,\"b\"' || char(13, 10) AS \"x,y\", '' AS e, NULL AS n FROM t LIMIT 1")
+        #expect(
+            program.text == "i,b,\"x,y\",e,n\r\n1,X'00ff',\"a,\"\"b\"\"\r\n\",\"\",\r\n")
+    }
+
+    @Test func `values are bound, and never SQL`() throws {
+        try table()
+        let program = try workspace.run(
+            "query", "a.db", "SELECT i, s FROM t WHERE s = ? OR i = ?", "' OR 1 --", "1")
+        #expect(program.lines.dropFirst(2) == ["1  one"])
+        let two = try workspace.run("query", "a.db", "SELECT ?; SELECT ?", "1")
+        #expect(two.status == 2)
+        #expect(try workspace.run("query", "a.db", "SELECT ?").status == 1)
+    }
+
+    @Test func `what is written is acknowledged when it is committed`() throws {
+        let made = try workspace.run(
+            "query", "--create", "a.db",
+            "CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE a = 1; COMMIT"
+        )
+        #expect(made.lines == ["ok", "ok, committed"], "\(made.errors)")
+        let returning = try workspace.run(
+            "query", "a.db", "--json", "INSERT INTO t VALUES (3) RETURNING a")
+        #expect(returning.text == "[\n{\"a\":3}\n]\n" && returning.errors == "ok, 1 row changed\n")
+        let undone = try workspace.run(
+            "query", "a.db", "BEGIN; DELETE FROM t; ROLLBACK; UPDATE t SET a = 1 WHERE a = 3")
+        #expect(undone.lines == ["ok, rolled back", "ok, 1 row changed"])
+        let reading = try workspace.run("query", "a.db", "PRAGMA user_version; -- the end")
+        #expect(reading.lines.last == "           0" && reading.status == 0)
+    }
+
+    @Test func `an acknowledged row survives a kill`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a INTEGER);")
+        let count = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) }
+        for round in 0..<(count ?? 3) {
+            let program = try workspace.shell(
+                """
+                (while echo 'INSERT INTO t VALUES (\(round));'; do :; done) 2> /dev/null |
+                    securestorage shell a.db --key-file key --raw-key > acks 2> errors &
+                pid=$!
+                sleep 0.\(Int.random(in: 2...5))
+                kill -KILL $pid
+                wait 2> /dev/null
+                grep -c 'ok, 1 row changed' acks
+                """)
+            let acknowledged = try #require(Int(program.lines.first ?? ""))
+            let store = try workspace.store("a.db")
+            let stored = try store.int(forQuery: "SELECT count(*) FROM t WHERE a = ?", round)
+            store.close()
+            // One may have been committed whose line was not written any more.
+            #expect(stored == acknowledged || stored == acknowledged + 1)
+        }
+    }
+
+    @Test func `a transaction that is left open is no success`() throws {
+        try table()
+        let program = try workspace.run("query", "a.db", "BEGIN; DELETE FROM t")
+        #expect(program.status == 1 && program.text == "")
+        #expect(program.errors.contains("rolled back"))
+        #expect(try workspace.run("query", "a.db", "SELECT i FROM t").lines.count == 5)
+    }
+
+    @Test func `SQL comes from standard input`() throws {
+        try table()
+        let program = try workspace.run("query", "a.db", "-", input: "SELECT 1 AS a;\nSELECT no")
+        #expect(program.status == 1 && program.text == "a\n─\n1\n")
+        #expect(program.errors.hasPrefix("securestorage: line 2: no such column: no"))
+        #expect(try workspace.run("query", "a.db", " ; -- nothing").status == 0)
+    }
+
+    @Test func `a file that is not there is not made, and a read-only one not changed`() throws {
+        let missing = try workspace.run("query", "none.db", "SELECT 1")
+        #expect(missing.status == 1 && missing.errors.contains("there is no file"))
+        #expect(try workspace.names == ["key"])
+        try table()
+        let refused = try workspace.run("query", "a.db", "--read-only", "DELETE FROM t")
+        #expect(refused.status == 1 && refused.errors.contains("SQLITE_READONLY"))
+    }
+
+    @Test func `head ends the program quietly`() throws {
+        let program = try workspace.shell(
+            """
+            securestorage query --create a.db --key-file key --raw-key \
+                "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000000) \
+                SELECT x FROM c" | head -3; echo ${PIPESTATUS[0]}
+            """)
+        #expect(program.lines == ["  x", "───", "  1", "141"], "\(program.text)")
+        #expect(program.errors == "")
+    }
+
+    @Test func `a giant value, a NUL and text that is not UTF-8 are printed`() throws {
+        let store = try workspace.store("a.db")
+        try store.executeUpdate("CREATE TABLE t (x)")
+        let giant = String(repeating: "x", count: 5_000_000)
+        try store.executeUpdate("INSERT INTO t VALUES (?), (?)", values: [giant, "a\0b"])
+        try store.executeUpdate("INSERT INTO t VALUES (CAST(x'41ff42' AS TEXT))")
+        store.close()
+        let csv = try workspace.run("query", "a.db", "--csv", "SELECT x FROM t")
+        #expect(csv.output == Data("x\r\n\(giant)\r\na\0b\r\nA".utf8) + [0xff] + Data("B\r\n".utf8))
+        let json = try workspace.run(
+            "query", "a.db", "--json-lines", "SELECT x FROM t WHERE rowid > 1")
+        #expect(json.text == "{\"x\":\"a\\u0000b\"}\n{\"x\":\"A\u{fffd}B\"}\n")
+        let table = try workspace.run("query", "a.db", "SELECT x FROM t WHERE rowid > 1")
+        #expect(table.lines.suffix(2) == [#"a\x00b"#, "X'41ff42'"])
+    }
+}

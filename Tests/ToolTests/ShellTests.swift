@@ -1,0 +1,205 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite struct ShellTests {
+    let workspace: Workspace
+    private let shell = "securestorage shell a.db --key-file key --raw-key"
+
+    init() throws { workspace = try Workspace() }
+
+    private func history() -> String {
+        (try? String(contentsOfFile: workspace.file("state/securestorage/history"), encoding: .utf8))
+            ?? ""
+    }
+
+    @Test func `Ctrl-C ends the statement and not the program`() throws {
+        let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        terminal.type(
+            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c;"
+        )
+        try terminal.expect("FROM c;")
+        usleep(500_000)
+        terminal.send(PseudoTerminal.controlC)
+        try terminal.expect("securestorage: interrupted", within: 10)
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT 40 + 2;")
+        try terminal.expect("\n    42")
+        terminal.send(PseudoTerminal.controlD)
+        try terminal.expect("[status 0]")
+    }
+
+    @Test func `Ctrl-C forgets the statement that is being typed`() throws {
+        let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT 'never")
+        try terminal.expect("...> ")
+        terminal.send("half a line")
+        usleep(200_000)
+        terminal.send(PseudoTerminal.controlC)
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT 40 + 2;")
+        try terminal.expect("\n    42")
+        try terminal.expect("securestorage> ")
+        terminal.type(".quit")
+        try terminal.expect("[status 0]")
+    }
+
+    @Test func `an error is shown and the shell goes on`() throws {
+        let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT nonsense;")
+        try terminal.expect("no such column: nonsense")
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT 40 + 2;")
+        try terminal.expect("\n    42")
+        terminal.send(PseudoTerminal.controlD)
+        try terminal.expect("[status 0]")
+    }
+
+    @Test func `what was typed comes back in the next session, keys never do`() throws {
+        let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        for line in [
+            "SELECT 'remembered';", "PRAGMA key = 'sesame-1';", "pragma REKEY='sesame-2';",
+            "PRAGMA hexkey = '736573616d65';", "ATTACH 'b.db' AS b KEY 'sesame-3';",
+            "PRGMA key = 'sesame-4';", "PRAGMA/**/key='sesame-5';",
+        ] {
+            terminal.type(line)
+            try terminal.expect("securestorage> ")
+        }
+        terminal.type("ATTACH 'b.db' AS b")
+        try terminal.expect("...> ")
+        terminal.type("KEY 'sesame-6';")
+        try terminal.expect("securestorage> ")
+        terminal.type("SELECT 'afterwards';")
+        try terminal.expect("securestorage> ")
+        terminal.type(".quit")
+        try terminal.expect("[status 0]")
+        #expect(history() == "SELECT 'remembered';\nSELECT 'afterwards';\n.quit\n")
+        let path = workspace.file("state/securestorage/history")
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+
+        let next = try PseudoTerminal(workspace, shell)
+        try next.expect("securestorage> ")
+        next.send("\u{1b}[A\u{1b}[A")  // the up key, twice
+        try next.expect("SELECT 'afterwards';")
+        next.send("\r")
+        try next.expect("──")
+        next.send(PseudoTerminal.controlD)
+        try next.expect("[status 0]")
+    }
+
+    @Test func `a terminal never gets control characters out of the data`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (x);")
+        let evil = "a\u{1b}]0;owned\u{7}b\u{9b}31mc\u{202e}d\re\n"
+        let store = try workspace.store("a.db")
+        try store.executeUpdate("INSERT INTO t VALUES (?)", values: [evil])
+        store.close()
+        for form in ["table", "line", "json", "json-lines", "csv"] {
+            let terminal = try PseudoTerminal(workspace, shell)
+            try terminal.expect("securestorage> ")
+            terminal.type(".mode \(form)")
+            try terminal.expect("securestorage> ")
+            terminal.type("SELECT x FROM t;")
+            let shown = try terminal.expect("securestorage> ")
+            #expect(!shown.contains("\u{1b}]0") && !shown.contains("\u{9b}"), "\(form)")
+            #expect(!shown.contains("\u{202e}") && !shown.contains("\u{7}"), "\(form)")
+            #expect(shown.contains("owned"), "\(form)")
+            terminal.send(PseudoTerminal.controlD)
+            try terminal.expect("[status 0]")
+        }
+    }
+
+    @Test func `a table is cut to the width of the terminal`() throws {
+        let long = String(repeating: "日本", count: 30)
+        try workspace.fill(
+            "a.db", "CREATE TABLE t (a, b, c); INSERT INTO t VALUES (1, '\(long)', 'end');")
+        let terminal = try PseudoTerminal(
+            workspace, "securestorage query a.db 'SELECT * FROM t' --key-file key --raw-key",
+            columns: 40)
+        let shown = try terminal.expect("[status 0]")
+        let row = try #require(shown.split(whereSeparator: \.isNewline).last)
+        #expect(row == "1  " + String(repeating: "日本", count: 7) + "日…   end")
+    }
+
+    // MARK: - Scripts
+
+    @Test func `statements end where SQLite says, and with the script`() throws {
+        let script = """
+            CREATE TABLE t (a /* ; */, "b;" TEXT, [c;]); -- ; no end
+            CREATE TABLE log (m);
+            CREATE TEMP TRIGGER
+            r AFTER INSERT ON t BEGIN
+              INSERT INTO log VALUES ('a;' || new.a);
+              INSERT INTO log SELECT CASE WHEN 1 THEN 'end;' END;
+            END;
+            INSERT INTO t VALUES ('it''s; here', ';', 1); ; ;
+            SELECT a FROM t; SELECT m FROM log
+            """
+        let program = try workspace.run("shell", "a.db", input: script)
+        #expect(program.errors == "")
+        #expect(
+            program.lines == [
+                "ok", "ok", "ok", "ok, 3 rows changed", "a", "──────────", "it's; here", "m",
+                "────────────", "a;it's; here", "end;",
+            ])
+        #expect(program.status == 0)
+    }
+
+    @Test func `a script ends at its first error, which names the line`() throws {
+        let program = try workspace.run(
+            "shell", "a.db", input: "CREATE TABLE t (a);\n\nSELECT nonsense;\nDROP TABLE t;\n")
+        #expect(program.status == 1)
+        #expect(program.errors.hasPrefix("securestorage: line 3: no such column: nonsense"))
+        #expect(try workspace.run("query", "a.db", "SELECT count(*) FROM t").status == 0)
+    }
+
+    @Test func `commands show the schema and change the form`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t;")
+        let program = try workspace.run(
+            "shell", "a.db",
+            input: """
+                .tables
+                .schema T
+                .headers off
+                SELECT 1 AS x;
+                .mode json
+                SELECT 2 AS x;
+                .mode line
+                SELECT 3 AS x;
+                .quit
+                SELECT 4;
+                """)
+        #expect(
+            program.lines == [
+                "t", "v", "CREATE TABLE t (a);", "1", "[", #"{"x":2}"#, "]", "x = 3",
+            ])
+    }
+
+    @Test func `a file is read, with its line in errors`() throws {
+        try workspace.write("SELECT 1 AS a;\n.mode csv\nSELECT 2 AS a", to: "good.sql")
+        try workspace.write("\nnonsense;\n", to: "bad.sql")
+        try workspace.write(".read loop.sql\n", to: "loop.sql")
+        #expect(
+            try workspace.run("shell", "a.db", input: ".read good.sql\n").text
+                == "a\n─\n1\na\r\n2\r\n")
+        let bad = try workspace.run("shell", "a.db", input: ".read bad.sql\n")
+        #expect(bad.status == 1 && bad.errors.contains("bad.sql, line 2: near \"nonsense\""))
+        let loop = try workspace.run("shell", "a.db", input: ".read loop.sql\n")
+        #expect(loop.status == 1 && loop.errors.contains("more than 10 deep"))
+        #expect(try workspace.run("shell", "a.db", input: ".read none\n").status == 1)
+        #expect(try workspace.run("shell", "a.db", input: ".nonsense\n").status == 1)
+    }
+
+    @Test func `a transaction that is left open is rolled back with status 1`() throws {
+        try workspace.fill("a.db", "CREATE TABLE t (a);")
+        let program = try workspace.run(
+            "shell", "a.db", input: "BEGIN; INSERT INTO t VALUES (1);\n")
+        #expect(program.status == 1 && program.errors.contains("rolled back"))
+        #expect(program.text == "")
+        #expect(try workspace.run("query", "a.db", "SELECT * FROM t").text == "")
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import SecureStorageTool
+
+@Suite struct StatementScannerTests {
+    private struct Sample: Decodable {
+        let text: String
+        let isComplete: Bool
+
+        init(from decoder: any Decoder) throws {
+            var pair = try decoder.unkeyedContainer()
+            text = try pair.decode(String.self)
+            isComplete = try pair.decode(Bool.self)
+        }
+    }
+
+    @Test func `a statement ends where sqlite3_complete says`() throws {
+        let file = try #require(Bundle.module.url(forResource: "statements", withExtension: "json"))
+        let samples = try JSONDecoder().decode([Sample].self, from: Data(contentsOf: file))
+        #expect(samples.count == 1000 && samples.count { $0.isComplete } == 400)
+        for sample in samples {
+            var scanner = StatementScanner()
+            var hasEnded = false
+            for byte in sample.text.utf8 where scanner.ends(with: byte) {
+                hasEnded = true
+                scanner.reset()
+            }
+            // A word ends at the byte behind it.
+            _ = scanner.ends(with: UInt8(ascii: "\n"))
+            let isComplete = hasEnded && !scanner.hasStatement && !scanner.isInside
+            #expect(isComplete == sample.isComplete, "\(sample.text.debugDescription)")
+        }
+    }
+
+    @Test func `statements have the lines at which they begin`() throws {
+        var statements = Statements()
+        var all = try statements.take("\n\nSELECT 1;\n-- a\nSELECT\n2; SELECT 3;;\n\n'4;\n".utf8)
+        #expect(statements.isInStatement)
+        all += try statements.take("'; /* ; */ ; five".utf8)
+        if let last = try statements.finish() { all.append(last) }
+        #expect(all.map(\.line) == [3, 4, 6, 8, 9])
+        #expect(
+            all.map(\.sql) == [
+                "SELECT 1;", "-- a\nSELECT\n2;", "SELECT 3;", "'4;\n';", "five",
+            ])
+    }
+
+    @Test func `widths are those of a terminal`() {
+        for (text, width) in [
+            ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한글", 4), ("👩‍👩‍👧", 2), ("🇩🇪", 2),
+            ("❤\u{fe0f}", 2), ("❤", 1), ("\u{200b}", 0), ("ａ", 2), ("✓", 1), ("–", 1),
+        ] {
+            #expect(DisplayWidth.of(text) == width, "\(text)")
+        }
+        #expect(DisplayWidth.cut("日本語", to: 5) == "日本…")
+        #expect(DisplayWidth.cut("日本語", to: 6) == "日本語")
+    }
+}

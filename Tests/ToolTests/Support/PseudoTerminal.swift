@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+/// The program at a terminal of its own, as a user would have it, made by `script`.
+final class PseudoTerminal: @unchecked Sendable {
+    // @unchecked: `seen` is only touched under `lock`.
+    private let lock = NSLock()
+    private var seen = ""
+    private let process = Process()
+    private let input = Pipe()
+
+    /// Runs a script of the shell in `workspace`, in which `securestorage` is the program.
+    init(_ workspace: Workspace, _ script: String, columns: Int = 80) throws {
+        let file = workspace.file("terminal-\(UUID().uuidString).sh")
+        let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
+        // A terminal of `script` has no size of its own.
+        try """
+        stty cols \(columns) rows 24
+        export PATH=\(directory):$PATH TERM=xterm XDG_STATE_HOME=\(workspace.path)/state
+        cd \(workspace.path)
+        \(script)
+        echo "[status $?]"
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
+        #if canImport(Darwin)
+            process.arguments = ["-q", "/dev/null", "/bin/bash", file]
+        #else
+            process.arguments = ["-qc", "/bin/bash \(file)", "/dev/null"]
+        #endif
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        output.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+            } else {
+                self?.add(data)
+            }
+        }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+    }
+
+    private func add(_ data: Data) {
+        lock.withLock { seen += String(decoding: data, as: UTF8.self) }
+    }
+
+    /// Everything that the terminal has shown.
+    var screen: String { lock.withLock { seen } }
+
+    /// Waits until the terminal shows `text`, and takes away what was up to its end.
+    @discardableResult
+    func expect(
+        _ text: String, within seconds: Double = 30,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let end = Date() + seconds
+        while Date() < end {
+            let found: String? = lock.withLock {
+                guard let range = seen.range(of: text) else { return nil }
+                let before = String(seen[..<range.lowerBound])
+                seen = String(seen[range.upperBound...])
+                return before
+            }
+            if let found { return found }
+            usleep(5_000)
+        }
+        Issue.record("no \(text) in: \(screen)", sourceLocation: sourceLocation)
+        throw CancellationError()
+    }
+
+    func send(_ text: String) {
+        try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+    }
+
+    /// Types a line.
+    func type(_ line: String) { send(line + "\r") }
+
+    static let controlC = "\u{3}"
+    static let controlD = "\u{4}"
+}

@@ -1,0 +1,77 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A directory of its own, with a key file, which goes with its last reference.
+final class Workspace: Sendable {
+    let path: String
+
+    /// A raw key, which costs no derivation.
+    static let rawKey = String(repeating: "0123456789abcdef", count: 4)
+
+    init() throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ToolTests-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        path = directory.path
+        try write(Self.rawKey + "\n", to: "key", mode: 0o600)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func write(_ text: String, to name: String, mode: mode_t = 0o644) throws {
+        try write(Data(text.utf8), to: name, mode: mode)
+    }
+
+    func write(_ data: Data, to name: String, mode: mode_t = 0o644) throws {
+        try data.write(to: URL(fileURLWithPath: file(name)))
+        try #require(chmod(file(name), mode) == 0)
+    }
+
+    func read(_ name: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: file(name)))
+    }
+
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
+
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+
+    /// Runs the program on the key of the workspace.
+    @discardableResult
+    func run(
+        _ arguments: String..., input: String = "", environment: [String: String] = [:]
+    ) throws -> Program {
+        // Behind the verb: a `--` ends the options.
+        let verb = arguments.first == "kv" ? 2 : 1
+        return try Program(
+            arguments.prefix(verb) + ["--key-file", "key", "--raw-key"] + arguments.dropFirst(verb),
+            input: Data(input.utf8), directory: path, environment: environment)
+    }
+
+    /// Runs a script, in which `securestorage` is the program.
+    func shell(_ script: String, environment: [String: String] = [:]) throws -> Program {
+        let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
+        let all = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        var environment = environment
+        environment["PATH"] = directory + ":" + all
+        return try Program(
+            ["-c", script], program: "/bin/bash", directory: path, environment: environment)
+    }
+
+    /// Runs SQL in a script of the shell, which has to succeed.
+    func fill(_ name: String, _ sql: String) throws {
+        let program = try run("shell", name, input: sql)
+        try #require(program.status == 0, "\(program.errors)")
+    }
+
+    /// The library's view of a file.
+    func store(_ name: String) throws -> SecureDatabaseStore {
+        let store = SecureDatabaseStore(fullDatabasePath: file(name))
+        try store.open(with: .passphrase("x'\(Self.rawKey)'"))
+        return store
+    }
+}

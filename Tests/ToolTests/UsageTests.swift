@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite struct UsageTests {
+    let workspace: Workspace
+    private static let verbs = [
+        "info", "query", "shell", "import", "export", "rekey", "kv", "kv list", "kv get", "kv put",
+        "kv remove",
+    ]
+
+    init() throws { workspace = try Workspace() }
+
+    @Test(arguments: verbs)
+    func `the help of each verb teaches with examples`(_ verb: String) throws {
+        let program = try workspace.shell("securestorage \(verb) --help")
+        #expect(program.status == 0 && program.errors == "")
+        #expect(program.text.contains("EXAMPLES\n  ") && program.text.contains("USAGE:"))
+        #expect(program.text.contains("securestorage \(verb) "))
+    }
+
+    @Test(arguments: [
+        "--nonsense", "nonsense", "query", "query a.db", "info a.db b.db", "import a.db",
+        "kv get a.db", "query a.db x --json --csv", "export a.db",
+        "export a.db --table t --query x",
+        "import a.db x.csv --delimiter ab", "import a.db data", "kv put a.db k v --type nonsense",
+    ])
+    func `wrong usage ends with status 2 and a message`(_ arguments: String) throws {
+        try workspace.write("a\n", to: "data")
+        let program = try workspace.shell("securestorage \(arguments) < /dev/null")
+        #expect(program.status == 2, "\(program.text)")
+        #expect(program.errors.hasPrefix("securestorage: ") && program.text == "")
+        #expect(try workspace.names == ["data", "key"])
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `a script for completion can be made`(_ name: String) throws {
+        let program = try workspace.shell("securestorage --generate-completion-script \(name)")
+        #expect(program.status == 0 && program.text.contains("securestorage"))
+    }
+
+    @Test func `a message shows no control character of a name`() throws {
+        let terminal = try PseudoTerminal(
+            workspace, #"securestorage info $'a\e]0;owned\a.db' --key-file key --raw-key"#)
+        let shown = try terminal.expect("[status 1]")
+        #expect(shown.contains(#"\x1b]0;owned\x07"#) && !shown.contains("\u{1b}]0;owned"))
+    }
+}
