@@ -46,7 +46,16 @@ struct Failure: Error {
                 hint: "--raw-key is for hex digits, --page-size and the others for files that were "
                     + "made with other settings")
         case .notEncrypted(let message):
-            self.init(message, hint: "the sqlite3 shell opens plain databases")
+            self.init(
+                message,
+                hint: "\"securestorage encrypt\" makes an encrypted file of it; the sqlite3 shell opens "
+                    + "it as it is")
+        case .legacyFormat(_, let message):
+            self.init(message, hint: "\"securestorage migrate\" does that")
+        case .openFailed(let code, _) where code == 11:
+            self.init(
+                error.description,
+                hint: "\"securestorage salvage\" saves what can still be read into a new file")
         case .backingStoreError(let code, _) where code == 9: self.init("interrupted")
         case .backingStoreError(let code, _) where code == 5:
             self.init(error.description, hint: "another program is using the file")

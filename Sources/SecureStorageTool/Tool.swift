@@ -6,7 +6,7 @@ internal import Foundation
 struct Tool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "securestorage",
-        abstract: "Look into encrypted databases, fill them, and change their keys.",
+        abstract: "Look into encrypted databases, fill them, copy, check and repair them.",
         discussion: """
             The files are ordinary SQLCipher 4 databases. A key is never an argument: it is asked for \
             on the terminal, or read from a descriptor (--key-fd), a file (--key-file) or the \
@@ -25,8 +25,9 @@ struct Tool: ParsableCommand {
             """,
         version: "securestorage \(version)",
         subcommands: [
-            Info.self, Query.self, Shell.self, Import.self, Export.self, Rekey.self,
-            KeyValue.self,
+            Info.self, Diagnose.self, Verify.self, Query.self, Shell.self, Import.self,
+            Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self, Backup.self,
+            Salvage.self, KeyValue.self,
         ])
 
     /// Of this program and of the library in it.

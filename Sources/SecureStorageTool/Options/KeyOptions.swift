@@ -50,6 +50,11 @@ struct NewKeyOptions: ParsableArguments {
             "--new-key-fd, --new-key-file, --new-key-env", newKeyFd, newKeyFile, newKeyEnv)
     }
 
+    /// Whether any of them was given.
+    var areGiven: Bool {
+        newKeyFd != nil || newKeyFile != nil || newKeyEnv != nil || newRawKey
+    }
+
     /// The new key; asked for twice.
     func key(of path: String) throws -> DatabaseKey {
         try KeyReading(source: source(newKeyFd, newKeyFile, newKeyEnv), isRaw: newRawKey)

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// Ctrl-C while the shell runs: it ends the statement, or the line, and not the program.
+/// Ctrl-C: in the shell it ends the statement, or the line, and not the program; elsewhere long work, in
+/// good order.
 enum Interrupts {
     // nonisolated(unsafe): written by the main thread and by the signal's handler, which interrupts it; one word.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0

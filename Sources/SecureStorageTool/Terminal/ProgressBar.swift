@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStorage
 
 /// How far a long piece of work is, on standard error when that is a terminal.
 ///
@@ -29,12 +30,22 @@ final class ProgressBar {
         calls += 1
         // The clock costs more than a row.
         guard calls & 0x3f == 0 else { return }
+        showSometimes(line(done, of: total, detail()))
+    }
+
+    /// For work on a whole file, which tells its total each time.
+    func advance(to progress: FileProgress) {
+        guard isShown else { return }
+        showSometimes(line(progress.completed, of: progress.total, ""))
+    }
+
+    private func showSometimes(_ line: @autoclosure () -> String) {
         let now = ContinuousClock.now
         guard now - start > .milliseconds(500),
             lastShown.map({ now - $0 > .milliseconds(100) }) ?? true
         else { return }
         lastShown = now
-        show(line(done, detail()))
+        show(line())
     }
 
     /// Takes the bar away.
@@ -43,7 +54,7 @@ final class ProgressBar {
         lastShown = nil
     }
 
-    private func line(_ done: Int, _ detail: String) -> String {
+    private func line(_ done: Int, of total: Int?, _ detail: String) -> String {
         guard let total, total > 0 else { return "\(title)  \(detail)" }
         let share = min(1, Double(done) / Double(total))
         let filled = Int(share * 20)
@@ -58,5 +69,18 @@ final class ProgressBar {
         let bytes = Array(text.utf8)
         // A bar that cannot be shown is no reason to stop.
         _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+/// Runs long work on a whole file, shows its progress, and ends it at Ctrl-C: then nothing is left of it.
+func withProgress<R>(
+    _ title: String, _ body: (FileProgress.Handler) throws -> R
+) throws -> R {
+    try Interrupts.call {}
+    let bar = ProgressBar(title, total: nil)
+    defer { bar.finish() }
+    return try body { progress in
+        guard !Interrupts.hasCome else { throw Failure("interrupted; nothing was changed") }
+        bar.advance(to: progress)
     }
 }

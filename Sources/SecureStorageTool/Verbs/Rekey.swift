@@ -28,7 +28,10 @@ struct Rekey: ParsableCommand {
         // The old key is proved before the user thinks of a new one.
         let store = try file.open(for: .writing)
         defer { store.close() }
-        try store.changeEncryptionKey(with: newKey.key(of: file.file))
+        let newKey = try newKey.key(of: file.file)
+        try withProgress("re-keying") {
+            try store.changeEncryptionKey(with: newKey, progress: $0)
+        }
         try acknowledge("re-keyed \(file.file)")
     }
 }

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage diagnose`: what a file is, and why.
+struct Diagnose: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say what a file is, and why.",
+        discussion: """
+            Tells a wrong key from damage, a plain database from an encrypted one, and the formats of SQLCipher \
+            1 to 4, by the file's bytes and the HMACs of its pages. Nothing is changed, not even the time of \
+            the last access. The exit status is 0 for a sound file (and with --no-key for one that a key could \
+            open), otherwise 1.
+
+            EXAMPLES
+              securestorage diagnose notes.db
+              securestorage diagnose --no-key unknown.bin
+              securestorage diagnose notes.db --key-file key --json | jq -r .finding
+            """)
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Flag(help: "Tell what can be told without a key.")
+    var noKey = false
+
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let finding: String
+        let summary: String
+        let reasons: [String]
+        var pages: [Int]?
+        var version: Int?
+    }
+
+    func run() throws {
+        let url = URL(fileURLWithPath: file.file)
+        let key = noKey || !file.exists ? nil : try file.keyOptions.key(of: file.file, isNew: false)
+        let diagnosis = try withProgress("diagnosing") {
+            try SecureDatabaseStore.diagnose(
+                at: url, key: key, cipher: file.cipher.configuration, progress: $0)
+        }
+        if json {
+            try Output.standard.write(json: answer(diagnosis))
+        } else {
+            for line in diagnosis.description.split(separator: "\n") {
+                try Output.standard.write(line: Visible.text(String(line)))
+            }
+        }
+        let isGood = diagnosis.finding == .ok || (noKey && diagnosis.finding == .keyNeeded)
+        guard isGood else { throw Failure.silent }
+    }
+
+    private func answer(_ diagnosis: FileDiagnosis) -> Answer {
+        var answer = Answer(
+            finding: Self.name(diagnosis.finding), summary: diagnosis.finding.summary,
+            reasons: diagnosis.reasons)
+        switch diagnosis.finding {
+        case .corrupt(let pages): answer.pages = pages
+        case .legacyFormat(let version): answer.version = version
+        default: break
+        }
+        return answer
+    }
+
+    private static func name(_ finding: FileDiagnosis.Finding) -> String {
+        switch finding {
+        case .ok: "ok"
+        case .missing: "missing"
+        case .empty: "empty"
+        case .notEncrypted: "not-encrypted"
+        case .plaintextHeader: "plaintext-header"
+        case .keyNeeded: "key-needed"
+        case .wrongKey: "wrong-key"
+        case .legacyFormat: "legacy-format"
+        case .otherCipher: "other-cipher"
+        case .corrupt: "corrupt"
+        case .truncated: "truncated"
+        case .notADatabase: "not-a-database"
+        }
+    }
+}
+
+extension Output {
+    /// An object on lines of its own, its names in order.
+    func write(json value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try write(line: String(decoding: encoder.encode(value), as: UTF8.self))
+    }
+}

@@ -1,0 +1,81 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage encrypt`: an encrypted file with the content of a plain one.
+struct Encrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make an encrypted file of a plain SQLite database.",
+        discussion: """
+            Everything arrives: rows with their ids, indexes, views, triggers, virtual tables, and the header's \
+            numbers. The rows are counted and the new file is checked before it gets its name. The plain file \
+            stays as it is; removing it does not remove what it held from the disk.
+
+            EXAMPLES
+              securestorage encrypt plain.sqlite notes.db
+              securestorage encrypt plain.sqlite notes.db --key-file key
+            """)
+
+    @Argument(help: "The plain SQLite database.", completion: .file())
+    var plain: String
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Flag(help: "Replace a file that is there.")
+    var force = false
+
+    func run() throws {
+        let key = try file.keyOptions.key(of: file.file, isNew: true)
+        let counts = try withProgress("encrypting") {
+            try SecureDatabaseStore.importPlaintext(
+                from: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: file.file), key: key,
+                cipher: file.cipher.configuration, replacing: force, progress: $0)
+        }
+        try acknowledge("encrypted \(plain) as \(file.file), \(RowCounts(counts))")
+    }
+}
+
+/// `securestorage decrypt`: a plain file with the content of an encrypted one.
+struct Decrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make a plain SQLite database of an encrypted file.",
+        discussion: """
+            What is in the new file can be read by everybody who gets hold of it (mode 0600); removing it does \
+            not remove it from the disk. The encrypted file stays as it is.
+
+            EXAMPLES
+              securestorage decrypt notes.db plain.sqlite
+            """)
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Argument(help: "The place of the plain database.", completion: .file())
+    var target: String
+
+    @Flag(help: "Replace a file that is there.")
+    var force = false
+
+    func run() throws {
+        let store = try file.open(for: .reading)
+        defer { store.close() }
+        let counts = try withProgress("decrypting") {
+            try store.exportPlaintext(
+                to: URL(fileURLWithPath: target), replacing: force, progress: $0)
+        }
+        try acknowledge("decrypted \(file.file) as \(target), \(RowCounts(counts))")
+    }
+}
+
+/// "3 rows in 1 table".
+struct RowCounts: CustomStringConvertible {
+    let description: String
+
+    init(_ counts: [String: Int]) {
+        let rows = counts.values.reduce(0, +)
+        description =
+            "\(rows) \(rows == 1 ? "row" : "rows") in \(counts.count) "
+            + (counts.count == 1 ? "table" : "tables")
+    }
+}

@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SecureStorage
+
+/// `securestorage verify`: whether all of a file is sound.
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check every page, the structures and the references.",
+        discussion: """
+            The HMAC of each page, SQLite's integrity check, and the foreign keys, of one state of the file, its \
+            log included. Others may go on using the file. The exit status is 1 when anything is found.
+
+            EXAMPLES
+              securestorage verify notes.db
+              securestorage verify notes.db --key-file key --json
+            """)
+
+    @OptionGroup
+    var file: FileOptions
+
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        struct Violation: Encodable {
+            let table: String
+            let row: Int64?
+            let references: String
+        }
+
+        let sound: Bool
+        let pages: Int
+        let damagedPages: [Int]
+        let problems: [String]
+        let violations: [Violation]
+    }
+
+    func run() throws {
+        let store = try file.open(for: .reading)
+        defer { store.close() }
+        let report = try withProgress("verifying") { try store.verifyIntegrity(progress: $0) }
+        if json {
+            try Output.standard.write(
+                json: Answer(
+                    sound: report.isSound, pages: report.pageCount,
+                    damagedPages: report.damagedPages, problems: report.structureProblems,
+                    violations: report.foreignKeyViolations.map {
+                        Answer.Violation(
+                            table: $0.table, row: $0.rowID, references: $0.referencedTable)
+                    }))
+        } else {
+            for line in report.description.split(separator: "\n") {
+                try Output.standard.write(line: Visible.text(String(line)))
+            }
+        }
+        guard report.isSound else { throw Failure.silent }
+    }
+}
