@@ -148,7 +148,7 @@ import Testing
             wait $! && cat ack
             """)
         #expect(program.lines.last?.hasPrefix("imported ") == true)
-        let peaks = program.lines.compactMap { line in
+        let peaks = program.lines.filter { $0.hasPrefix("VmHWM") }.compactMap { line in
             line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
         }
         #expect(peaks.count > 5 && (peaks.max() ?? .max) < 100 << 10, "\(peaks.max() ?? 0) kB")
