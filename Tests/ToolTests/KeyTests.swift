@@ -176,6 +176,28 @@ import Testing
         #expect(!shown.contains("secret"))
     }
 
+    @Test func `a signal at the question leaves the terminal as it was`() throws {
+        try make()
+        let terminal = try PseudoTerminal(
+            workspace,
+            "(sleep 1; pkill -TERM -P $$ securestorage) & \(query); echo [$?]; stty -a | grep -o ' echo '"
+        )
+        try terminal.expect("key of a.db: ")
+        let shown = try terminal.expect("[status 0]")
+        #expect(shown.contains("[143]") && shown.contains(" echo "), "\(shown)")
+    }
+
+    @Test func `a closed output does not end up in the file`() throws {
+        try make()
+        let program = try workspace.shell(
+            "\(query) --key-file sesame <&- >&- 2>&-; \(query) --key-file sesame")
+        #expect(program.status == 0 && program.lines.last == "    42", "\(program.errors)")
+        let export = try workspace.shell(
+            "securestorage export a.db --kdf-iterations 1 --key-file sesame --query 'SELECT 1 AS a' "
+                + "--output x.csv <&- >&- 2>&-; cat x.csv")
+        #expect(export.text == "a\r\n1\r\n")
+    }
+
     // MARK: - Nowhere else
 
     @Test func `a key is in no argument, and not in the environment any more`() throws {

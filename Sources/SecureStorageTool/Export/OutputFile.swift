@@ -31,7 +31,9 @@ final class OutputFile {
     deinit {
         close(descriptor)
         if !isFinished { unlink(draft) }
+        let name = RemovedOnSignal.path
         RemovedOnSignal.path = nil
+        free(name)
     }
 
     /// Everything is on the disk, under its name, when it returns.

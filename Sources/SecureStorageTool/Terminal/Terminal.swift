@@ -33,7 +33,7 @@ enum Terminal {
             throw Failure.system("the terminal cannot be set up")
         }
         show(question, on: terminal)
-        let answer = Result { try readSecret(from: terminal) }
+        let answer = EndingSignals.whileCaught { Result { try readSecret(from: terminal) } }
         _ = tcsetattr(terminal, TCSAFLUSH, &before)
         show("\n", on: terminal)
         return try answer.get()
@@ -52,6 +52,9 @@ enum Terminal {
         let typed = try SecretBytes(count: longest + 1) { buffer in
             while true {
                 guard read(terminal, &buffer[count], 1) == 1 else {
+                    if EndingSignals.caught != 0 {
+                        throw Failure("ended", status: 128 + EndingSignals.caught)
+                    }
                     if errno == EINTR { continue }
                     throw Failure("the terminal was closed")
                 }
@@ -73,6 +76,30 @@ enum Terminal {
             }
         }
         return typed.prefix(count)
+    }
+}
+
+/// Signals of other processes that end the program, held until the terminal is as it was.
+private enum EndingSignals {
+    // nonisolated(unsafe): written by the handler, which interrupts the main thread; one word.
+    nonisolated(unsafe) static var caught: sig_atomic_t = 0
+
+    /// Without SA_RESTART: the read for the next key returns.
+    static func whileCaught<R>(_ body: () -> R) -> R {
+        let signals = [SIGTERM, SIGHUP]
+        var catching = sigaction()
+        let handler: @convention(c) (Int32) -> Void = { EndingSignals.caught = $0 }
+        #if canImport(Darwin)
+            catching.__sigaction_u.__sa_handler = handler
+        #else
+            catching.__sigaction_handler.sa_handler = handler
+        #endif
+        var before = signals.map { _ in sigaction() }
+        for (index, signal) in signals.enumerated() { sigaction(signal, &catching, &before[index]) }
+        defer {
+            for (index, signal) in signals.enumerated() { sigaction(signal, &before[index], nil) }
+        }
+        return body()
     }
 }
 

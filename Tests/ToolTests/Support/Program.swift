@@ -6,8 +6,6 @@ struct Program {
     let status: Int32
     let output: Data
     let errors: String
-    /// The most memory that it had, in bytes.
-    let peakMemory: Int
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
@@ -48,7 +46,7 @@ struct Program {
         var values = ProcessInfo.processInfo.environment
         values["XDG_STATE_HOME"] = directory + "/state"
         values.merge(environment) { $1 }
-        (status, peakMemory) = try Self.run(all, values, files)
+        status = try Self.run(all, values, files)
         output = Self.content(files[1])
         errors = String(decoding: Self.content(files[2]), as: UTF8.self)
     }
@@ -60,7 +58,7 @@ struct Program {
 
     private static func run(
         _ arguments: [String], _ environment: [String: String], _ files: [Int32]
-    ) throws -> (status: Int32, peakMemory: Int) {
+    ) throws -> Int32 {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
         #else
@@ -89,14 +87,7 @@ struct Program {
         var process = pid_t()
         try #require(posix_spawn(&process, arguments[0], &actions, &attributes, argv, envp) == 0)
         var status: Int32 = 0
-        var usage = rusage()
-        while wait4(process, &status, 0, &usage) < 0, errno == EINTR {}
-        #if canImport(Darwin)
-            let peak = usage.ru_maxrss
-        #else
-            let peak = usage.ru_maxrss * 1024
-        #endif
-        let code = status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f
-        return (code, Int(peak))
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f
     }
 }
