@@ -48,7 +48,8 @@ struct Failure: Error {
         case .notEncrypted(let message):
             self.init(
                 message,
-                hint: "\"securestorage encrypt\" makes an encrypted file of it; the sqlite3 shell opens "
+                hint:
+                    "\"securestorage encrypt\" makes an encrypted file of it; the sqlite3 shell opens "
                     + "it as it is")
         case .legacyFormat(_, let message):
             self.init(message, hint: "\"securestorage migrate\" does that")

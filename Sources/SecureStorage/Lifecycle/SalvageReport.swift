@@ -38,12 +38,14 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
         let lines = tables.map { table in
             "\(table.name): \(table.rowsSaved) rows saved"
                 + (table.rowsLost > 0 ? ", \(table.rowsLost) lost" : "")
-                + (table.pagesLost > 0 ? ", \(table.pagesLost) pages lost" : "")
+                + (table.pagesLost > 0
+                    ? ", \(table.pagesLost) \(table.pagesLost == 1 ? "page" : "pages") lost" : "")
         }
         let found =
             unassignedRows > 0
             ? ["lost_and_found: \(unassignedRows) rows whose table cannot be told"] : []
-        return (["\(damagedPages.count) damaged pages"] + lines + found + problems)
+        let count = damagedPages.count
+        return (["\(count) damaged \(count == 1 ? "page" : "pages")"] + lines + found + problems)
             .joined(separator: "\n")
     }
 }

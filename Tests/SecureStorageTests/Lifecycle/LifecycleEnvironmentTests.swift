@@ -245,8 +245,9 @@ import Testing
 
     // MARK: - Large files
 
-    /// Past the byte at one GiB on which SQLite takes its locks, whose page is never written. Takes a minute
-    /// and three gigabytes: with `SECURESTORAGE_LARGE=1`.
+    /// Past the byte at one GiB on which SQLite takes its locks, whose page is never written.
+    ///
+    /// Takes a minute and three gigabytes: with `SECURESTORAGE_LARGE=1`.
     @Test(.enabled(if: environmentNumber("SECURESTORAGE_LARGE", default: 0) > 0))
     func `a file of more than a gigabyte is sound, is copied and found sound`() throws {
         let db = try database.openStore { $0.journalMode = .delete }

@@ -1,0 +1,202 @@
+import Foundation
+import Testing
+
+/// The verbs that work on whole files.
+@Suite(.timeLimit(.minutes(10))) struct FileVerbTests {
+    let workspace: Workspace
+    private static let key = "--key-file key --kdf-iterations 1"
+
+    init() throws {
+        workspace = try Workspace()
+        try workspace.write("sesame", to: "key", mode: 0o600)
+        try workspace.write("other", to: "other", mode: 0o600)
+    }
+
+    /// A file of about 30 pages.
+    private func make(_ name: String = "a.db") throws {
+        let sql =
+            "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+            + "SELECT i, 'row ' || i AS name, zeroblob(300) AS x FROM n"
+        let made = try workspace.shell(
+            "securestorage kv put \(name) k v \(Self.key) && "
+                + "securestorage query \(name) \"\(sql)\" \(Self.key)")
+        try #require(made.status == 0, "\(made.errors)")
+    }
+
+    private func damage(_ name: String, page: Int) throws {
+        var bytes = try workspace.read(name)
+        bytes[(page - 1) * 4096 + 500] ^= 8
+        try bytes.write(to: URL(fileURLWithPath: workspace.file(name)))
+    }
+
+    private func run(_ command: String) throws -> Program {
+        try workspace.shell("securestorage \(command)")
+    }
+
+    // MARK: - Diagnose and verify
+
+    @Test func `a sound file is found sound, with status 0`() throws {
+        try make()
+        let diagnosis = try run("diagnose a.db \(Self.key)")
+        #expect(diagnosis.status == 0 && diagnosis.lines.first == "the file is sound")
+        let report = try run("verify a.db \(Self.key)")
+        #expect(report.status == 0 && report.text.hasSuffix("pages, all sound\n"))
+        let json = try run("verify a.db --json \(Self.key)")
+        let answer = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
+        #expect(answer?["sound"] as? Bool == true)
+    }
+
+    @Test func `damage is found and named, with status 1 and nothing on standard error`() throws {
+        try make()
+        try damage("a.db", page: 9)
+        let diagnosis = try run("diagnose a.db --json \(Self.key)")
+        #expect(diagnosis.status == 1 && diagnosis.errors.isEmpty)
+        let answer = try JSONSerialization.jsonObject(with: diagnosis.output) as? [String: Any]
+        #expect(answer?["finding"] as? String == "corrupt")
+        #expect(answer?["pages"] as? [Int] == [9])
+        let report = try run("verify a.db \(Self.key)")
+        #expect(report.status == 1)
+        #expect(report.lines.first == "page 9 is not as it was written")
+    }
+
+    @Test func `a file is diagnosed without a key, and a missing one`() throws {
+        try make()
+        #expect(try run("diagnose --no-key a.db").status == 0)
+        #expect(try run("diagnose a.db --key-file other").lines.first == "wrong key")
+        let missing = try run("diagnose no.db")
+        #expect(missing.status == 1 && missing.lines.first == "there is no file")
+    }
+
+    // MARK: - Copies and conversions
+
+    @Test func `a copy has a key of its own, and replaces a file only when told`() throws {
+        try make()
+        let copied = try run(
+            "backup a.db b.db \(Self.key) --new-key-file other")
+        #expect(copied.status == 0 && copied.text == "backed up a.db to b.db\n")
+        #expect(try run("verify b.db --key-file other --kdf-iterations 1").status == 0)
+        #expect(try run("verify b.db \(Self.key)").status == 1)
+        let refused = try run("backup a.db b.db \(Self.key)")
+        #expect(refused.status == 1 && refused.errors.contains("already"))
+        #expect(try run("backup a.db b.db \(Self.key) --force").status == 0)
+        #expect(try run("verify b.db \(Self.key)").status == 0)
+    }
+
+    @Test func `plain and encrypted files are made of each other`() throws {
+        try make()
+        let plain = try run("decrypt a.db plain.db \(Self.key)")
+        #expect(plain.status == 0 && plain.text.contains("rows in"))
+        #expect(try run("diagnose --no-key plain.db").lines.first?.contains("plain SQLite") == true)
+        let error = try run("query plain.db 'SELECT 1' \(Self.key)")
+        #expect(error.status == 1 && error.errors.contains("hint: \"securestorage encrypt\""))
+        let encrypted = try run("encrypt plain.db again.db \(Self.key)")
+        #expect(encrypted.status == 0, "\(encrypted.errors)")
+        let count = try run("query again.db 'SELECT count(*) AS c FROM t' --csv \(Self.key)")
+        #expect(count.text == "c\r\n300\r\n")
+        #expect(try run("encrypt a.db x.db \(Self.key)").status == 1)
+    }
+
+    @Test func `what is not damaged is saved, and the loss is status 1`() throws {
+        try make()
+        let whole = try run("salvage a.db whole.db \(Self.key)")
+        #expect(whole.status == 0, "\(whole.text)")
+        try damage("a.db", page: 9)
+        let saved = try run("salvage a.db saved.db \(Self.key)")
+        #expect(saved.status == 1 && saved.text.contains("1 page lost"))
+        let count = try run("query saved.db 'SELECT count(*) > 250 AS c FROM t' --csv \(Self.key)")
+        #expect(count.text == "c\r\n1\r\n")
+    }
+
+    @Test func `a file with other settings is migrated, and the old one kept`() throws {
+        try make()
+        let migrated = try run("migrate a.db \(Self.key)")
+        #expect(migrated.status == 0, "\(migrated.errors)")
+        #expect(migrated.text == "migrated a.db; the old file is a.db.old\n")
+        #expect(try run("verify a.db --key-file key").status == 0)
+        #expect(try run("migrate a.db --key-file key").text == "a.db has the format already\n")
+    }
+
+    // MARK: - Kills, full disks, other users
+
+    @Test func `what was acknowledged before a kill is there`() throws {
+        try make()
+        let rounds =
+            ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? 4
+        for round in 0..<rounds {
+            let delay = Double.random(in: 0.05...0.6)
+            let killed = try workspace.shell(
+                """
+                ( for i in $(seq 1000); do
+                    securestorage kv put a.db \(round)/$i v$i \(Self.key) --store new || exit
+                done ) > acknowledged 2>/dev/null &
+                sleep \(delay); kill -9 $! ; pkill -9 -P $! ; wait 2>/dev/null
+                sleep 0.1
+                securestorage kv list a.db \(Self.key) --store new > there 2>/dev/null
+                sed -n 's/^put //p' acknowledged | while read key; do
+                    grep -q "^$key " there || echo "lost $key"
+                done
+                securestorage verify a.db \(Self.key)
+                """)
+            #expect(!killed.text.contains("lost"), "\(killed.text)")
+            #expect(killed.text.contains("all sound"), "\(killed.text) \(killed.errors)")
+        }
+    }
+
+    @Test func `a killed re-key leaves exactly one key`() throws {
+        let rounds =
+            ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? 4
+        try make()
+        var (now, next) = ("key", "other")
+        for _ in 0..<rounds {
+            let delay = Double.random(in: 0...0.12)
+            let killed = try workspace.shell(
+                """
+                securestorage rekey a.db --key-file \(now) --new-key-file \(next) --kdf-iterations 1 > said 2>&1 &
+                sleep \(delay); kill -9 $! 2>/dev/null; wait 2>/dev/null
+                for key in \(now) \(next); do
+                    securestorage query a.db 'SELECT count(*) AS c FROM t' --csv --key-file $key \
+                        --kdf-iterations 1 2>/dev/null | grep -q 300 && echo $key
+                done
+                """)
+            #expect(killed.lines.count == 1, "\(killed.text)")
+            if killed.lines == [next] { (now, next) = (next, now) }
+        }
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: getuid() == 0))
+        func `on a full disk nothing is left of a copy`() throws {
+            try make()
+            let mount = try workspace.shell(
+                "mkdir small && mount -t tmpfs -o size=64k tmpfs small")
+            guard mount.status == 0 else { return }
+            defer { _ = try? workspace.shell("umount small") }
+            for command in ["backup", "decrypt", "salvage"] {
+                let full = try run("\(command) a.db small/b.db \(Self.key)")
+                #expect(full.status == 1)
+                #expect(full.errors.hasPrefix("securestorage: "), "\(full.errors)")
+                #expect(try workspace.shell("ls -A small").text == "")
+            }
+        }
+
+        @Test(.enabled(if: getuid() == 0))
+        func `who may only read gets an answer, and leaves nothing`() throws {
+            try make()
+            let read = try workspace.shell(
+                """
+                chmod 755 . && chmod 644 a.db && cp key /tmp/key.$$ && chown 65534 /tmp/key.$$
+                as="setpriv --reuid=65534 --regid=65534 --clear-groups"
+                program=$(command -v securestorage)
+                if ! $as test -x "$program" || ! $as test -r a.db; then echo unreachable; exit; fi
+                $as securestorage verify a.db --key-file /tmp/key.$$ --kdf-iterations 1
+                $as securestorage diagnose a.db --key-file /tmp/key.$$ --kdf-iterations 1
+                $as securestorage kv put a.db k v --key-file /tmp/key.$$ --kdf-iterations 1
+                echo $?; rm /tmp/key.$$; ls
+                """)
+            guard !read.text.contains("unreachable") else { return }
+            #expect(read.text.contains("all sound") && read.text.contains("the file is sound"))
+            #expect(read.lines.contains("1"))
+            #expect(!read.text.contains("a.db-"))
+        }
+    #endif
+}
