@@ -162,7 +162,7 @@ import Testing
         try workspace.write("", to: "empty.db")
         try workspace.write(String(repeating: "x", count: 4096), to: "noise.db")
         for (name, reason) in [
-            ("plain.db", "sqlite3 shell"), ("empty.db", "0 bytes"), ("noise.db", "wrong key"),
+            ("plain.db", "sqlite3 shell"), ("empty.db", "0 bytes"), ("noise.db", "evenly"),
             (".", "directory"),
         ] {
             let program = try workspace.run("info", name)

@@ -79,7 +79,7 @@ import Testing
         #expect(byURL.configuration.maximumReaderCount == 5)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `the handler runs once, for a new file, and cannot call the pool`()
         throws
     {
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a configure that calls the pool gets an error`() throws {
+    @Test(.timeLimit(.minutes(10))) func `a configure that calls the pool gets an error`() throws {
         let errors = Shared<[Int?]>([])
         let itself = Shared<SecureDatabasePool?>(nil)
         let pool = makePool {

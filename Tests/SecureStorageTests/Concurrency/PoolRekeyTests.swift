@@ -79,7 +79,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `it waits for the reads that run`() throws {
+    @Test(.timeLimit(.minutes(10))) func `it waits for the reads that run`() throws {
         let reading = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)
         let events = Shared<[String]>([])
@@ -104,7 +104,7 @@ import Testing
         #expect(events.current == ["read", "changed"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `inside a block it is an error, not a deadlock`() throws {
+    @Test(.timeLimit(.minutes(10))) func `inside a block it is an error, not a deadlock`() throws {
         let key = Self.key(1)
         var errors: [SecureStorageError?] = []
         try pool.read { _ in

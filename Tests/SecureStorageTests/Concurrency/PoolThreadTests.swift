@@ -68,7 +68,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == writes.reduce(0, +))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a reader does not wait for a writer, nor it for readers`()
+    @Test(.timeLimit(.minutes(10))) func `a reader does not wait for a writer, nor it for readers`()
         throws
     {
         let writing = DispatchSemaphore(value: 0)
@@ -94,7 +94,8 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == 2)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `reads beside a writer of two seconds take no time`() throws
+    @Test(.timeLimit(.minutes(10))) func `reads beside a writer of two seconds take no time`()
+        throws
     {
         let writing = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
@@ -118,7 +119,7 @@ import Testing
         #expect(slowest < .seconds(1))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `as many reads run at the same time as there are readers`()
+    @Test(.timeLimit(.minutes(10))) func `as many reads run at the same time as there are readers`()
         throws
     {
         let pool = try makePool(readers: 3)
@@ -147,7 +148,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        @Test(.timeLimit(.minutes(10)), arguments: [false, true])
         func `readers and writers are let in in the order of their arrival`(writes: Bool) throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
@@ -168,7 +169,7 @@ import Testing
             #expect(order.current == Array(0..<20))
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(10)))
         func `close waits for the running block and refuses those that wait`() throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
@@ -208,7 +209,7 @@ import Testing
         }
     #endif
 
-    @Test(.timeLimit(.minutes(1))) func `close inside a block takes effect when it has ended`()
+    @Test(.timeLimit(.minutes(10))) func `close inside a block takes effect when it has ended`()
         throws
     {
         try pool.write { db in
@@ -258,7 +259,7 @@ import Testing
         #expect(try database.openStore().int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `interrupt ends the statements of all connections`() throws
+    @Test(.timeLimit(.minutes(10))) func `interrupt ends the statements of all connections`() throws
     {
         let endless =
             "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"

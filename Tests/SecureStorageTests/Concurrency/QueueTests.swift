@@ -244,7 +244,7 @@ import Testing
         #expect(try rows().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a call through another queue's block does not deadlock`()
+    @Test(.timeLimit(.minutes(10))) func `a call through another queue's block does not deadlock`()
         throws
     {
         let other = try TemporaryDatabase()
@@ -309,7 +309,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.timeLimit(.minutes(1))) func `calls run in the order of their arrival`() throws {
+        @Test(.timeLimit(.minutes(10))) func `calls run in the order of their arrival`() throws {
             let gate = DispatchSemaphore(value: 0)
             let order = Order()
             let count = 20

@@ -198,7 +198,7 @@ import Testing
 
     // MARK: - Nesting
 
-    @Test(.timeLimit(.minutes(1))) func `a read in a read runs on the same snapshot`() throws {
+    @Test(.timeLimit(.minutes(10))) func `a read in a read runs on the same snapshot`() throws {
         // More levels than there are readers.
         func nested(_ depth: Int, in outer: SecureDatabaseStore) throws -> Int? {
             try pool.read { db in
@@ -252,7 +252,7 @@ import Testing
         #expect(try rows() == ["1", "3", "4", "5"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a write in a read is an error that names the fault`()
+    @Test(.timeLimit(.minutes(10))) func `a write in a read is an error that names the fault`()
         throws
     {
         for call in [
@@ -271,7 +271,8 @@ import Testing
         #expect(error?.code == 21)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `blocks of other pools and queues may come between`() throws
+    @Test(.timeLimit(.minutes(10))) func `blocks of other pools and queues may come between`()
+        throws
     {
         let second = try TemporaryDatabase()
         let other = SecureDatabasePool(fullDatabasePath: second.path)

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// The first `open` of a file: all of it, the handler's work included, or nothing.
-@Suite(.timeLimit(.minutes(10))) struct CreationTests {
+@Suite(.timeLimit(.minutes(60))) struct CreationTests {
     let database: TemporaryDatabase
 
     init() throws {

@@ -4,7 +4,7 @@ import SecureStorage
 import Testing
 
 /// Changing a file's key: wholly or not at all.
-@Suite(.timeLimit(.minutes(10))) struct RekeyTests {
+@Suite(.timeLimit(.minutes(60))) struct RekeyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase

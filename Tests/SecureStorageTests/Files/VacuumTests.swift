@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Compacting a database, in its place and into another file.
-@Suite(.timeLimit(.minutes(10))) struct VacuumTests {
+@Suite(.timeLimit(.minutes(60))) struct VacuumTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     private let database: TemporaryDatabase

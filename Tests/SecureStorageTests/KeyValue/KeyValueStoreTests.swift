@@ -102,7 +102,7 @@ import Testing
         #expect(try store.hasKey("k") == false)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `16 threads lose no write`() throws {
+    @Test(.timeLimit(.minutes(10))) func `16 threads lose no write`() throws {
         DispatchQueue.concurrentPerform(iterations: 16) { thread in
             do {
                 for call in 0..<100 {

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// A copy of a database that is in use.
-@Suite(.timeLimit(.minutes(10))) struct BackupTests {
+@Suite(.timeLimit(.minutes(60))) struct BackupTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase

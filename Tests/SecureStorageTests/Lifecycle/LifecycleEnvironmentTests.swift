@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Kills, full disks and too few descriptors while files are copied, converted and checked.
-@Suite(.timeLimit(.minutes(10))) struct LifecycleEnvironmentTests {
+@Suite(.timeLimit(.minutes(60))) struct LifecycleEnvironmentTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase
@@ -16,10 +16,11 @@ import Testing
 
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
 
-    private func makePlaintext() throws {
+    private func makePlaintext(_ mode: JournalMode) throws {
         _ = try SQLCipherShell(
             database.path, key: nil,
             """
+            PRAGMA journal_mode = \(mode.rawValue);
             CREATE TABLE t (id INTEGER PRIMARY KEY, x);
             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
             INSERT INTO t SELECT i, 'the marker of row ' || i || hex(randomblob(100)) FROM n;
@@ -39,15 +40,15 @@ import Testing
 
     // MARK: - Kills
 
-    @Test(.enabled(if: !Sanitizer.isPresent))
-    func `a kill during an import leaves no file, or a whole one, and nothing readable`()
-        async throws
-    {
-        try makePlaintext()
+    @Test(.enabled(if: !Sanitizer.isPresent), arguments: JournalMode.allCases)
+    func `a kill during an import leaves no file, or a whole one, and nothing readable`(
+        _ mode: JournalMode
+    ) async throws {
+        try makePlaintext(mode)
         let source = try DirectorySnapshot(of: database.directory)
         var moment = SuddenDeath.Moment()
         var outcomes: [String: Int] = [:]
-        for _ in 0..<SuddenDeath.count(8) {
+        for _ in 0..<SuddenDeath.count(4) {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     source = database.path as String, target = target.path as String,
@@ -59,7 +60,10 @@ import Testing
                     key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
                 while true { pause() }
             }
-            #expect(try DirectorySnapshot(of: database.directory) == source)
+            // Who reads a file in WAL mode may leave its side files, empty.
+            #expect(
+                try DirectorySnapshot(of: database.directory).entries["test.db"]
+                    == source.entries["test.db"])
             for name in try target.fileNames() {
                 let bytes = try Data(
                     contentsOf: target.directory.appendingPathComponent(name))
@@ -77,10 +81,11 @@ import Testing
             #expect(try db.int("SELECT count(*) FROM t") == 3000)
             #expect(try db.verifyIntegrity().isSound)
             db.close()
-            #expect(try target.fileNames() == ["target.db"])
+            // A lock file of nobody is taken by the next who needs it.
+            #expect(try target.fileNames().filter { !$0.hasSuffix(".lock") } == ["target.db"])
             try FileManager.default.removeItem(at: target.url)
         }
-        SuddenDeath.report("import: \(outcomes)")
+        SuddenDeath.report("import, \(mode): \(outcomes)")
     }
 
     /// With a writer in the same process, whose commits are counted from outside.
