@@ -23,7 +23,7 @@ extension SecureDatabaseStore {
     /// renamed: neither an error nor a kill leaves half a file under the name. Its mode is 0600. It opens with
     /// the same passphrase or raw key, and with the salt of the configuration where there is one.
     ///
-    /// Takes memory for the whole content, as ``vacuum()`` does, and is not ended by an interruption or a deadline.
+    /// Takes memory for the whole content, as ``vacuum()`` does.
     /// SQLite's own `VACUUM INTO` makes a file that nothing opens when the cipher configuration is not the
     /// default one (SQLCipher 4.6.1).
     ///
@@ -44,59 +44,9 @@ extension SecureDatabaseStore {
             throw SecureStorageError.statementFailed(
                 .misuse, "a copy cannot be made in a transaction; commit it or roll it back first")
         }
-        let target = try Self.newFile(at: url)
-        try target.requireWritableDirectory()
-        try target.withCreationLock(timeout: configuration.busyTimeout) {
-            guard target.status() != nil else {
-                try connection.makeCopy(of: target) { try target.publish($0) }
-                return
-            }
-            guard replacing else { throw target.failure("it exists already") }
-            _ = try target.state()
-            try target.withoutOthers {
-                if let suffix = target.sideFiles.first {
-                    throw target.failure(
-                        "it has a side file \(suffix), so it was not closed; open and close it first"
-                    )
-                }
-                try connection.makeCopy(of: target) { try target.publishReplacing($0) }
-            }
-        }
-    }
-}
-
-extension Connection {
-    /// Makes a compact copy in a draft of `target`, and hands it over when it is complete.
-    fileprivate func makeCopy(of target: DatabaseFile, _ publish: (DatabaseFile) throws -> Void)
-        throws
-    {
-        guard let key else { throw SecureStorageError.closed }
-        let draft = try target.makeDraft()
-        do {
-            var settings = configuration
-            settings.isReadOnly = false
-            settings.foreignKeysEnabled = false
-            // One file at the end, and no log meanwhile.
-            settings.journalMode = .delete
-            let copy = try Connection.open(draft.path, key: .derived(key), configuration: settings)
-            defer { copy.close() }
-            // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header, and
-            // the layout of the original's pages. With any other configuration nothing opens it.
-            try copy.copyPages(from: self) { _ in }
-            guard untouchable?.isCurrent() != false else {
-                throw SecureStorageError.statementFailed(
-                    .busy, "the file was changed while it was copied; try again")
-            }
-            try copy.execute("VACUUM")
-            try copy.requireSoundPages()
-            copy.close()
-            guard draft.isComplete() else {
-                throw target.failure("the copy is not complete; is the disk full?")
-            }
-            try publish(draft)
-        } catch {
-            draft.removeDraft()
-            throw error
-        }
+        guard let source else { throw SecureStorageError.closed }
+        var copy = FileCopy(source: source, configuration: configuration, key: nil)
+        copy.isCompact = true
+        try copy.write(to: NewFile(at: url, replacing: replacing)) { _ in try bounds.check() }
     }
 }

@@ -45,10 +45,6 @@ final class OpenFiles: @unchecked Sendable {
         }
     }
 
-    func isOpen(_ file: FileIdentity) -> Bool {
-        lock.withLock { connections[file] != nil }
-    }
-
     /// Closes a descriptor, now or with the last connection.
     func giveBack(_ descriptor: Int32, of file: FileIdentity) {
         lock.withLock {

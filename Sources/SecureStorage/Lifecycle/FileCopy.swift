@@ -7,6 +7,8 @@ struct FileCopy {
     let configuration: SecureDatabaseConfiguration
     /// Of the copy; nil for the same as the source's.
     let key: EncryptionKey?
+    /// Whether free pages are left out and all others put in order, which takes memory for the whole content.
+    var isCompact = false
 
     func write(to file: NewFile, _ progress: FileProgress.Handler) throws {
         var readOnly = configuration
@@ -36,6 +38,13 @@ struct FileCopy {
             configuration: draftConfiguration)
         defer { copy.close() }
         try copy.copyPages(from: reader, progress)
+        // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header, and the
+        // layout of the original's pages. With any other configuration nothing opens it.
+        if isCompact {
+            try copy.withTicks({ try progress(FileProgress(1, of: 1)) }) {
+                try copy.execute("VACUUM")
+            }
+        }
         guard let copyKey = copy.key else { throw SecureStorageError.closed }
         return copyKey
     }

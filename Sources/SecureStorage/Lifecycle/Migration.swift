@@ -13,10 +13,10 @@ struct Migration {
         return try file.withCreationLock(timeout: .seconds(5)) {
             try dropSecondName()
             guard let access = try oldAccess() else { return nil }
-            guard FileIdentity(file.path).map({ OpenFiles.shared.isOpen($0) }) != true else {
-                throw file.failure("it is open in this process; close it first", .busy)
+            guard let claim = FileClaim.alone(file.path) else {
+                throw file.failure("this process has it open; close it first", .busy)
             }
-            return try replace(access, progress)
+            return try withExtendedLifetime(claim) { try replace(access, progress) }
         }
     }
 

@@ -6,12 +6,17 @@ struct NewFile {
     /// Whether an older file of the name gives way.
     let replacing: Bool
 
-    /// Names the file at `url`; its directory must exist.
+    /// Names the file at `url`; its directory is made when only that is missing.
     init(at url: URL, replacing: Bool) throws {
-        target = try DatabaseFile(at: url, creatingDirectory: false)
+        target = try SecureDatabaseStore.newFile(at: url)
         self.replacing = replacing
         try target.requireWritableDirectory()
-        try requireRoom()
+        // Before any work; who comes first after this is looked at again.
+        guard replacing || target.status() == nil else { throw isTaken }
+    }
+
+    private var isTaken: SecureStorageError {
+        target.failure("it exists already; choose another name, or replace it")
     }
 
     /// Makes the file: `fill` writes the draft and closes it again, then the draft takes the name.
@@ -19,44 +24,37 @@ struct NewFile {
     /// A kill at any point, or an error, leaves what was there before.
     func make<R>(timeout: Duration, _ fill: (DatabaseFile) throws -> R) throws -> R {
         try target.withCreationLock(timeout: timeout) {
-            try requireRoom()
-            let draft = try target.makeDraft()
-            do {
-                let result = try fill(draft)
-                guard draft.isComplete() else {
-                    throw target.failure("its content could not be written; is the disk full?")
+            guard target.status() != nil else {
+                return try make(fill) { try target.publish($0) }
+            }
+            guard replacing else { throw isTaken }
+            _ = try target.state()
+            return try target.withoutOthers {
+                // A log would be applied to the new file.
+                if let suffix = target.sideFiles.first {
+                    throw target.failure(
+                        "it has a side file \(suffix), so it was not closed; open and close it first"
+                    )
                 }
-                if replacing {
-                    try target.publishReplacing(draft)
-                } else {
-                    try target.publish(draft)
-                }
-                return result
-            } catch {
-                draft.removeDraft()
-                throw error
+                return try make(fill) { try target.publishReplacing($0) }
             }
         }
     }
 
-    /// Refuses a name that is taken, or by whom it is.
-    private func requireRoom() throws {
-        var status = stat()
-        guard lstat(target.path, &status) == 0 else { return }
-        guard replacing else {
-            throw target.failure("there is a file already; choose another name, or replace it")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw target.failure("it is no regular file, and will not be replaced")
-        }
-        guard !OpenFiles.shared.isOpen(FileIdentity(status)) else {
-            throw target.failure("it is open in this process, and will not be replaced", .busy)
-        }
-        // A log would be applied to the new file.
-        for suffix in DatabaseFile.sideFileSuffixes where access(target.path + suffix, F_OK) == 0 {
-            throw target.failure(
-                "it has a side file \(suffix), so somebody uses it or was killed; it will not be "
-                    + "replaced", .busy)
+    private func make<R>(
+        _ fill: (DatabaseFile) throws -> R, _ publish: (DatabaseFile) throws -> Void
+    ) throws -> R {
+        let draft = try target.makeDraft()
+        do {
+            let result = try fill(draft)
+            guard draft.isComplete() else {
+                throw target.failure("its content could not be written; is the disk full?")
+            }
+            try publish(draft)
+            return result
+        } catch {
+            draft.removeDraft()
+            throw error
         }
     }
 }

@@ -17,14 +17,14 @@ extension SecureDatabaseStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: The place of the copy, in a directory that exists.
+    ///   - url: The place of the copy, whose directory is made when only that is missing.
     ///   - key: The copy's key; nil for that of the database.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of every megabyte, in pages, each copied and then checked; what it throws ends the
     ///     work.
-    /// - Throws: `.closed`; `.openFailed` for a place that cannot be used; `.authenticationFailed` for a key
-    ///   that cannot be one; `.backingStoreError` for a full disk (code 13), a lock (5), or a database that is
-    ///   damaged (11); what `progress` throws.
+    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one; `.backingStoreError` for a place
+    ///   that is taken or cannot be used (code 14), a file there that is in use (5), a full disk (13), or a database
+    ///   that is damaged (11); what `progress` throws.
     ///
     /// The corresponding C function is [`sqlite3_backup_init`](https://sqlite.org/c3ref/backup_finish.html).
     public func backup(

@@ -13,14 +13,14 @@ extension SecureDatabaseStore {
     /// only then it gets its name: an error or a kill leaves what was there before.
     ///
     /// - Parameters:
-    ///   - url: The place of the new file, in a directory that exists.
+    ///   - url: The place of the new file, whose directory is made when only that is missing.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows, then of pages; what it throws ends the work.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.closed`; `.openFailed` for a place that cannot be used; `.authenticationFailed` for a key
-    ///   that cannot be one; `.backingStoreError`; what `progress` throws.
+    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one; `.backingStoreError`, code 14 for a
+    ///   place that is taken or cannot be used; what `progress` throws.
     @discardableResult
     public func export(
         to url: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(),
@@ -36,7 +36,7 @@ extension SecureDatabaseStore {
     /// it held from the disk.
     ///
     /// - Parameters:
-    ///   - url: The place of the new file (mode 0600), in a directory that exists.
+    ///   - url: The place of the new file (mode 0600), whose directory is made when only that is missing.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows; what it throws ends the work.
     /// - Returns: The number of rows of each table.
@@ -76,14 +76,13 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - source: The plain file. Whoever writes to it waits.
-    ///   - url: The place of the new file, in a directory that exists.
+    ///   - url: The place of the new file, whose directory is made when only that is missing.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows, then of pages; what it throws ends the work.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.openFailed` for a source that is no plain SQLite file, or a place that cannot be used;
-    ///   otherwise as ``export(to:key:cipher:replacing:progress:)``.
+    /// - Throws: `.openFailed` for a source that is no plain SQLite file; otherwise as ``export(to:key:cipher:replacing:progress:)``.
     @discardableResult
     public static func importPlaintext(
         from source: URL, to url: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(),

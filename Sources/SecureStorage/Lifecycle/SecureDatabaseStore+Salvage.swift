@@ -14,13 +14,13 @@ extension SecureDatabaseStore {
     ///   - source: The damaged file. Nobody should write to it meanwhile.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted; the new file will be alike.
-    ///   - url: The place of the new file, in a directory that exists.
+    ///   - url: The place of the new file, whose directory is made when only that is missing.
     ///   - newKey: The new file's key; nil for the same.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of tables and pages; what it throws ends the work.
     /// - Returns: What was saved and what was lost, of each table.
     /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages the key opens,
-    ///   as `open` does; for a place that cannot be used; what `progress` throws.
+    ///   as `open` does; `.backingStoreError`, code 14 for a place that is taken; what `progress` throws.
     @discardableResult
     public static func salvage(
         at source: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(), to url: URL,

@@ -7,12 +7,4 @@ extension Connection {
         // It is committed; that a reader keeps the log from being moved is no failure of it.
         _ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, of: "main", waiting: false)
     }
-
-    /// Checks the HMAC of each page in the file.
-    ///
-    /// - Throws: `.backingStoreError` code 11 when one is wrong.
-    func requireSoundPages() throws {
-        guard let fault = try text("PRAGMA cipher_integrity_check") else { return }
-        throw SecureStorageError.statementFailed(.corrupt, fault)
-    }
 }

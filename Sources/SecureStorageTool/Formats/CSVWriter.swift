@@ -61,15 +61,6 @@ struct CSVWriter: RowWriter {
             try output.write(bytes)
             return
         }
-        let quote = UInt8(ascii: "\"")
-        try output.write(byte: quote)
-        var rest = bytes
-        while let position = rest.firstIndex(of: quote) {
-            try output.write(UnsafeRawBufferPointer(rebasing: rest[...position]))
-            try output.write(byte: quote)
-            rest = UnsafeRawBufferPointer(rebasing: rest[(position + 1)...])
-        }
-        try output.write(rest)
-        try output.write(byte: quote)
+        try output.write(bytes, between: UInt8(ascii: "\""))
     }
 }

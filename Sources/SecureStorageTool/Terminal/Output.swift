@@ -86,3 +86,18 @@ func acknowledge(_ line: String, on output: Output = .standard) throws {
     try output.write(line: line)
     try output.flush()
 }
+
+extension Output {
+    /// Writes a text between quotes, each quote in it twice, as CSV and SQL have it.
+    func write(_ bytes: UnsafeRawBufferPointer, between quote: UInt8) throws {
+        try write(byte: quote)
+        var rest = bytes
+        while let position = rest.firstIndex(of: quote) {
+            try write(UnsafeRawBufferPointer(rebasing: rest[...position]))
+            try write(byte: quote)
+            rest = UnsafeRawBufferPointer(rebasing: rest[(position + 1)...])
+        }
+        try write(rest)
+        try write(byte: quote)
+    }
+}

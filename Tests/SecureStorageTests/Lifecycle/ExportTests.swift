@@ -219,7 +219,7 @@ import Testing
 
     @Test func `no key is left in an error`() throws {
         let db = try makeStore()
-        let missing = target.directory.appendingPathComponent("no/such.db")
+        let missing = target.directory.appendingPathComponent("no/such/dir.db")
         let error = storageError { try db.export(to: missing, key: .passphrase("secret key")) }
         #expect(error?.description.contains("secret") == false)
     }

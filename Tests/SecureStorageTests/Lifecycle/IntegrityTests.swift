@@ -185,16 +185,6 @@ import Testing
     }
 }
 
-/// Ends a loop on another thread.
-final class Rounds: @unchecked Sendable {
-    // @unchecked: only touched under `lock`.
-    private let lock = NSLock()
-    private var wasEnded = false
-
-    var isOver: Bool { lock.withLock { wasEnded } }
-    func end() { lock.withLock { wasEnded = true } }
-}
-
 extension SecureDatabaseStore {
     /// Commits what `body` does.
     fileprivate func inImmediate(_ body: () throws -> Void) throws {

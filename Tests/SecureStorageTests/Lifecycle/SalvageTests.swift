@@ -228,7 +228,7 @@ import Testing
         #expect(
             storageError {
                 try SecureDatabaseStore.salvage(at: database.url, key: Self.key, to: target.url)
-            }?.kind == .openFailed)
+            }?.code == 14)
         #expect(throws: CancellationError.self) {
             try SecureDatabaseStore.salvage(
                 at: database.url, key: Self.key, to: target.url, replacing: true

@@ -305,9 +305,9 @@ import Testing
         try db.executeUpdate("CREATE TABLE t (x)")
         let queue = SecureDatabaseQueue(databaseStore: db)
         let url = database.url
-        let isOver = Flag()
+        let rounds = Rounds()
         let writer = Thread {
-            while !isOver.isSet {
+            while !rounds.isOver {
                 try? queue.inDatabase {
                     try $0.executeUpdate("INSERT INTO t VALUES (randomblob(9000))")
                     try $0.executeUpdate("DELETE FROM t WHERE rowid < last_insert_rowid() - 20")
@@ -319,7 +319,7 @@ import Testing
             let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: Self.key)
             #expect(diagnosis.finding == .ok, "\(diagnosis)")
         }
-        isOver.set()
+        rounds.end()
         // Its locks are still there: another process cannot have dropped them by looking.
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) > 0 FROM t") } == 1)
     }
@@ -364,14 +364,4 @@ import Testing
         #expect(error?.description.contains("9 of 10 pages") == true)
         #expect(error?.description.contains("page 1") == true)
     }
-}
-
-/// Set by one thread, seen by others.
-private final class Flag: @unchecked Sendable {
-    // @unchecked: only touched under `lock`.
-    private let lock = NSLock()
-    private var value = false
-
-    var isSet: Bool { lock.withLock { value } }
-    func set() { lock.withLock { value = true } }
 }

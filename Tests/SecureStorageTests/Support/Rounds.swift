@@ -1,0 +1,11 @@
+import Foundation
+
+/// Ends a loop on another thread.
+final class Rounds: @unchecked Sendable {
+    // @unchecked: only touched under `lock`.
+    private let lock = NSLock()
+    private var wasEnded = false
+
+    var isOver: Bool { lock.withLock { wasEnded } }
+    func end() { lock.withLock { wasEnded = true } }
+}
