@@ -164,7 +164,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// Re-encrypts the file with a new key.
     ///
     /// - Parameter newKey: A passphrase or a raw key.
-    /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(DatabaseKey)``.
+    /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
     open func changeEncryptionKey(with newKey: DatabaseKey) throws {
         try queue.inDatabase { try $0.changeEncryptionKey(with: newKey) }
     }
