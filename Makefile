@@ -41,7 +41,7 @@ check: lint test ## what CI runs
 tsan: setup ## the tests under ThreadSanitizer
 	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan
 
-crash: setup ## a long campaign of kills during first opens and re-keys (KILLS=500)
+crash: setup ## a long campaign of kills, in whatever is written (KILLS=500)
 	SECURESTORAGE_KILLS=$(or $(KILLS),500) swift test --disable-xctest --filter kill
 
 soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
