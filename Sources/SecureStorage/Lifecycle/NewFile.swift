@@ -26,8 +26,13 @@ struct NewFile {
                 guard draft.isComplete() else {
                     throw target.failure("its content could not be written; is the disk full?")
                 }
-                if replacing {
-                    try target.publishReplacing(draft)
+                if replacing, target.status() != nil {
+                    // Somebody may have opened it meanwhile.
+                    try requireRoom()
+                    try target.withoutOthers {
+                        try requireNoSideFiles()
+                        try target.publishReplacing(draft)
+                    }
                 } else {
                     try target.publish(draft)
                 }
@@ -52,7 +57,11 @@ struct NewFile {
         guard !OpenFiles.shared.isOpen(FileIdentity(status)) else {
             throw target.failure("it is open in this process, and will not be replaced", .busy)
         }
-        // A log would be applied to the new file.
+        try requireNoSideFiles()
+    }
+
+    /// A log would be applied to the new file.
+    private func requireNoSideFiles() throws {
         for suffix in DatabaseFile.sideFileSuffixes where access(target.path + suffix, F_OK) == 0 {
             throw target.failure(
                 "it has a side file \(suffix), so somebody uses it or was killed; it will not be "
