@@ -45,6 +45,12 @@ final class OpenFiles: @unchecked Sendable {
         }
     }
 
+    /// A descriptor for reading the file that was given back and not closed, to be used once more: so they
+    /// do not become more and more while a connection is open.
+    func takeBack(_ file: FileIdentity) -> Int32? {
+        lock.withLock { waiting[file]?.popLast() }
+    }
+
     /// Closes a descriptor, now or with the last connection.
     func giveBack(_ descriptor: Int32, of file: FileIdentity) {
         lock.withLock {

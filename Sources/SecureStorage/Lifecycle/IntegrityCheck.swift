@@ -51,7 +51,6 @@ struct IntegrityCheck {
     }
 
     private func report(_ pages: Examination.Outcome) throws -> IntegrityReport {
-        let missing = (0..<pages.missingPages).map { pages.pageCount - $0 }.reversed()
         var problems: [String] = []
         if pages.surplusBytes > 0 {
             problems.append("\(pages.surplusBytes) bytes follow the last page")
@@ -72,7 +71,8 @@ struct IntegrityCheck {
             problems.append("the check of the structure ended early: \(error)")
         }
         return IntegrityReport(
-            pageCount: pages.pageCount, damagedPages: pages.damaged.map(Int.init) + missing,
+            pageCount: pages.pageCount,
+            damagedPages: (pages.damaged.map(Int.init) + pages.missing).sorted(),
             structureProblems: problems, foreignKeyViolations: violations)
     }
 

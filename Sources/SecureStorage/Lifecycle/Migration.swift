@@ -57,6 +57,9 @@ struct Migration {
             throw file.failure("another connection has it open", .busy)
         }
         try source.execute("BEGIN EXCLUSIVE")
+        // One that a crash has left was played back and removed; what is there now is the empty one of a
+        // program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
+        try file.removeFile("-journal")
         let draft = try file.makeDraft()
         do {
             _ = try NewContent(

@@ -21,8 +21,9 @@ struct NewContent {
             draft.path, content: derived.map { .encrypted(.derived($0)) } ?? .plaintext,
             configuration: configuration)
         defer { target.close() }
-        // A draft that is not finished is of no use to anybody.
-        try target.text("PRAGMA journal_mode = OFF")
+        // A draft that is not finished is of no use to anybody. Not OFF: a statement that fails, such as that
+        // of an index whose rows are not unique, has to leave nothing behind.
+        try target.text("PRAGMA journal_mode = MEMORY")
         if derived == nil { try target.text("PRAGMA page_size = \(cipher.pageSize)") }
         let result = try body(target)
         target.close()

@@ -88,11 +88,16 @@ struct Salvage {
 
     /// Indexes, and then what has no pages of its own.
     private func finish(_ schema: SalvagedSchema, _ report: inout SalvageReport) {
-        for entry in schema.others where entry.type == "index" {
-            do {
-                try target.run(entry.sql)
-            } catch {
-                report.problems.append("the index \(entry.name) cannot be made again: \(error)")
+        // Triggers may be those of views. One without its table would keep the file from being opened, so each
+        // is run; virtual tables are not, since the tables below them are there.
+        for type in ["index", "view", "trigger"] {
+            for entry in schema.others where entry.type == type {
+                do {
+                    try target.run(entry.sql)
+                } catch {
+                    report.problems.append(
+                        "the \(type) \(entry.name) cannot be made again: \(error)")
+                }
             }
         }
         do {
@@ -102,13 +107,15 @@ struct Salvage {
                 "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
                 on: target, persistent: false)
             defer { insert.giveBack() }
-            for entry in schema.others where entry.type != "index" {
+            var taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
+            for entry in schema.others
+            where entry.type == "table" && taken.insert(entry.name.lowercased()).inserted {
                 try insert.bind([entry.type, entry.name, entry.table, entry.sql])
                 try insert.run()
                 insert.rewind()
             }
         } catch {
-            report.problems.append("views, triggers and virtual tables are missing: \(error)")
+            report.problems.append("virtual tables are missing: \(error)")
         }
     }
 }

@@ -16,10 +16,21 @@ struct SalvagedSchema {
                 ["table", "index", "view", "trigger"].contains(type),
                 case .text(let name) = values[1], case .text(let table) = values[2],
                 case .integer(let root) = values[3], let rootPage = UInt32(exactly: root),
-                case .text(let sql) = values[4]
+                case .text(let sql) = values[4], Self.makes(type, sql)
             else { return nil }
             (self.type, self.name, self.table, self.sql) = (type, name, table, sql)
             self.rootPage = rootPage
+        }
+
+        /// Whether a text is that of such an entry, as SQLite writes it: the text is run.
+        private static func makes(_ type: String, _ sql: String) -> Bool {
+            let words = sql.uppercased().split(maxSplits: 3) { $0.isWhitespace }
+            guard words.first == "CREATE", words.count > 2 else { return false }
+            switch type {
+            case "table": return words[1] == "TABLE" || words[1...2] == ["VIRTUAL", "TABLE"]
+            case "index": return words[1] == "INDEX" || words[1...2] == ["UNIQUE", "INDEX"]
+            default: return words[1] == type.uppercased()
+            }
         }
     }
 
@@ -35,7 +46,7 @@ struct SalvagedSchema {
     init(_ tree: TreeReader) throws {
         var rows: [TreeReader.Row] = []
         let gaps = try tree.walk(1) { rows.append($0) }
-        isWhole = gaps.isEmpty && rows.allSatisfy { $0.values != nil }
+        isWhole = gaps.isEmpty && rows.allSatisfy { $0.values.map(Self.isUsable) ?? false }
         if !gaps.isEmpty {
             // Leaves that only hold what a schema holds.
             var found: [TreeReader.Row] = []
@@ -63,6 +74,12 @@ struct SalvagedSchema {
         }
         // AUTOINCREMENT's and ANALYZE's tables exist when the others do.
         tables = tables.filter { !$0.isInternal } + tables.filter(\.isInternal)
+    }
+
+    /// An index of a constraint has no text.
+    private static func isUsable(_ values: [SQLiteValue]) -> Bool {
+        Entry(values) != nil
+            || values.count == 5 && values[0] == .text("index") && values[4] == .null
     }
 
     private static func isType(_ value: SQLiteValue) -> Bool {

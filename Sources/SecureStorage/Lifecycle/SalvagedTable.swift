@@ -100,7 +100,7 @@ final class SalvagedTable {
     }
 
     func insert(_ row: TreeReader.Row) throws {
-        guard let values = row.values else {
+        guard let values = row.values, !values.isEmpty else {
             outcome.rowsLost += 1
             return
         }

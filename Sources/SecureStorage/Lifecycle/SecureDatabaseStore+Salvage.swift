@@ -36,14 +36,20 @@ extension SecureDatabaseStore {
         guard let scan = try diagnostician.pageScan(view, oldKey),
             try scan.knowsKey(lookingAt: .max)
         else { throw try diagnostician.diagnose().openingError(path) }
-        let outcome = try Examination(scan: scan).run { _ in }
+        guard FileIdentity(path) != FileIdentity(url.path) else {
+            throw DatabaseFile(resolvedPath: path).failure(
+                "what was saved cannot replace the damaged file itself; choose another name")
+        }
+        let outcome = try Examination(scan: scan).run {
+            try progress(FileProgress(0, of: $0.total))
+        }
         return try NewFile(at: url, replacing: replacing).make(timeout: .seconds(5)) { draft in
             let file = NewContent(
                 draft: draft, key: targetKey, cipher: cipher,
                 logger: SecureDatabaseConfiguration().logger)
             return try file.fill(progress) { target in
                 var done = 0
-                let total = outcome.damaged.count + view.pageCount / 10
+                let total = outcome.damaged.count + outcome.pageCount / 10
                 var report = try Salvage(
                     tree: TreeReader(view: view, cipher: scan.cipher), target: target
                 ).run {
@@ -51,8 +57,7 @@ extension SecureDatabaseStore {
                     try progress(FileProgress(min(done, total), of: total).asFirstHalf)
                 }
                 report.damagedPages =
-                    outcome.damaged.map(Int.init)
-                    + (0..<outcome.missingPages).map { outcome.pageCount - $0 }.reversed()
+                    (outcome.damaged.map(Int.init) + outcome.missing).sorted()
                 return report
             }
         }

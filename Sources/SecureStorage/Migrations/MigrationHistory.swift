@@ -55,6 +55,10 @@ struct MigrationHistory {
                         + "as it was, and make the change with a new one")
             }
         }
+        guard applied.count <= steps.count else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "the file's table of migrations names one twice; restore it from a backup")
+        }
         return applied.count
     }
 

@@ -67,14 +67,28 @@ struct BTreePage {
         self.usableSize = usableSize
     }
 
+    /// Whether it has cells, each of which is where cells are and can be read: random bytes, which often
+    /// have a plausible header in a large page, do not.
+    var isWhole: Bool {
+        header.cellCount > 0
+            && (0..<header.cellCount).allSatisfy { index in
+                position(of: index).map { $0 >= header.contentStart } == true && cell(index) != nil
+            }
+    }
+
+    /// Where a cell begins, by its place.
+    private func position(of index: Int) -> Int? {
+        let pointer = start + header.length + 2 * index
+        guard index < header.cellCount, pointer + 2 <= usableSize else { return nil }
+        return Int(page[pointer]) << 8 | Int(page[pointer + 1])
+    }
+
     /// The last child of an interior page.
     var rightChild: UInt32? { header.kind.isInterior ? number(at: start + 8) : nil }
 
     /// A cell by its place; nil for one that is broken.
     func cell(_ index: Int) -> Cell? {
-        let pointer = start + header.length + 2 * index
-        guard index < header.cellCount, pointer + 2 <= usableSize else { return nil }
-        var position = Int(page[pointer]) << 8 | Int(page[pointer + 1])
+        guard var position = position(of: index) else { return nil }
         var cell = Cell()
         if header.kind.isInterior {
             guard let child = number(at: position) else { return nil }

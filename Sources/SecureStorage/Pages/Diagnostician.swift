@@ -126,10 +126,10 @@ struct Diagnostician {
         // While somebody writes, a look may find pages on their way from the log to the file.
         for attempt in 1...5 {
             let scan = attempt == 1 ? scan : try scan.again()
-            if try scan.knowsKey(lookingAt: sampleLimit ?? .max) {
+            if try scan.knowsKey(lookingAt: sampleLimit ?? .max, progress) {
                 return try Examination(scan: scan).diagnosis(notes.lines, progress)
             }
-            guard view.hasSideFiles else { break }
+            guard attempt == 1 || view.hasSideFiles else { break }
             usleep(5000)
         }
         notes.lines.append(
@@ -191,9 +191,8 @@ struct Diagnostician {
             guard let page = try scan.view.page(number),
                 let content = page.withUnsafeBytes({ scan.cipher.decrypt($0, number: number) })
             else { return false }
-            let header = BTreePage.Header(content, at: 0)
-            return header?.isPlausible(in: scan.view.pageSize - scan.cipher.format.reservedBytes)
-                == true
+            let usableSize = scan.view.pageSize - scan.cipher.format.reservedBytes
+            return BTreePage(content, number: number, usableSize: usableSize)?.isWhole == true
         }
     }
 }

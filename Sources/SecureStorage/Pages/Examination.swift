@@ -7,8 +7,10 @@ struct Examination {
     /// Missing pages and damaged ones, in order; and what else was seen.
     struct Outcome {
         var damaged: [UInt32] = []
-        /// Pages that the header or the log speaks of and the file does not hold.
+        /// How many pages the header or the log speaks of that the file does not hold.
         var missingPages = 0
+        /// Their numbers; not more than a million, since a log can speak of any number.
+        var missing: [Int] = []
         /// Bytes behind the end of the database.
         var surplusBytes = 0
         var pageCount = 0
@@ -16,30 +18,41 @@ struct Examination {
 
     func run(_ progress: FileProgress.Handler) throws -> Outcome {
         var outcome = try look(scan)
-        outcome.damaged = try scan.damagedPages(among: heldPages(scan, outcome), progress)
+        outcome.damaged = try scan.damagedPages(
+            among: scan.view.heldPages(of: outcome.pageCount), progress)
         // Somebody may be writing: what is really damaged still is a moment later.
+        var current = scan
         var attempts = 0
-        while !outcome.isSound, scan.view.hasSideFiles, attempts < 20 {
+        // Its journal may have come and gone since the first look.
+        while !outcome.isSound, attempts < 2 || scan.view.hasSideFiles, attempts < 20 {
             attempts += 1
             usleep(5000)
-            let current = try scan.again()
+            current = try scan.again()
             let suspects = outcome.damaged
             outcome = try look(current)
             outcome.damaged = try current.damagedPages(
                 among: suspects.filter { Int($0) <= outcome.pageCount })
         }
+        outcome.missing = missing(of: outcome.pageCount, in: current)
         return outcome
     }
 
-    private func heldPages(_ scan: PageScan, _ outcome: Outcome) -> [UInt32] {
-        (1...UInt32(clamping: max(outcome.pageCount, 1))).filter { scan.view.holds($0) }
+    private func missing(of pageCount: Int, in scan: PageScan) -> [Int] {
+        var missing: [Int] = []
+        var next = 1
+        for number in scan.view.heldPages(of: pageCount).map(Int.init) + [pageCount + 1] {
+            missing += (next..<max(number, next)).prefix(1_000_000 - missing.count)
+            next = number + 1
+        }
+        return missing
     }
 
     /// All but the damaged pages.
     private func look(_ scan: PageScan) throws -> Outcome {
         var outcome = Outcome()
         outcome.pageCount = try databasePages(scan)
-        outcome.missingPages = outcome.pageCount - heldPages(scan, outcome).count
+        let held = scan.view.heldPages(of: outcome.pageCount)
+        outcome.missingPages = outcome.pageCount - held.count
         // With a journal or a log the file's own length is still to be set.
         if scan.view.source == .fileOnly {
             outcome.surplusBytes = max(
@@ -57,7 +70,7 @@ struct Examination {
         lines.append(
             "\(sound) of \(outcome.pageCount) pages have an HMAC that is right under the key")
         if outcome.missingPages > 0 {
-            lines.append("the last \(outcome.missingPages) pages are missing")
+            lines.append("\(outcome.missingPages) pages are missing")
         }
         if outcome.surplusBytes > 0 {
             lines.append(
@@ -72,10 +85,11 @@ struct Examination {
         return FileDiagnosis(finding: outcome.finding, reasons: lines)
     }
 
-    /// How many pages the database has: as the log or the journal says, or else its own header.
+    /// How many pages the database has: as its own header says, or else the log or the journal, which
+    /// nothing authenticates.
     private func databasePages(_ scan: PageScan) throws -> Int {
         let view = scan.view
-        guard view.source == .fileOnly, let page = try view.page(1) else { return view.pageCount }
+        guard let page = try view.page(1) else { return view.pageCount }
         let header = page.withUnsafeBytes { page -> [UInt8]? in
             guard scan.cipher.isAuthentic(page, number: 1) else { return nil }
             return scan.cipher.decrypt(page, number: 1)

@@ -62,15 +62,23 @@ struct PageScan: Sendable {
     }
 
     /// Whether any page was written with the key: the first ones, then others spread over the file.
-    func knowsKey(lookingAt limit: Int) throws -> Bool {
-        let count = UInt32(clamping: max(view.pageCount, 0))
-        guard count > 0 else { return false }
-        let step = max(count / UInt32(clamping: limit), 1)
-        let numbers = Set(1...min(count, 16)).union(stride(from: 1, through: count, by: Int(step)))
-        for number in numbers.sorted() {
-            guard let page = try view.page(number) else { continue }
-            if page.withUnsafeBytes({ cipher.isAuthentic($0, number: number) }) { return true }
+    ///
+    /// `progress` is told every megabyte that nothing is done yet, so that it can end the search.
+    func knowsKey(
+        lookingAt limit: Int, _ progress: FileProgress.Handler = { _ in }
+    ) throws -> Bool {
+        let held = view.heldPages(of: view.pageCount)
+        let pagesPerTick = max((1 << 20) / view.pageSize, 1)
+        var looked = 0
+        func isAuthentic(_ number: UInt32) throws -> Bool {
+            if looked % pagesPerTick == 0 { try progress(FileProgress(0, of: held.count)) }
+            looked += 1
+            guard let page = try view.page(number) else { return false }
+            return page.withUnsafeBytes { cipher.isAuthentic($0, number: number) }
         }
-        return false
+        let step = max(held.count / max(limit, 1), 1)
+        let others = stride(from: 16, to: held.count, by: step).lazy.map { held[$0] }
+        return try held.prefix(16).contains(where: isAuthentic)
+            || others.contains(where: isAuthentic)
     }
 }

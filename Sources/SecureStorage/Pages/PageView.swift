@@ -34,7 +34,15 @@ struct PageView: Sendable {
             return
         }
         if access(path + "-wal", F_OK) == 0 {
-            let content = try RawFile(path + "-wal")
+            let content: RawFile
+            do {
+                content = try RawFile(path + "-wal")
+            } catch  where access(path + "-wal", F_OK) != 0 {
+                // Who wrote it has just moved it into the file.
+                (overlay, offsets, source) = (nil, [:], .fileOnly)
+                pageCount = file.size / pageSize
+                return
+            }
             let log = try WriteAheadLog(content, pageSize: pageSize)
             if let pages = log.pageCount {
                 overlay = content
@@ -61,10 +69,15 @@ struct PageView: Sendable {
     /// Bytes behind the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }
 
-    /// Whether a page is there at all, in the file or over it.
-    func holds(_ number: UInt32) -> Bool {
-        number > 0
-            && (offsets[number] != nil || Int(number) * pageSize <= file.size)
+    /// The pages, of the first `count`, that are there, in order.
+    ///
+    /// Found without counting up to `count`: in a log or a journal anybody can write any number.
+    func heldPages(of count: Int) -> [UInt32] {
+        // What is behind the end that a journal names is cut off when it is played back.
+        let count = if case .journal = source { min(count, pageCount) } else { count }
+        let own = UInt32(clamping: min(count, file.size / pageSize))
+        let others = offsets.keys.filter { $0 > own && Int($0) <= count }.sorted()
+        return (own > 0 ? Array(1...own) : []) + others
     }
 
     /// Fills `buffer`, of the size of a page; false when the page is missing.

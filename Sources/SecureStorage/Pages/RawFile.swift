@@ -12,7 +12,8 @@ final class RawFile: Sendable {
     /// - Throws: `.openFailed`.
     init(_ path: String) throws {
         self.path = path
-        descriptor = try Self.open(path)
+        descriptor =
+            try FileIdentity(path).flatMap { OpenFiles.shared.takeBack($0) } ?? Self.open(path)
         var status = stat()
         // Of an open descriptor.
         _ = fstat(descriptor, &status)

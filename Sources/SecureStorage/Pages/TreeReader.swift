@@ -92,7 +92,7 @@ final class TreeReader {
                     &gaps, row)
                 above = cell.rowID
             }
-            if page.header.kind != .tableInterior { try row(read(cell)) }
+            if page.header.kind != .tableInterior { try row(read(cell, isInTree: true)) }
         }
         if let child = page.rightChild {
             try walk(child, Gap(above: above, upTo: range.upTo), depth: depth + 1, &gaps, row)
@@ -108,24 +108,27 @@ final class TreeReader {
         }
     }
 
-    private func read(_ cell: BTreePage.Cell) throws -> Row {
+    /// What a page outside of the trees says of its overflow pages may be long out of date; so only a cell
+    /// in a tree keeps them from being looked at for themselves.
+    private func read(_ cell: BTreePage.Cell, isInTree: Bool = false) throws -> Row {
         var record = Array(cell.local)
         var next = cell.overflow
+        var chain: Set<UInt32> = []
         while record.count < cell.payloadSize {
-            guard let number = next, let page = try Self.content(number, view, cipher) else {
-                return Row(rowID: cell.rowID, values: nil)
-            }
-            visited.insert(number)
+            guard let number = next, chain.insert(number).inserted,
+                let page = try Self.content(number, view, cipher)
+            else { return Row(rowID: cell.rowID, values: nil) }
             let count = min(usableSize - 4, cell.payloadSize - record.count)
             record += page[4..<(4 + count)]
             next = page[..<4].reduce(0) { $0 << 8 | UInt32($1) }
         }
+        if isInTree { visited.formUnion(chain) }
         return Row(rowID: cell.rowID, values: RecordReader.values(record, encoding))
     }
 
     /// The pages of trees that no tree was found to hold: leaves, and entries of tables without row ids.
     func orphans(_ body: (UInt32, BTreePage) throws -> Void) throws {
-        for number in 1...UInt32(clamping: max(view.pageCount, 1)) where !visited.contains(number) {
+        for number in view.heldPages(of: view.pageCount) where !visited.contains(number) {
             guard let page = try page(number), page.header.kind != .tableInterior else { continue }
             try body(number, page)
         }

@@ -53,6 +53,8 @@ extension Connection {
         // The schema is copied as it is, shadow tables and all.
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0))
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
+        // The schema's texts are those of a file that may be hostile: they name no other file.
+        _ = sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
         try text("PRAGMA temp_store = MEMORY")
         try text("PRAGMA mmap_size = 0")
         try text("PRAGMA cell_size_check = ON")

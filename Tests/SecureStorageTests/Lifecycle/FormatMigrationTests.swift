@@ -88,6 +88,18 @@ import Testing
         #expect(try copy.fileNames() == ["test.db", "test.db.old"])
     }
 
+    @Test func `a finished journal beside an old file is no hindrance`() throws {
+        try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
+        for content in [Data(), Data(count: 512)] {
+            try content.write(to: URL(fileURLWithPath: database.path + "-journal"))
+            try SecureDatabaseStore.migrate(at: database.url, key: .passphrase(Fixture.passphrase))
+            #expect(try database.fileNames() == ["test.db", "test.db.old"])
+            try FileManager.default.removeItem(at: database.url)
+            try FileManager.default.moveItem(
+                atPath: database.path + ".old", toPath: database.path)
+        }
+    }
+
     @Test func `old files of earlier times are not touched`() throws {
         try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
         for name in [".old", ".old-2"] {

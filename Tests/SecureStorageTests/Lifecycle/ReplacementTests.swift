@@ -1,0 +1,34 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A file that gives way to a new one.
+@Suite(.timeLimit(.minutes(5))) struct ReplacementTests {
+    let database: TemporaryDatabase
+    let target: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        target = try TemporaryDatabase(name: "copy.db")
+    }
+
+    @Test func `nobody opens a file while its replacement is written`() throws {
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('original')")
+        try db.backup(to: target.url)
+        let other = target.store()
+        defer { other.close() }
+        // What opening it throws ends the copy.
+        #expect(
+            storageError {
+                try db.backup(to: target.url, replacing: true) { _ in
+                    guard !other.isOpen() else { return }
+                    try other.open(with: TemporaryDatabase.key)
+                    try other.executeUpdate("INSERT INTO t VALUES ('since')")
+                }
+            }?.code == 5)
+        other.close()
+        #expect(try target.openStore().strings("SELECT x FROM t") == ["original"])
+        #expect(try target.fileNames().filter { $0.hasPrefix(".") } == [])
+    }
+}

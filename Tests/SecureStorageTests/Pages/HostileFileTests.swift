@@ -1,0 +1,140 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Files and side files that somebody has forged without the key cost neither time nor memory.
+@Suite(.timeLimit(.minutes(5))) struct HostileFileTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    private func makeFile(pageSize: Int = 4096) throws {
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cipher.pageSize = pageSize
+        }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        for _ in 0..<3 {
+            try db.executeUpdate("INSERT INTO t VALUES (randomblob(?))", values: [pageSize * 5 / 2])
+        }
+        db.close()
+    }
+
+    private func damage(page: Int) throws {
+        var content = try Data(contentsOf: database.url)
+        content[(page - 1) * 4096 + 100] ^= 1
+        try content.write(to: database.url)
+    }
+
+    /// A journal without records, which speaks of more pages than fit anywhere.
+    private func forgeJournal() throws {
+        let pageCount: [UInt8] = [0xff, 0xff, 0xff, 0xff]
+        let journal: [UInt8] =
+            [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 0, 0, 0, 0, 0] + pageCount
+            + [0, 0, 2, 0, 0, 0, 0x10, 0]
+        try Data(journal + [UInt8](repeating: 0, count: 512 - journal.count))
+            .write(to: URL(fileURLWithPath: database.path + "-journal"))
+    }
+
+    private func isQuick(_ body: () throws -> Void) rethrows {
+        let start = ContinuousClock.now
+        try body()
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test func `a forged number of pages in a journal is not believed`() throws {
+        try makeFile()
+        try forgeJournal()
+        try isQuick {
+            let finding = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding
+            #expect(finding == .ok)
+            let wrong = DatabaseKey.raw(SecretBytes.random(count: 32))
+            #expect(
+                try SecureDatabaseStore.diagnose(at: database.url, key: wrong).finding == .wrongKey)
+        }
+        try damage(page: 1)
+        try isQuick {
+            let finding = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding
+            #expect(finding == .corrupt(pages: [1]))
+        }
+    }
+
+    @Test func `salvage does not go through pages that only a forged journal speaks of`() throws {
+        try makeFile()
+        try damage(page: 1)
+        try forgeJournal()
+        let target = try TemporaryDatabase(name: "saved.db")
+        try isQuick {
+            let report = try SecureDatabaseStore.salvage(
+                at: database.url, key: Self.key, to: target.url)
+            #expect(report.unassignedRows == 3)
+            #expect(report.damagedPages.first == 1)
+            #expect(report.damagedPages.count <= 1_000_001)
+        }
+    }
+
+    @Test func `a wrong raw key is never told to be a damaged salt, at any page size`() throws {
+        var cipher = CipherConfiguration()
+        cipher.pageSize = 65536
+        try makeFile(pageSize: cipher.pageSize)
+        for _ in 0..<150 {
+            let wrong = DatabaseKey.raw(SecretBytes.random(count: 32))
+            let finding = try SecureDatabaseStore.diagnose(
+                at: database.url, key: wrong, cipher: cipher
+            ).finding
+            #expect(finding == .wrongKey)
+        }
+    }
+
+    @Test func `looking at a file that is open does not use up descriptors`() throws {
+        try makeFile()
+        let db = try database.openStore { $0.journalMode = .delete }
+        defer { db.close() }
+        let before = Descriptors.count(of: database.path)
+        for _ in 0..<20 {
+            #expect(
+                try SecureDatabaseStore.diagnose(at: database.url, key: Self.key).finding == .ok)
+            #expect(storageError { try database.store().open(with: Data(count: 32)) } != nil)
+            #expect(try db.verifyIntegrity().isSound)
+        }
+        #expect(Descriptors.count(of: database.path) < before + 10)
+        db.close()
+        #expect(Descriptors.count(of: database.path) == 0)
+    }
+
+    @Test func `a file that somebody writes to without a log is never called damaged`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("CREATE TABLE t (x)")
+        let queue = SecureDatabaseQueue(databaseStore: db)
+        let isOver = Marking()
+        let writer = Thread {
+            while !isOver.isSet {
+                try? queue.inDatabase {
+                    try $0.executeUpdate("INSERT INTO t VALUES (randomblob(90000))")
+                    try $0.executeUpdate("DELETE FROM t WHERE rowid < last_insert_rowid() - 3")
+                    try $0.vacuum()
+                }
+            }
+        }
+        writer.start()
+        for _ in 0..<300 {
+            let diagnosis = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key)
+            #expect(diagnosis.finding == .ok, "\(diagnosis)")
+        }
+        isOver.set()
+    }
+}
+
+/// Set by one thread, seen by others.
+private final class Marking: @unchecked Sendable {
+    // @unchecked: only touched under `lock`.
+    private let lock = NSLock()
+    private var value = false
+
+    var isSet: Bool { lock.withLock { value } }
+    func set() { lock.withLock { value = true } }
+}
