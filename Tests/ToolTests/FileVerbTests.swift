@@ -120,6 +120,7 @@ import Testing
 
     @Test func `what was acknowledged before a kill is there`() throws {
         try make()
+        try #require(try run("kv put a.db first v \(Self.key) --store new").status == 0)
         let rounds =
             ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? 4
         for round in 0..<rounds {

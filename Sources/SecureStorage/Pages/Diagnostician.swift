@@ -124,13 +124,14 @@ struct Diagnostician {
             return notes.result(.notADatabase)
         }
         // While somebody writes, a look may find pages on their way from the log to the file.
-        for attempt in 1...5 {
-            let scan = attempt == 1 ? scan : try scan.again()
-            if try scan.knowsKey(lookingAt: sampleLimit ?? .max, progress) {
-                return try Examination(scan: scan).diagnosis(notes.lines, progress)
+        var current = scan
+        for _ in 1...100 {
+            if try current.knowsKey(lookingAt: sampleLimit ?? .max, progress) {
+                return try Examination(scan: current).diagnosis(notes.lines, progress)
             }
-            guard attempt == 1 || view.hasSideFiles else { break }
+            guard !current.view.isCurrent else { break }
             usleep(5000)
+            current = try current.again()
         }
         notes.lines.append(
             sampleLimit == nil

@@ -23,11 +23,10 @@ struct Examination {
         // Somebody may be writing: what is really damaged still is a moment later.
         var current = scan
         var attempts = 0
-        // Its journal may have come and gone since the first look.
-        while !outcome.isSound, attempts < 2 || scan.view.hasSideFiles, attempts < 20 {
+        while !outcome.isSound, !current.view.isCurrent, attempts < 100 {
             attempts += 1
             usleep(5000)
-            current = try scan.again()
+            current = try current.again()
             let suspects = outcome.damaged
             outcome = try look(current)
             outcome.damaged = try current.damagedPages(

@@ -13,6 +13,7 @@ struct PageView: Sendable {
     let pageCount: Int
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
+    private let moment: Moment
 
     enum Source: Equatable, Sendable {
         case fileOnly
@@ -22,8 +23,26 @@ struct PageView: Sendable {
         case journal(pages: Int)
     }
 
+    /// What differs when pages were moved between the file and what stands beside it.
+    ///
+    /// Commits that only make the log longer move nothing.
+    private struct Moment: Equatable {
+        let size: Int
+        let modified: [Int]
+        let headers: [[UInt8]?]
+
+        init(_ file: RawFile) {
+            size = file.size
+            modified = file.modified
+            headers = ["-wal", "-journal"].map { suffix in
+                try? RawFile(file.path + suffix).bytes(at: 0, count: 28)
+            }
+        }
+    }
+
     init(_ path: String, pageSize: Int) throws {
         file = try RawFile(path)
+        moment = Moment(file)
         self.pageSize = pageSize
         let ownPages = file.size / pageSize
         if let journal = RollbackJournal(of: path, pageSize: pageSize) {
@@ -61,9 +80,14 @@ struct PageView: Sendable {
     /// The same file as it is now.
     func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
 
-    /// Whether somebody may be writing to the file, or was when he was killed.
-    var hasSideFiles: Bool {
-        ["-wal", "-journal"].contains { access(file.path + $0, F_OK) == 0 }
+    /// Whether nothing was moved since this picture was made: then what it shows is so.
+    ///
+    /// A file that was written to a moment ago may have been twice: the system's times go by ticks of some
+    /// milliseconds.
+    var isCurrent: Bool {
+        guard Moment(file) == moment, let seconds = moment.modified.first else { return false }
+        let modified = Double(seconds) + Double(moment.modified[1]) / 1e9
+        return Date().timeIntervalSince1970 - modified > 0.05
     }
 
     /// Bytes behind the last whole page of the file.

@@ -43,6 +43,17 @@ final class RawFile: Sendable {
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// The time of the last change, in seconds and nanoseconds.
+    var modified: [Int] {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return [] }
+        #if canImport(Darwin)
+            return [status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec]
+        #else
+            return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        #endif
+    }
+
     /// Fills `buffer` from `offset` on.
     ///
     /// - Returns: How many bytes there were; fewer only at the end of the file.
