@@ -134,7 +134,8 @@ import Testing
 
     // MARK: - Terminals
 
-    @Test func `a key is asked for without echo, twice for a new file`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a key is asked for without echo, twice for a new file`() throws {
         let terminal = try PseudoTerminal(
             workspace, "securestorage kv put a.db theme dark --kdf-iterations 1")
         try terminal.expect("key of a.db (to be set): ")
@@ -155,7 +156,8 @@ import Testing
         #expect(!shown.contains("same"))
     }
 
-    @Test func `two different answers make no file`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `two different answers make no file`() throws {
         let terminal = try PseudoTerminal(workspace, "securestorage shell a.db")
         try terminal.expect("(to be set): ")
         terminal.type("one")
@@ -166,7 +168,8 @@ import Testing
         #expect(!workspace.exists("a.db"))
     }
 
-    @Test func `Ctrl-C at the question leaves the terminal as it was`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `Ctrl-C at the question leaves the terminal as it was`() throws {
         try make()
         let terminal = try PseudoTerminal(workspace, "\(query); stty -a | grep -o ' echo '")
         try terminal.expect("key of a.db: ")
@@ -176,7 +179,8 @@ import Testing
         #expect(!shown.contains("secret"))
     }
 
-    @Test func `a signal at the question leaves the terminal as it was`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a signal at the question leaves the terminal as it was`() throws {
         try make()
         let terminal = try PseudoTerminal(
             workspace,
@@ -246,7 +250,8 @@ import Testing
         #expect(try workspace.shell("\(query) --key-file sesame").status == 1)
     }
 
-    @Test func `a new key is asked for twice, after the old one was proved`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a new key is asked for twice, after the old one was proved`() throws {
         try make()
         let terminal = try PseudoTerminal(
             workspace,

@@ -13,7 +13,8 @@ import Testing
             ?? ""
     }
 
-    @Test func `Ctrl-C ends the statement and not the program`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `Ctrl-C ends the statement and not the program`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type(
@@ -30,7 +31,8 @@ import Testing
         try terminal.expect("[status 0]")
     }
 
-    @Test func `Ctrl-C forgets the statement that is being typed`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `Ctrl-C forgets the statement that is being typed`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type("SELECT 'never")
@@ -46,7 +48,8 @@ import Testing
         try terminal.expect("[status 0]")
     }
 
-    @Test func `an error is shown and the shell goes on`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `an error is shown and the shell goes on`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type("SELECT nonsense;")
@@ -58,7 +61,8 @@ import Testing
         try terminal.expect("[status 0]")
     }
 
-    @Test func `what was typed comes back in the next session, keys never do`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `what was typed comes back in the next session, keys never do`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         for line in [
@@ -92,7 +96,8 @@ import Testing
         try next.expect("[status 0]")
     }
 
-    @Test func `a terminal never gets control characters out of the data`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a terminal never gets control characters out of the data`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x);")
         let evil = "a\u{1b}]0;owned\u{7}b\u{9b}31mc\u{202e}d\re\n"
         let store = try workspace.store("a.db")
@@ -113,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `a table is cut to the width of the terminal`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a table is cut to the width of the terminal`() throws {
         let long = String(repeating: "日本", count: 30)
         try workspace.fill(
             "a.db", "CREATE TABLE t (a, b, c); INSERT INTO t VALUES (1, '\(long)', 'end');")

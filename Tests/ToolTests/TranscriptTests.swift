@@ -77,7 +77,8 @@ import Testing
         #expect(steps.count >= 15)
     }
 
-    @Test func `the session of the shell shows what the tour says`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `the session of the shell shows what the tour says`() throws {
         let workspace = try Workspace()
         let step = try #require(try Self.steps().first { $0.isTyped })
         // A terminal that cannot do anything gets the characters alone, which can be compared.

@@ -38,7 +38,8 @@ import Testing
         #expect(program.status == 0 && program.text.contains("securestorage"))
     }
 
-    @Test func `a message shows no control character of a name`() throws {
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a message shows no control character of a name`() throws {
         let terminal = try PseudoTerminal(
             workspace, #"securestorage info $'a\e]0;owned\a.db' --key-file key --raw-key"#)
         let shown = try terminal.expect("[status 1]")

@@ -9,6 +9,14 @@ final class PseudoTerminal: @unchecked Sendable {
     private let process = Process()
     private let input = Pipe()
 
+    /// Not in every container: a terminal of one's own needs the system's `/dev/ptmx`.
+    static let isAvailable: Bool = {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
+    }()
+
     /// Runs a script of the shell in `workspace`, in which `securestorage` is the program.
     init(_ workspace: Workspace, _ script: String, columns: Int = 80) throws {
         let file = workspace.file("terminal-\(UUID().uuidString).sh")
