@@ -95,7 +95,7 @@ import Testing
         #expect(program.lines == ["hello world", "1|0.5|2.5", "ok"], "\(program.errors)")
     }
 
-    @Test(.enabled(if: ChildShell.isThere))
+    @Test(.enabled(if: shellIsThere))
     func `a hostile schema does not become commands of a shell`() throws {
         // SQLite runs the first statement of a schema's text and ignores the rest.
         try workspace.fill("a.db", "CREATE TABLE t (a);")
@@ -115,12 +115,6 @@ import Testing
     }
 
     /// The `sqlcipher` shell, which lets one write the schema.
-    private enum ChildShell {
-        static let isThere = ["/usr/local/bin/sqlcipher", "/usr/bin/sqlcipher"].contains {
-            FileManager.default.isExecutableFile(atPath: $0)
-        }
-    }
-
     @Test func `every number comes back to the last bit`() throws {
         let store = try workspace.store("a.db")
         try store.executeUpdate("CREATE TABLE n (x REAL, hex TEXT)")
