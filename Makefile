@@ -23,7 +23,7 @@ install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr
 	install -m 755 .build/release/securestorage $(or $(PREFIX),$(HOME)/.local)/bin/securestorage
 
 test: setup ## all tests
-	swift test --disable-xctest
+	Scripts/run-tests
 
 lint: ## the formatter finds nothing to change, and folders keep to their rules
 	swift format lint --strict --parallel --recursive $(SOURCES)
@@ -39,16 +39,16 @@ format: ## format the sources in place
 check: lint test ## what CI runs
 
 tsan: setup ## the tests under ThreadSanitizer
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/tsan
+	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
 crash: setup ## a long campaign of kills, in whatever is written (KILLS=500)
-	SECURESTORAGE_KILLS=$(or $(KILLS),500) swift test --disable-xctest --filter kill
+	SECURESTORAGE_KILLS=$(or $(KILLS),500) Scripts/run-tests --filter kill
 
 soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
-	SECURESTORAGE_CALLS=$(or $(CALLS),10000) swift test --disable-xctest --filter "16 threads of calls"
+	SECURESTORAGE_CALLS=$(or $(CALLS),10000) Scripts/run-tests --filter "16 threads of calls"
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
-	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 swift test --disable-xctest --sanitize=address --scratch-path .build/asan
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
 bench: setup ## beside C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
 	@Scripts/setup-benchmarks
