@@ -41,8 +41,9 @@ check: lint test ## what CI runs
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
-crash: setup ## a long campaign of kills, in whatever is written (KILLS=500)
-	SECURESTORAGE_KILLS=$(or $(KILLS),500) Scripts/run-tests --filter kill
+crash: setup ## long campaigns of kills, power cuts, failing and full disks (KILLS=500)
+	SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
+	SECURESTORAGE_DISKS=50 Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit'
 
 soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
 	SECURESTORAGE_CALLS=$(or $(CALLS),10000) Scripts/run-tests --filter "16 threads of calls"

@@ -90,9 +90,11 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/FileIndex",
             swiftSettings: swiftSettings),
+        // A disk that fails when told to, for tests.
+        .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         .testTarget(
             name: "SecureStorageTests",
-            dependencies: ["SecureStorage"],
+            dependencies: ["FaultyDisk", "SecureStorage"],
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -13,7 +13,8 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// When SQLite waits for the disk (`PRAGMA synchronous`).
     public enum Synchronous: String, Sendable, CaseIterable {
-        /// At each commit: what is committed survives a power cut.
+        /// At each commit: what is committed survives a power cut. In ``JournalMode/delete`` this is SQLite's
+        /// `EXTRA`, since its `FULL` can lose the last commit there.
         case full
         /// Less often: in WAL mode a power cut can take back the last commits, never harm the file.
         case normal

@@ -18,7 +18,7 @@ extension Connection {
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text("PRAGMA synchronous = \(configuration.synchronous.rawValue)")
+        try text("PRAGMA synchronous = \(synchronous)")
         #if canImport(Darwin)
             // An fsync there does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
@@ -27,6 +27,16 @@ extension Connection {
         #endif
         if !configuration.isReadOnly { try applyJournalMode() }
         try installAuthorizer()
+    }
+
+    // FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
+    // and that takes back what was committed. EXTRA does.
+    private var synchronous: String {
+        switch (configuration.synchronous, configuration.journalMode) {
+        case (.full, .delete): "EXTRA"
+        case (.full, .wal): "FULL"
+        case (.normal, _): "NORMAL"
+        }
     }
 
     private func applyJournalMode() throws {

@@ -33,6 +33,15 @@ import Testing
         #expect(configuration.cipher == CipherConfiguration())
     }
 
+    @Test func `a commit is durable in both journal modes`() throws {
+        // FULL, and EXTRA: without it a power cut can bring a removed journal back.
+        for (mode, level) in [(SecureDatabaseConfiguration.JournalMode.wal, "2"), (.delete, "3")] {
+            let database = try TemporaryDatabase()
+            let db = try database.openStore { $0.journalMode = mode }
+            #expect(try pragma("synchronous", db) == level)
+        }
+    }
+
     @Test func `each setting arrives`() throws {
         let db = try database.openStore {
             $0.journalMode = .delete

@@ -1,0 +1,155 @@
+import FaultyDisk
+import Foundation
+
+/// What a disk may hold after a power cut, from a record of what was asked of it.
+///
+/// What was synced is there. What was not may be there, or not, or in part, sector by sector and in any
+/// order; names appear and disappear in order, up to any point.
+struct DiskReplay {
+    /// A file by its identity: a name that is removed and made again is another file.
+    private struct File {
+        var durable = Data()
+        var pending: [Change] = []
+        var content: Data { pending.reduce(into: durable) { $1.apply(to: &$0) } }
+    }
+
+    private struct Change {
+        /// Where bytes are written; or the length that the file is cut to.
+        let offset: Int
+        let bytes: Data?
+
+        func apply(to data: inout Data) {
+            if let bytes {
+                if data.count < offset { data.append(Data(count: offset - data.count)) }
+                let end = min(offset + bytes.count, data.count)
+                data.replaceSubrange(offset..<end, with: bytes)
+            } else if offset < data.count {
+                data = data.prefix(offset)
+            } else {
+                data.append(Data(count: offset - data.count))
+            }
+        }
+
+        /// The sectors of 512 bytes that reach the disk.
+        func torn(_ random: inout SeededRandom) -> [Change] {
+            guard let bytes else { return Bool.random(using: &random) ? [self] : [] }
+            var kept: [Change] = []
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + 512 - (offset + start) % 512, bytes.count)
+                if Bool.random(using: &random) {
+                    kept.append(
+                        Change(
+                            offset: offset + start,
+                            bytes: bytes.subdata(in: start..<end)))
+                }
+                start = end
+            }
+            return kept
+        }
+    }
+
+    private enum Naming {
+        case appears(String, Int)
+        case disappears(String)
+    }
+
+    private var files: [Int: File] = [:]
+    private var nextFile = 0
+    /// The directory as processes see it, and as it is on the disk.
+    private var names: [String: Int] = [:]
+    private var durableNames: [String: Int] = [:]
+    private var pendingNames: [Naming] = []
+
+    /// - Parameter files: What is on the disk at the beginning.
+    init(files: [String: Data]) {
+        for (name, content) in files {
+            self.files[nextFile] = File(durable: content)
+            names[name] = nextFile
+            nextFile += 1
+        }
+        durableNames = names
+    }
+
+    mutating func play(_ event: faulty_disk_event) {
+        guard let path = event.path else { return }
+        let name = URL(fileURLWithPath: String(cString: path)).lastPathComponent
+        switch event.kind {
+        case faulty_disk_create:
+            files[nextFile] = File()
+            names[name] = nextFile
+            pendingNames.append(.appears(name, nextFile))
+            nextFile += 1
+        case faulty_disk_write, faulty_disk_cut:
+            guard let file = names[name] else { return }
+            let bytes = event.bytes.map { Data(bytes: $0, count: event.count) }
+            files[file]?.pending.append(Change(offset: Int(event.offset), bytes: bytes))
+        case faulty_disk_sync:
+            guard let file = names[name] else { return }
+            files[file] = File(durable: files[file]?.content ?? Data())
+            // A new file's name is on the disk with it, and what was asked of the directory before.
+            if let last = pendingNames.lastIndex(where: {
+                if case .appears(_, file) = $0 { true } else { false }
+            }) {
+                for naming in pendingNames[...last] { Self.apply(naming, to: &durableNames) }
+                pendingNames.removeSubrange(...last)
+            }
+        case faulty_disk_remove:
+            names[name] = nil
+            pendingNames.append(.disappears(name))
+            if event.is_durable != 0 {
+                for naming in pendingNames { Self.apply(naming, to: &durableNames) }
+                pendingNames = []
+            }
+        default:
+            break
+        }
+    }
+
+    private static func apply(_ naming: Naming, to names: inout [String: Int]) {
+        switch naming {
+        case .appears(let name, let file): names[name] = file
+        case .disappears(let name): names[name] = nil
+        }
+    }
+
+    /// All that was asked is there: the process died, and the system did not.
+    var everything: [String: Data] { names.mapValues { files[$0]?.content ?? Data() } }
+
+    /// Only what was synced is there.
+    var syncedOnly: [String: Data] { durableNames.mapValues { files[$0]?.durable ?? Data() } }
+
+    /// A state between the two.
+    func something(_ random: inout SeededRandom) -> [String: Data] {
+        var names = durableNames
+        for naming in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) {
+            Self.apply(naming, to: &names)
+        }
+        // Some files are written as a whole, so that states with one late file are among them.
+        return names.mapValues { number in
+            guard let file = files[number] else { return Data() }
+            switch Int.random(in: 0...3, using: &random) {
+            case 0: return file.durable
+            case 1: return file.content
+            default:
+                return file.pending.flatMap { $0.torn(&random) }
+                    .reduce(into: file.durable) { $1.apply(to: &$0) }
+            }
+        }
+    }
+}
+
+/// Numbers that can be drawn again (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
+}

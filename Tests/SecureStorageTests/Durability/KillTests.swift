@@ -1,0 +1,97 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A process that writes is killed at any time.
+@Suite(.timeLimit(.minutes(60))) struct KillTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    /// The ways to write, each one row or entry per call.
+    enum Writer: String, CaseIterable, Sendable {
+        case store, queue, pool, keyValueStore
+
+        /// Stores the next number for as long as the process lives, and then its acknowledgement.
+        func run(_ path: String, _ mode: JournalMode, _ acknowledged: FileHandle) throws {
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = mode
+            let url = URL(fileURLWithPath: path)
+            let insert = "INSERT INTO t (x) VALUES (zeroblob(3000))"
+            let write: (Int) throws -> Void
+            switch self {
+            case .store:
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                write = { _ in try db.executeUpdate(insert) }
+            case .queue:
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                let queue = SecureDatabaseQueue(databaseStore: db)
+                write = { _ in
+                    try queue.inExclusiveTransaction { db in
+                        try db.executeUpdate(insert)
+                        return false
+                    }
+                }
+            case .pool:
+                let pool = SecureDatabasePool(url: url, configuration: configuration)
+                try pool.open(with: TemporaryDatabase.key)
+                write = { _ in
+                    try pool.write { try $0.executeUpdate(insert) }
+                }
+            case .keyValueStore:
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                let store = try SecureKeyValueStore(databaseStore: db, name: "entries")
+                write = { try store.put(Data(count: 3000), forKey: "\($0)") }
+            }
+            for number in 1... {
+                try write(number)
+                try acknowledged.write(contentsOf: Data("1".utf8))
+            }
+        }
+
+        func count(_ db: SecureDatabaseStore) throws -> Int? {
+            guard self == .keyValueStore else { return try db.int("SELECT count(*) FROM t") }
+            return try SecureKeyValueStore(databaseStore: db, name: "entries").count()
+        }
+    }
+
+    @Test(arguments: Writer.allCases, JournalMode.allCases)
+    func `a kill loses nothing that was acknowledged`(
+        _ writer: Writer, _ mode: JournalMode
+    ) async throws {
+        // A pool needs a write-ahead log.
+        guard writer != .pool || mode == .wal else { return }
+        var moment = SuddenDeath.Moment()
+        var total = 0
+        for _ in 0..<SuddenDeath.count(4) {
+            let database = try TemporaryDatabase()
+            let log = database.directory.appendingPathComponent("acknowledged")
+            try database.openStore { $0.journalMode = mode }.executeStatements(
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
+            _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    path = database.path as String, log = log.path as String,
+                    writer = writer.rawValue as String, mode = mode.rawValue as String,
+                    delay = moment.next() as Int
+                ] in
+                let acknowledged = try #require(FileHandle(forWritingAtPath: log))
+                SuddenDeath.after(microseconds: delay)
+                try #require(Writer(rawValue: writer)).run(
+                    path, try #require(JournalMode(rawValue: mode)), acknowledged)
+            }
+            let acknowledged = try Data(contentsOf: log).count
+            let db = try database.openStore { $0.journalMode = mode }
+            let stored = try writer.count(db)
+            // The last one may have been stored and not acknowledged any more.
+            #expect(stored == acknowledged || stored == acknowledged + 1)
+            #expect(try db.verifyIntegrity().isSound)
+            db.close()
+            total += acknowledged
+            moment.note(wasTooLate: acknowledged > 20)
+        }
+        SuddenDeath.report(
+            "writing, \(writer.rawValue), \(mode.rawValue): \(total) acknowledged, none lost")
+    }
+}

@@ -1,0 +1,219 @@
+import FaultyDisk
+import Foundation
+import SecureStorage
+import Testing
+
+/// Every state that a power cut may leave on the disk, rebuilt from what was written and opened.
+@Suite(.timeLimit(.minutes(60))) struct PowerLossTests {
+    /// States per journal mode: a hundred, or as many as `make crash` says.
+    private static let states = environmentNumber("SECURESTORAGE_STATES", default: 100)
+    /// Drawn anew each time; a failure names it.
+    private static let seed = UInt64.random(in: 1...UInt64.max)
+
+    @Test(arguments: ["wal", "delete", "truncate", "persist"])
+    func `a power cut leaves every transaction that was acknowledged, and none in part`(
+        _ mode: String
+    ) async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success, "seed \(Self.seed)") {
+            [
+                path = database.path as String, mode = mode as String,
+                states = Self.states as Int, seed = Self.seed as UInt64
+            ] in
+            let campaign = PowerCut(path: path, mode: mode, seed: seed)
+            try campaign.makeFile()
+            let begun = try campaign.record { db in
+                for number in 1...24 {
+                    try campaign.write(number, db)
+                    // Now and then while the log is full, and while it is empty.
+                    if number % 7 == 0 { try db.checkpoint(.truncate) }
+                    if number % 11 == 0 { try db.checkpoint(.passive) }
+                }
+            }
+            #expect(begun > 200)
+            let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
+                let db = campaign.store(directory + "/test.db")
+                try db.open(with: PowerCut.oldKey)
+                defer { db.close() }
+                try campaign.check(db, acknowledged: acknowledged)
+            }
+            #expect(tried >= states)
+        }
+    }
+
+    @Test(arguments: ["wal", "delete"])
+    func `a power cut during a re-key leaves exactly one of the two keys, and every row`(
+        _ mode: String
+    ) async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success, "seed \(Self.seed)") {
+            [
+                path = database.path as String, mode = mode as String,
+                states = Self.states as Int, seed = Self.seed as UInt64
+            ] in
+            let campaign = PowerCut(path: path, mode: mode, seed: seed)
+            try campaign.makeFile()
+            try campaign.record { db in
+                try campaign.write(1, db)
+                try db.changeEncryptionKey(with: PowerCut.newKey)
+                faulty_disk_mark(PowerCut.rekeyed)
+                try campaign.write(2, db)
+            }
+            var outcomes: [Data: Int] = [:]
+            try campaign.eachState(atLeast: states) { directory, acknowledged in
+                let db = campaign.store(directory + "/test.db")
+                let keys = [PowerCut.oldKey, PowerCut.newKey].filter { key in
+                    defer { db.close() }
+                    return storageError { try db.open(with: key) } == nil
+                }
+                try #require(keys.count == 1)
+                outcomes[keys[0], default: 0] += 1
+                if acknowledged.contains(Int(PowerCut.rekeyed)) {
+                    #expect(keys[0] == PowerCut.newKey)
+                }
+                try db.open(with: keys[0])
+                defer { db.close() }
+                try campaign.check(
+                    db, acknowledged: acknowledged.filter { $0 != Int(PowerCut.rekeyed) })
+            }
+            #expect(outcomes.count == 2)
+        }
+    }
+}
+
+/// A workload whose writes are recorded, and the states of its disk.
+private final class PowerCut {
+    static let oldKey = TemporaryDatabase.key
+    static let newKey = Data((1...32).map { UInt8($0 + 100) })
+    static let rekeyed: Int64 = 1000
+
+    let path: String
+    let mode: String
+    let seed: UInt64
+    /// What was on the disk before the recording.
+    private var files: [String: Data] = [:]
+
+    init(path: String, mode: String, seed: UInt64) {
+        self.path = path
+        self.mode = mode
+        self.seed = seed
+    }
+
+    func store(_ path: String) -> SecureDatabaseStore {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.journalMode = mode == "wal" ? .wal : .delete
+        configuration.secondInstance = .allowed
+        // Smaller than what a transaction changes: pages go out before its end.
+        configuration.cacheSize = 0
+        return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+    }
+
+    /// Accounts whose sum never changes, and a row for each part of a transfer.
+    func makeFile() throws {
+        faulty_disk_install()
+        let db = store(path)
+        try db.open(with: Self.oldKey)
+        try db.executeStatements(
+            """
+            CREATE TABLE account (id INTEGER PRIMARY KEY, sum INTEGER, note BLOB);
+            CREATE TABLE transfer (number INTEGER, part INTEGER, note BLOB);
+            CREATE INDEX transfer_number ON transfer (number, note);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+            INSERT INTO account SELECT i, 100, randomblob(900) FROM n;
+            """)
+        db.close()
+    }
+
+    /// Runs `body` on the open file, and returns how many things were asked of the disk.
+    @discardableResult
+    func record(_ body: (SecureDatabaseStore) throws -> Void) throws -> Int {
+        let db = store(path)
+        files = try readFiles()
+        faulty_disk_record()
+        try db.open(with: Self.oldKey)
+        if mode == "truncate" || mode == "persist" {
+            // Not a setting of the configuration; who wants it says it in SQL.
+            #expect(try db.strings("PRAGMA journal_mode = \(mode)") == [mode])
+        }
+        try body(db)
+        db.close()
+        return faulty_disk_stop()
+    }
+
+    /// One transaction of many pages, acknowledged by a mark.
+    func write(_ number: Int, _ db: SecureDatabaseStore) throws {
+        try db.beginExclusiveTransaction()
+        try db.executeUpdate("UPDATE account SET sum = sum - ?, note = randomblob(900)", number)
+        for part in 1...3 {
+            try db.executeUpdate(
+                "INSERT INTO transfer VALUES (?, ?, randomblob(?))", number, part, 500 * part)
+        }
+        try db.executeUpdate("UPDATE account SET sum = sum + ?", number)
+        try db.commit()
+        faulty_disk_mark(Int64(number))
+    }
+
+    func check(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
+        #expect(try db.verifyIntegrity().isSound)
+        #expect(try db.int("SELECT sum(sum) FROM account") == 4000)
+        #expect(try db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3") == [])
+        let numbers = try db.strings("SELECT DISTINCT number FROM transfer ORDER BY 1")
+            .compactMap { $0.flatMap { Int($0) } }
+        #expect(numbers == Array(1..<numbers.count + 1), "a hole between transactions")
+        let last = acknowledged.last ?? 0
+        #expect(numbers.count == last || numbers.count == last + 1, "acknowledged \(last)")
+    }
+
+    /// Hands over states, in a directory each, with the marks before it, until there were enough.
+    @discardableResult
+    func eachState(
+        atLeast count: Int, _ body: (_ directory: String, _ acknowledged: [Int]) throws -> Void
+    ) throws -> Int {
+        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
+        var random = SeededRandom(seed: seed)
+        // After each event, or each so-many-th: the two ends of what may be there, and what is between.
+        let each = max(events.count * 3 / count, 1)
+        let visited = (events.count + each - 1) / each
+        let perEvent = max((count + visited - 1) / visited, 3)
+        var tried = 0
+        var replay = DiskReplay(files: files)
+        var acknowledged: [Int] = []
+        for (number, event) in events.enumerated() {
+            if event.path == nil { acknowledged.append(Int(event.offset)) }
+            replay.play(event)
+            guard number % each == 0 else { continue }
+            var states = [replay.everything, replay.syncedOnly]
+            for _ in 2..<perEvent { states.append(replay.something(&random)) }
+            for state in states {
+                let directory = try lay(state)
+                defer { try? FileManager.default.removeItem(atPath: directory) }
+                try body(directory, acknowledged)
+                tried += 1
+            }
+        }
+        return tried
+    }
+
+    private func lay(_ state: [String: Data]) throws -> String {
+        // In memory where that is, since it is opened once and thrown away.
+        let shared = "/dev/shm"
+        let parent =
+            access(shared, W_OK) == 0 ? shared : (path as NSString).deletingLastPathComponent
+        let directory = parent + "/SecureStorageTests-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false)
+        for (name, content) in state {
+            try content.write(to: URL(fileURLWithPath: directory + "/" + name))
+        }
+        return directory
+    }
+
+    private func readFiles() throws -> [String: Data] {
+        let directory = (path as NSString).deletingLastPathComponent
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            files[name] = try Data(contentsOf: URL(fileURLWithPath: directory + "/" + name))
+        }
+        return files
+    }
+}
