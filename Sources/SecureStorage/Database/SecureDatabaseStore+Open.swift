@@ -159,19 +159,18 @@ extension SecureDatabaseStore {
     private func create(
         _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws -> DerivedKey {
-        let draft = try file.makeDraft()
-        do {
-            let finalKey = try fill(draft, key, handler)
+        try file.make(
+            incomplete: incomplete("its content could not be written; is the disk full?")
+        ) { draft in
+            defer { close() }  // the last connection moves the log into the file
+            return try fill(draft, key, handler)
+        } publish: { draft, finalKey in
             try file.publish(draft)
             return finalKey
-        } catch {
-            close()
-            draft.removeDraft()
-            throw error
         }
     }
 
-    /// Opens the draft, runs the handler and closes it; returns the key that opens it now.
+    /// Opens the draft and runs the handler; returns the key that opens it now.
     private func fill(
         _ draft: DatabaseFile, _ key: EncryptionKey,
         _ handler: (SecureDatabaseStore) -> (any Error)?
@@ -189,22 +188,19 @@ extension SecureDatabaseStore {
         isCreating = true
         defer { isCreating = false }
         if let error = handler(self) { throw error }
-        func incomplete(_ reason: String) -> SecureStorageError {
-            .openFailed(
-                code: Int(ResultCode.error.rawValue),
-                message: "cannot make \"\(databaseURL.path)\": \(reason)")
-        }
         guard let connection, let finalKey = connection.key else {
             throw incomplete("the initialization handler closed the store")
         }
         guard !connection.isInTransaction else {
             throw incomplete("the initialization handler left a transaction open")
         }
-        close()  // the last connection moves the log into the file
-        guard draft.isComplete() else {
-            throw incomplete("its content could not be written; is the disk full?")
-        }
         return finalKey
+    }
+
+    private func incomplete(_ reason: String) -> SecureStorageError {
+        .openFailed(
+            code: Int(ResultCode.error.rawValue),
+            message: "cannot make \"\(databaseURL.path)\": \(reason)")
     }
 
     private func makeDefaultDirectory(for fileName: String) throws {

@@ -12,7 +12,7 @@ extension DatabaseFile {
     /// name: a kill before that leaves nothing under this name.
     ///
     /// Under the creation lock, so that a draft of an earlier creation is a killed one's.
-    func makeDraft() throws -> DatabaseFile {
+    private func makeDraft() throws -> DatabaseFile {
         for suffix in Self.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
             // SQLite would apply it to the new file, or delete what may be the last copy of data.
             throw failure(
@@ -26,6 +26,30 @@ extension DatabaseFile {
         _ = fchmod(descriptor, 0o600)  // whatever the umask took away
         _ = close(descriptor)
         return draft
+    }
+
+    /// Lets `fill` write a draft and close it, and `publish` give it its name; an error leaves no draft.
+    ///
+    /// - Parameters:
+    ///   - incomplete: The error for a draft that holds nothing, or not everything in itself.
+    ///   - fill: Writes the draft and closes it.
+    ///   - publish: Is given what `fill` has returned.
+    /// - Returns: What `publish` returns.
+    /// - Throws: `incomplete`; `.openFailed`; what the closures throw.
+    func make<Content, R>(
+        incomplete: @autoclosure () -> SecureStorageError,
+        _ fill: (DatabaseFile) throws -> Content,
+        publish: (DatabaseFile, Content) throws -> R
+    ) throws -> R {
+        let draft = try makeDraft()
+        do {
+            let content = try fill(draft)
+            guard draft.isComplete() else { throw incomplete() }
+            return try publish(draft, content)
+        } catch {
+            draft.removeDraft()
+            throw error
+        }
     }
 
     /// Gives the draft, which is closed and complete, this file's name.
@@ -53,7 +77,7 @@ extension DatabaseFile {
     }
 
     /// Whether a draft holds everything in itself, nothing in a side file.
-    func isComplete() -> Bool {
+    private func isComplete() -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_size > 1
             && !["-wal", "-journal"].contains { access(path + $0, F_OK) == 0 }

@@ -98,27 +98,34 @@ struct SchemaCopy {
 
     /// Views, triggers and virtual tables: rows of the schema, whose tables are there already.
     func copyWhatHasNoPages() throws {
-        try target.text("PRAGMA writable_schema = ON")
-        defer { _ = try? target.text("PRAGMA writable_schema = OFF") }
         let rows = try Statement(
             """
             SELECT type, name, tbl_name, sql FROM main.sqlite_schema
             WHERE type IN ('view', 'trigger') OR (type = 'table' AND rootpage = 0)
             """, on: source, persistent: false)
         defer { rows.giveBack() }
-        let insert = try Statement(
-            "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
-            on: target, persistent: false)
-        defer { insert.giveBack() }
-        while try rows.step() {
-            try insert.bindColumns(of: rows)
-            try insert.run()
-            insert.rewind()
+        try target.writeSchemaRows { insert in
+            while try rows.step() {
+                try insert.bindColumns(of: rows)
+                try insert.run()
+                insert.rewind()
+            }
         }
     }
 }
 
 extension Connection {
+    /// Lets `body` put rows into the schema whose tables are there already, or have no pages: type, name, table, SQL.
+    func writeSchemaRows(_ body: (_ insert: Statement) throws -> Void) throws {
+        try text("PRAGMA writable_schema = ON")
+        defer { _ = try? text("PRAGMA writable_schema = OFF") }
+        let insert = try Statement(
+            "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
+            on: self, persistent: false)
+        defer { insert.giveBack() }
+        try body(insert)
+    }
+
     /// Runs a statement that is not worth keeping.
     func run(_ sql: String) throws {
         let statement = try Statement(sql, on: self, persistent: false)

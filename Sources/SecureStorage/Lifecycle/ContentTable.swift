@@ -68,12 +68,8 @@ struct ContentTable {
 
     /// An INSERT with a placeholder for each of `insertedColumns`.
     func insertStatement(on connection: Connection) throws -> Statement {
-        let names = insertedColumns
-        return try Statement(
-            """
-            INSERT INTO main.\(SQLText.identifier(name)) (\(names.joined(separator: ", ")))
-            VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
-            """, on: connection, persistent: true)
+        try Statement(
+            SQLText.insert(into: name, insertedColumns), on: connection, persistent: true)
     }
 
     /// Copies all rows as they are stored; `copied` is told of some thousand at a time.

@@ -38,10 +38,9 @@ struct IntegrityCheck {
     /// Nobody changes the file meanwhile, or what it says.
     private func inSnapshot<R>(_ body: () throws -> R) throws -> R {
         guard !connection.isInTransaction else { return try body() }
-        try connection.execute("BEGIN")
-        defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
+        defer { try? connection.endSnapshot() }
         do {
-            try connection.text("SELECT 1 FROM sqlite_schema LIMIT 1")
+            try connection.beginSnapshot()
         } catch SecureStorageError.backingStoreError(let code, _)
             where ![ResultCode.busy, .interrupted].map({ Int($0.rawValue) }).contains(code)
         {

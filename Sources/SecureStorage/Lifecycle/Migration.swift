@@ -25,8 +25,11 @@ struct Migration {
         let diagnosis = try Diagnostician(path: file.path, key: newKey ?? key, cipher: cipher)
             .diagnose()
         if diagnosis.finding == .ok { return nil }
-        let old = try Diagnostician(path: file.path, key: key, cipher: oldCipher ?? cipher)
-            .diagnose()
+        let isAsWanted = newKey == nil && oldCipher == nil
+        let old =
+            isAsWanted
+            ? diagnosis
+            : try Diagnostician(path: file.path, key: key, cipher: oldCipher ?? cipher).diagnose()
         switch old.finding {
         case .legacyFormat(let version):
             return (.legacy(key, version: version), CipherConfiguration())
@@ -60,18 +63,14 @@ struct Migration {
         // One that a crash has left was played back and removed; what is there now is the empty one of a
         // program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
         try file.removeFile("-journal")
-        let draft = try file.makeDraft()
-        do {
+        return try file.make(
+            incomplete: file.failure("the new file could not be written; is the disk full?")
+        ) { draft in
             _ = try NewContent(
                 draft: draft, key: newKey ?? key, cipher: cipher, logger: source.logger
             ).fill(from: source, progress)
-            guard draft.isComplete() else {
-                throw file.failure("the new file could not be written; is the disk full?")
-            }
-            return try exchange(draft)
-        } catch {
-            draft.removeDraft()
-            throw error
+        } publish: { draft, _ in
+            try exchange(draft)
         }
     }
 

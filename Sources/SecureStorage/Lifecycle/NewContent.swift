@@ -13,17 +13,17 @@ struct NewContent {
     func fill<R>(
         _ progress: FileProgress.Handler, _ body: (Connection) throws -> R
     ) throws -> R {
-        let derived = try key.map { try $0.derived(salt: salt(of: $0), cipher: cipher) }
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher
         configuration.logger = logger
         let target = try Connection.open(
-            draft.path, content: derived.map { .encrypted(.derived($0)) } ?? .plaintext,
+            draft.path, content: key.map { .encrypted(.new($0)) } ?? .plaintext,
             configuration: configuration)
         defer { target.close() }
         // A draft that is not finished is of no use to anybody. Not OFF: a statement that fails, such as that
         // of an index whose rows are not unique, has to leave nothing behind.
         try target.text("PRAGMA journal_mode = MEMORY")
+        let derived = target.key
         if derived == nil { try target.text("PRAGMA page_size = \(cipher.pageSize)") }
         let result = try body(target)
         target.close()
@@ -31,15 +31,5 @@ struct NewContent {
             try progress($0.asSecondHalf)
         }
         return result
-    }
-
-    /// Of a new file: its own where there is a choice.
-    private func salt(of key: EncryptionKey) throws -> [UInt8] {
-        if case .rawWithSalt(_, let salt) = key { return salt }
-        guard cipher.plaintextHeaderSize > 0 else {
-            return (0..<CipherConfiguration.saltLength).map { _ in .random(in: .min ... .max) }
-        }
-        guard let salt = cipher.salt else { throw CipherConfiguration.missingSalt }
-        return Array(salt)
     }
 }

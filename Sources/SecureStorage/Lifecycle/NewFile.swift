@@ -44,17 +44,11 @@ struct NewFile {
     private func make<R>(
         _ fill: (DatabaseFile) throws -> R, _ publish: (DatabaseFile) throws -> Void
     ) throws -> R {
-        let draft = try target.makeDraft()
-        do {
-            let result = try fill(draft)
-            guard draft.isComplete() else {
-                throw target.failure("its content could not be written; is the disk full?")
-            }
+        try target.make(
+            incomplete: target.failure("its content could not be written; is the disk full?"), fill
+        ) { draft, result in
             try publish(draft)
             return result
-        } catch {
-            draft.removeDraft()
-            throw error
         }
     }
 }

@@ -101,18 +101,14 @@ struct Salvage {
             }
         }
         do {
-            try target.text("PRAGMA writable_schema = ON")
-            defer { _ = try? target.text("PRAGMA writable_schema = OFF") }
-            let insert = try Statement(
-                "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
-                on: target, persistent: false)
-            defer { insert.giveBack() }
             var taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
-            for entry in schema.others
-            where entry.type == "table" && taken.insert(entry.name.lowercased()).inserted {
-                try insert.bind([entry.type, entry.name, entry.table, entry.sql])
-                try insert.run()
-                insert.rewind()
+            try target.writeSchemaRows { insert in
+                for entry in schema.others
+                where entry.type == "table" && taken.insert(entry.name.lowercased()).inserted {
+                    try insert.bind([entry.type, entry.name, entry.table, entry.sql])
+                    try insert.run()
+                    insert.rewind()
+                }
             }
         } catch {
             report.problems.append("virtual tables are missing: \(error)")

@@ -131,10 +131,7 @@ final class SalvagedTable {
             (content.rowID.map { [$0] } ?? [])
             + stored.prefix(count).compactMap { $0.map { SQLText.identifier($0) } }
         let statement = try Statement(
-            """
-            INSERT INTO main.\(SQLText.identifier(entry.name)) (\(names.joined(separator: ", ")))
-            VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
-            """, on: target, persistent: true)
+            SQLText.insert(into: entry.name, names), on: target, persistent: true)
         inserts[count] = statement
         return statement
     }
@@ -172,11 +169,7 @@ final class LostAndFound {
             }
             let kept = values.prefix(columnCount)
             let names = ["page", "id", "values_found"] + kept.indices.map { "c\($0)" }
-            let insert = try target.statement(
-                for: """
-                    INSERT INTO \(name) (\(names.joined(separator: ", ")))
-                    VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
-                    """)
+            let insert = try target.statement(for: SQLText.insert(into: name, names))
             defer { insert.giveBack() }
             try insert.bind(
                 stored: [

@@ -111,4 +111,12 @@ enum SQLText {
             ? name.replacingOccurrences(of: "\"", with: "\"\"") : name
         return "\"" + doubled + "\""
     }
+
+    /// An INSERT with a placeholder for each of `columns`, which are spelled as SQL wants them.
+    static func insert(into table: String, _ columns: [String]) -> String {
+        """
+        INSERT INTO main.\(identifier(table)) (\(columns.joined(separator: ", ")))
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+        """
+    }
 }

@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test func `the defaults are those that are documented`() throws {
-        let db = try database.openStore()
+        let db = SecureDatabaseStore(fullDatabasePath: database.path)
+        try db.open(with: TemporaryDatabase.key)
         #expect(try pragma("journal_mode", db) == "wal")
         #expect(try pragma("synchronous", db) == "2")
         #expect(db.connection?.busyMilliseconds == 5000)
