@@ -54,13 +54,15 @@ public struct CipherConfiguration: Sendable, Equatable {
     /// Bytes at the start of the file that stay readable: 0 (default), or 16 to 96 in steps of 16.
     ///
     /// With 32, iOS recognises a SQLite file in an app group's container and does not end the app for
-    /// holding its lock while suspended. The salt is then **not** in the file: ``salt`` must hold it
-    /// at every open, and a file whose salt is lost is lost.
+    /// holding its lock while suspended. The salt is then **not** in the file but beside it, in `NAME-salt`,
+    /// unless ``salt`` or a key of 96 digits holds it. A file whose salt is lost is lost: who copies the
+    /// file copies `NAME-salt` with it.
     public var plaintextHeaderSize = 0
 
-    /// The 16 bytes of salt of a file with a plaintext header.
+    /// The 16 bytes of salt of a file with a plaintext header, where the app keeps them itself.
     ///
-    /// Not secret. nil (default) for files that begin with their salt, which is all others.
+    /// Not secret. nil (default): the library keeps the salt of such a file beside it. All other files begin with
+    /// theirs.
     public var salt: Data?
 
     /// Bytes of salt, of any file.
@@ -96,14 +98,5 @@ extension CipherConfiguration {
                 "cipher.salt is for files with a plaintext header, all others hold their salt; "
                     + "leave it nil, or set cipher.plaintextHeaderSize as well")
         }
-    }
-}
-
-extension CipherConfiguration {
-    static var missingSalt: SecureStorageError {
-        .statementFailed(
-            .misuse,
-            "a file with a plaintext header does not hold its salt; set cipher.salt to its "
-                + "16 bytes, and keep them as long as the file")
     }
 }

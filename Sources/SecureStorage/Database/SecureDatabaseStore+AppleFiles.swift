@@ -41,7 +41,7 @@
 
         private static func files(at url: URL) throws -> [URL] {
             _ = try sizeOnDisk(at: url)
-            return ([""] + DatabaseFile.sideFileSuffixes)
+            return ([""] + DatabaseFile.sideFileSuffixes + [SaltFile.suffix])
                 .map { URL(fileURLWithPath: url.path + $0) }
                 .filter { FileManager.default.fileExists(atPath: $0.path) }
         }

@@ -20,6 +20,7 @@ extension DatabaseFile {
                     + "remove the side file to start anew")
         }
         let draft = draft
+        try dropSaltOfKilledCreation(draft)
         draft.removeDraft()
         let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
         guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
@@ -52,20 +53,50 @@ extension DatabaseFile {
         }
     }
 
+    /// A salt without its file is that of a creation that was killed before it named its draft; or the last copy of
+    /// one that is needed when the file comes back.
+    private func dropSaltOfKilledCreation(_ draft: DatabaseFile) throws {
+        let own = SaltFile(of: self)
+        guard status() == nil, status(SaltFile.suffix) != nil else { return }
+        guard let salts = try? own.salts(), salts == (try? SaltFile(of: draft).salts()) else {
+            throw failure(
+                "the file is missing but its salt file \(SaltFile.suffix) exists; bring the file back, or "
+                    + "remove the salt file to start anew")
+        }
+        try own.remove()
+    }
+
     /// Gives the draft, which is closed and complete, this file's name.
     func publish(_ draft: DatabaseFile) throws {
-        guard cplatform_rename_exclusive(draft.path, path) == 0 else {
-            throw failure("it cannot be made: \(Self.reason(errno))")
+        try publishWithSalt(draft) {
+            guard cplatform_rename_exclusive(draft.path, path) == 0 else {
+                throw failure("it cannot be made: \(Self.reason(errno))")
+            }
         }
-        syncDirectory()
     }
 
     /// Gives the draft this file's name, which an older file may have.
     func publishReplacing(_ draft: DatabaseFile) throws {
-        guard rename(draft.path, path) == 0 else {
-            throw failure("it cannot be replaced: \(Self.reason(errno))")
+        try publishWithSalt(draft) {
+            guard rename(draft.path, path) == 0 else {
+                throw failure("it cannot be replaced: \(Self.reason(errno))")
+            }
         }
+    }
+
+    /// The salt of the draft, if it is kept beside it, comes before its file and the older one's goes after it: a
+    /// kill in between leaves both.
+    private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
+        let own = SaltFile(of: self)
+        let new = try SaltFile(of: draft).salts()
+        if let new {
+            let older = (try? own.salts())?.filter { !new.contains($0) } ?? []
+            try own.replace(with: new + older.prefix(1))
+        }
+        try rename()
         syncDirectory()
+        if let new { try own.replace(with: new) } else { try own.remove() }
+        try SaltFile(of: draft).remove()
     }
 
     /// A name is durable only when its directory is.
@@ -86,6 +117,7 @@ extension DatabaseFile {
     /// Removes a draft with its side files.
     func removeDraft() {
         for suffix in [""] + Self.sideFileSuffixes { _ = unlink(path + suffix) }
+        try? SaltFile(of: self).remove()
     }
 
     /// Removes the draft's name from a published file that a kill has left with both; see

@@ -21,6 +21,9 @@ extension DatabaseFile {
             }
         }
         try withoutOthers {
+            // Before the file has its new name; the old one's is of no use after it.
+            let salts = try SaltFile(of: self).salts()
+            if let salts { try SaltFile(of: target).replace(with: salts) }
             if isHalfMoved || !sideFiles.filter({ $0 != "-shm" }).isEmpty {
                 if !isHalfMoved { try addName(of: target) }
                 try moveSideFiles(to: target)
@@ -33,6 +36,7 @@ extension DatabaseFile {
                 }
             }
             target.syncDirectory()
+            try SaltFile(of: self).remove()
             syncDirectory()
         }
     }

@@ -20,7 +20,7 @@ extension DatabaseFile {
 
     /// Bytes of the file and those beside it.
     func sizeWithSideFiles() throws -> Int {
-        try Self.sideFileSuffixes.reduce(size()) { sum, suffix in
+        try (Self.sideFileSuffixes + [SaltFile.suffix]).reduce(size()) { sum, suffix in
             sum + (status(suffix).map { Int($0.st_size) } ?? 0)
         }
     }
@@ -55,8 +55,11 @@ extension DatabaseFile {
 
     // MARK: - Removing
 
-    /// Whether there is anything to be removed: the file, a side file, the draft of a killed creation.
-    var hasRemains: Bool { status() != nil || !sideFiles.isEmpty || draft.status() != nil }
+    /// Whether there is anything to be removed: the file, a side file, its salt, the draft of a killed creation.
+    var hasRemains: Bool {
+        status() != nil || !sideFiles.isEmpty || draft.status() != nil
+            || status(SaltFile.suffix) != nil
+    }
 
     /// Removes the file, then what stands beside it; under the creation lock.
     func remove() throws {
@@ -76,6 +79,8 @@ extension DatabaseFile {
         } else {
             try removeSideFiles()
         }
+        // The last: a file without its salt is lost.
+        try SaltFile(of: self).remove()
         draft.removeDraft()
         syncDirectory()
     }

@@ -80,10 +80,15 @@ struct Migration {
             let kept = keptPath(number)
             if link(file.path, kept) == 0 {
                 file.syncDirectory()
+                let keptSalt = SaltFile(of: DatabaseFile(resolvedPath: kept))
                 do {
+                    if let salts = try SaltFile(of: file).salts() {
+                        try keptSalt.replace(with: salts)
+                    }
                     try file.publishReplacing(draft)
                 } catch {
                     _ = unlink(kept)
+                    try? keptSalt.remove()
                     throw error
                 }
                 return URL(fileURLWithPath: kept)
@@ -108,6 +113,7 @@ struct Migration {
             guard access(keptPath(number), F_OK) == 0 else { return }
             if FileIdentity(keptPath(number)) == FileIdentity(status) {
                 _ = unlink(keptPath(number))
+                try SaltFile(of: DatabaseFile(resolvedPath: keptPath(number))).remove()
                 return
             }
         }

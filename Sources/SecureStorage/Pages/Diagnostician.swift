@@ -68,12 +68,37 @@ struct Diagnostician {
             } else {
                 notes.lines.append("but its first page is not readable: the header is all that is")
             }
-            guard key != nil, cipher.plaintextHeaderSize > 0, fixedSalt != nil else {
+            guard key != nil, cipher.plaintextHeaderSize > 0 else {
                 return notes.result(header.isReadable ? .notEncrypted : .plaintextHeader)
+            }
+            do {
+                _ = try key?.salts(outOf: DatabaseFile(resolvedPath: path), cipher)
+            } catch {
+                notes.lines.append("\(error)")
+                return notes.result(.plaintextHeader)
             }
         }
         guard let key else { return withoutKey(first, notes) }
+        if cipher.plaintextHeaderSize > 0, !header.isSQLite {
+            return try withoutHeader(notes, progress)
+        }
         return try diagnose(key, view, first, header, notes, progress)
+    }
+
+    /// The file is none with a plaintext header: what it is without one.
+    private func withoutHeader(
+        _ start: Notes, _ progress: FileProgress.Handler
+    ) throws -> FileDiagnosis {
+        var notes = start
+        notes.lines.append("it has no plaintext header")
+        var other = cipher
+        other.plaintextHeaderSize = 0
+        other.salt = nil
+        let diagnosis = try Diagnostician(
+            path: path, key: key, cipher: other, sampleLimit: sampleLimit
+        ).diagnose(progress)
+        notes.lines += diagnosis.reasons.filter { !notes.lines.contains($0) }
+        return notes.result(diagnosis.finding == .ok ? .otherCipher(other) : diagnosis.finding)
     }
 
     private func withoutKey(_ first: [UInt8], _ start: Notes) -> FileDiagnosis {
@@ -88,19 +113,19 @@ struct Diagnostician {
 
     // MARK: - With a key
 
-    private var fixedSalt: [UInt8]? {
-        if case .rawWithSalt(_, let salt)? = key { return salt }
-        return cipher.plaintextHeaderSize > 0 ? cipher.salt.map(Array.init) : nil
-    }
-
     /// The pages under the key; nil when the file is too short to have a salt.
     func pageScan(_ view: PageView, _ key: EncryptionKey) throws -> PageScan? {
         let first =
             try view.page(1)
             ?? view.file.bytes(at: 0, count: min(view.file.size, cipher.pageSize)) ?? []
-        let salt = try fixedSalt ?? ownSalt(view, first)
-        guard salt.count == CipherConfiguration.saltLength else { return nil }
-        let derived = try key.derived(salt: salt, cipher: cipher)
+        let derived: DerivedKey
+        if let salts = try key.salts(outOf: DatabaseFile(resolvedPath: path), cipher) {
+            derived = try key.derived(choosingFrom: salts, for: path, cipher)
+        } else {
+            let salt = try ownSalt(view, first)
+            guard salt.count == CipherConfiguration.saltLength else { return nil }
+            derived = try key.derived(salt: salt, cipher: cipher)
+        }
         return PageScan(
             view: view, key: derived,
             cipher: try PageCipher(derived, format: PageFormat(cipher)))
@@ -147,13 +172,18 @@ struct Diagnostician {
                 "the key opens it with the settings of SQLCipher \(version)")
             return notes.result(.legacyFormat(version: version))
         }
-        if header.isSQLite { return notes.result(.notEncrypted) }
+        if header.isReadable { return notes.result(.notEncrypted) }
         if let reason = Randomness.objection(to: first) {
             notes.lines.append(reason)
             return notes.result(.notADatabase)
         }
         if case .passphrase = key {
         } else if try decryptsWithoutHMAC(scan) {
+            guard !header.isSQLite else {
+                notes.lines.append(
+                    "but decrypted, pages are sound: the salt is not the file's")
+                return notes.result(.plaintextHeader)
+            }
             notes.lines.append(
                 "but decrypted, pages are sound: the first 16 bytes, the salt, were changed")
             return notes.result(.corrupt(pages: [1]))

@@ -110,7 +110,8 @@ extension FileDiagnosis {
         case .plaintextHeader:
             return failed(
                 .notADatabase,
-                "it has a plaintext header; set cipher.plaintextHeaderSize and cipher.salt")
+                "it has a plaintext header; set cipher.plaintextHeaderSize, and bring its salt file "
+                    + "\(SaltFile.suffix) back or set cipher.salt")
         // The engine could not read it, whatever the pages say: somebody has changed it meanwhile.
         case .ok, .missing, .empty, .keyNeeded:
             return failed(.cannotOpen, "it changes while it is opened; try again")

@@ -26,6 +26,7 @@ extension Connection {
             case .encrypted(let key): try connection.applyKey(connection.derive(key))
             }
             try connection.proveKey()
+            if case .encrypted = content { try connection.keepSalt() }
             try connection.applyContentSettings()
             return connection
         } catch {

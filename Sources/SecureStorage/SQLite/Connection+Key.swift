@@ -21,7 +21,7 @@ extension Connection {
             return key
         case .new(let key):
             let salt =
-                try fixedSalt(key)
+                key.fixedSalt(cipher)
                 ?? (0..<CipherConfiguration.saltLength).map { _ in
                     UInt8.random(in: .min ... .max)
                 }
@@ -37,10 +37,13 @@ extension Connection {
                 throw SecureStorageError.notEncrypted(
                     message: "\"\(path)\" begins like a plain SQLite database; it was not changed. "
                         + "Copy its content into a new encrypted database, or set "
-                        + "cipher.plaintextHeaderSize and cipher.salt if that is how it was made")
+                        + "cipher.plaintextHeaderSize if that is how it was made")
             }
             guard let journal = RollbackJournal(of: path, pageSize: cipher.pageSize) else {
-                return try key.derived(salt: fixedSalt(key) ?? firstBytes, cipher: cipher)
+                guard let salts = try key.salts(outOf: file, cipher) else {
+                    return try key.derived(salt: firstBytes, cipher: cipher)
+                }
+                return try key.derived(choosingFrom: salts, for: path, cipher)
             }
             return try derive(key, checkingAgainst: journal)
         }
@@ -56,10 +59,10 @@ extension Connection {
         // its original in the journal.
         for attempt in 1...3 {
             let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
-            let salt = try fixedSalt(key) ?? Array(page.prefix(CipherConfiguration.saltLength))
-            let derived = try key.derived(salt: salt, cipher: cipher)
-            let pages = try PageCipher(derived, format: PageFormat(cipher))
-            if page.withUnsafeBytes({ pages.isAuthentic($0, number: 1) }) { return derived }
+            let salts =
+                try key.salts(outOf: file, cipher)
+                ?? [Array(page.prefix(CipherConfiguration.saltLength))]
+            if let derived = try key.derived(provedBy: page, salts, cipher) { return derived }
             if attempt < 3 { usleep(10_000) }
         }
         throw SecureStorageError.statementFailed(
@@ -81,13 +84,18 @@ extension Connection {
         return try key.derived(salt: salt, cipher: configuration.cipher)
     }
 
-    /// The salt that does not come from the file, if there is one.
-    private func fixedSalt(_ key: EncryptionKey) throws -> [UInt8]? {
-        if case .rawWithSalt(_, let salt) = key { return salt }
+    private var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
+
+    /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the caller keeps it.
+    ///
+    /// Of a new file, and of one that was opened although its salt file is missing: with a key that holds the
+    /// salt, or by a connection that got the derived key.
+    func keepSalt() throws {
         let cipher = configuration.cipher
-        guard cipher.plaintextHeaderSize > 0 else { return nil }
-        guard let salt = cipher.salt else { throw CipherConfiguration.missingSalt }
-        return Array(salt)
+        guard cipher.plaintextHeaderSize > 0, cipher.salt == nil, !configuration.isReadOnly,
+            let key
+        else { return }
+        try SaltFile(of: file).keep(key.salt, timeout: configuration.busyTimeout)
     }
 
     /// Keys the new handle and tells SQLCipher how the file is encrypted.
@@ -117,7 +125,14 @@ extension Connection {
         try installBusyHandler()
         // A connection with a wrong key must not move the log that a crash has left into the file.
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
-        try text("SELECT count(*) FROM sqlite_schema")
+        do {
+            try text("SELECT count(*) FROM sqlite_schema")
+        } catch SecureStorageError.backingStoreError(Int(SQLITE_ERROR), let message)
+            where configuration.cipher.plaintextHeaderSize > 0
+        {
+            // The header is right under any key, and SQLCipher's error for the rest of the page is this one.
+            throw SecureStorageError.backingStoreError(code: Int(SQLITE_NOTADB), message: message)
+        }
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
     }
 }

@@ -56,6 +56,7 @@ final class Connection {
             try connection.refuseReadOnlyFallback()
             try connection.applyKey(connection.derive(key))
             try connection.proveKey()
+            try connection.keepSalt()
             try connection.applySettings()
             connection.installCheckpointing(engine)
             return connection

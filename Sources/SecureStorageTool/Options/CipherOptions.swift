@@ -19,7 +19,10 @@ struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes at the start that are plain text.", valueName: "bytes"))
     var plaintextHeader: Int?
 
-    @Option(help: ArgumentHelp("32 hex digits, with --plaintext-header.", valueName: "hex"))
+    @Option(
+        help: ArgumentHelp(
+            "32 hex digits, with --plaintext-header; without it the salt is in FILE-salt.",
+            valueName: "hex"))
     var salt: String?
 
     enum HashName: String, ExpressibleByArgument, CaseIterable {

@@ -1,0 +1,110 @@
+internal import CPlatform
+internal import Crypto
+internal import Foundation
+
+/// The salt of a database whose header is plain text, in a file beside it: `NAME-salt`.
+///
+/// SQLCipher keeps the salt in the first 16 bytes of the file. Where SQLite's own header stands there instead, nothing
+/// in the file tells the salt, and without it no key opens the file. The salt is no secret.
+struct SaltFile {
+    static let suffix = "-salt"
+    private static let firstLine = "SecureStorage salt 1"
+
+    private let file: DatabaseFile
+    private var path: String { file.path + Self.suffix }
+
+    init(of file: DatabaseFile) { self.file = file }
+
+    /// The salts that the file may have: one, or two where a kill came while a new file took the place of
+    /// an older one; nil when there is no salt file.
+    ///
+    /// - Throws: `.backingStoreError` code 11 when its checksum is wrong; code 14 when it cannot be read.
+    func salts() throws -> [[UInt8]]? {
+        guard let text = try bytes().map({ String(decoding: $0, as: UTF8.self) }) else {
+            return nil
+        }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count >= 4, lines.removeLast().isEmpty, let checksum = lines.popLast(),
+            lines.first == Substring(Self.firstLine), checksum == Self.checksum(lines)
+        else { throw damaged }
+        let salts = lines.dropFirst().compactMap { Hex.decode($0.utf8) }
+        guard salts.count == lines.count - 1,
+            salts.allSatisfy({ $0.count == CipherConfiguration.saltLength })
+        else { throw damaged }
+        return salts
+    }
+
+    private func bytes() throws -> Data? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw failure(DatabaseFile.reason(errno)) }
+            return nil
+        }
+        defer { _ = close(descriptor) }
+        // Two salts make 166 bytes.
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count >= 0 else { throw failure(DatabaseFile.reason(errno)) }
+        return Data(buffer.prefix(count))
+    }
+
+    /// Sees to it that the salt of the open database is there, and alone.
+    ///
+    /// Does nothing when it is, so that opening costs one look.
+    func keep(_ salt: [UInt8], timeout: Duration) throws {
+        guard (try? salts()) != [salt] else { return }
+        try file.withCreationLock(timeout: timeout) { try replace(with: [salt]) }
+    }
+
+    /// Writes the file anew, as a whole; under the creation lock of its database.
+    func replace(with salts: [[UInt8]]) throws {
+        let lines = [Substring(Self.firstLine)] + salts.map { Substring(Hex.text($0)) }
+        let text = (lines + [Substring(Self.checksum(lines))]).joined(separator: "\n") + "\n"
+        let draft = path + ".draft"
+        _ = unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(DatabaseFile.reason(errno)) }
+        var isWritten = fchmod(descriptor, 0o600) == 0
+        text.utf8.withContiguousStorageIfAvailable {
+            isWritten = isWritten && write(descriptor, $0.baseAddress, $0.count) == $0.count
+        }
+        isWritten = isWritten && fsync(descriptor) == 0
+        let reason = errno
+        _ = close(descriptor)
+        guard isWritten, rename(draft, path) == 0 else {
+            let reason = isWritten ? errno : reason
+            _ = unlink(draft)
+            throw failure(DatabaseFile.reason(reason))
+        }
+        file.syncDirectory()
+    }
+
+    /// Removes it, if it is there, with what a kill has left of it.
+    func remove() throws {
+        _ = unlink(path + ".draft")
+        try file.removeFile(Self.suffix)
+    }
+
+    private static func checksum(_ lines: [Substring]) -> String {
+        let text = lines.map { $0 + "\n" }.joined()
+        return "sha256 " + Hex.text(SHA256.hash(data: Data(text.utf8)))
+    }
+
+    private var damaged: SecureStorageError {
+        file.failure(
+            "its salt file \(Self.suffix) is damaged, so its salt is not known; bring the salt file back from a "
+                + "backup, or set cipher.salt", .corrupt)
+    }
+
+    private func failure(_ reason: String) -> SecureStorageError {
+        file.failure("its salt file \(Self.suffix): \(reason)")
+    }
+
+    /// The error for a database that needs a salt and has none.
+    var missing: SecureStorageError {
+        file.failure(
+            "its salt file \(Self.suffix) is missing. A database with a plaintext header does not hold its salt: "
+                + "bring the salt file back, or set cipher.salt, or give the key as 96 digits, which hold it"
+        )
+    }
+}

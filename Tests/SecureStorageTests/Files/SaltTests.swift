@@ -1,0 +1,310 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A plaintext header, and the salt that the file does not hold then.
+@Suite(.timeLimit(.minutes(10))) struct SaltTests {
+    private let database: TemporaryDatabase
+    private var salt: URL { database.directory.appendingPathComponent("test.db-salt") }
+    private static let header = Data("SQLite format 3\0".utf8)
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func open(
+        _ key: DatabaseKey = .raw(SecretBytes(copying: TemporaryDatabase.key)), at url: URL? = nil,
+        configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) throws -> SecureDatabaseStore {
+        var configuration = database.store(configure: configure).configuration
+        configuration.cipher.plaintextHeaderSize = 32
+        configuration.cipher.kdfIterations = 1000
+        let db = SecureDatabaseStore(url: url ?? database.url, configuration: configuration)
+        try db.open(with: key)
+        return db
+    }
+
+    private func makeFile(_ key: DatabaseKey = .raw(SecretBytes(copying: TemporaryDatabase.key)))
+        throws
+    {
+        let db = try open(key)
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
+        db.close()
+    }
+
+    private func expectStored(_ db: SecureDatabaseStore) throws {
+        #expect(try db.strings("SELECT x FROM t") == ["stored"])
+        #expect(try db.verifyIntegrity().isSound)
+        db.close()
+    }
+
+    private func other(_ name: String) -> URL { database.directory.appendingPathComponent(name) }
+
+    // MARK: - Kept
+
+    @Test func `a file with a plaintext header opens a thousand times`() throws {
+        try makeFile()
+        for _ in 1...environmentNumber("SECURESTORAGE_OPENINGS", default: 1000) {
+            let db = try open()
+            try db.executeUpdate("UPDATE t SET x = 'stored'")
+            db.close()
+        }
+        try expectStored(open())
+        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
+        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        let mode = try FileManager.default.attributesOfItem(atPath: salt.path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
+    func `a passphrase opens it again, in both journal modes`(
+        _ mode: SecureDatabaseConfiguration.JournalMode
+    ) throws {
+        let key = DatabaseKey.passphrase("correct horse")
+        let db = try open(key) { $0.journalMode = mode }
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
+        db.close()
+        try expectStored(open(key) { $0.journalMode = mode })
+        let error = storageError { _ = try open(.passphrase("wrong")) { $0.journalMode = mode } }
+        #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "")")
+    }
+
+    @Test func `its salt is the one that the engine knows`() throws {
+        try makeFile()
+        let db = try open()
+        let known = try #require(try db.strings("PRAGMA cipher_salt").first ?? nil)
+        #expect(try String(contentsOf: salt, encoding: .utf8).contains("\n\(known)\n"))
+    }
+
+    @Test func `a re-key keeps the salt`() throws {
+        try makeFile()
+        let before = try Data(contentsOf: salt)
+        let db = try open()
+        try db.changeEncryptionKey(with: Data(repeating: 9, count: 32))
+        db.close()
+        #expect(try Data(contentsOf: salt) == before)
+        try expectStored(open(.raw(SecretBytes(copying: Data(repeating: 9, count: 32)))))
+        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
+    }
+
+    @Test func `a copy opens elsewhere with its salt, and not without`() throws {
+        try makeFile()
+        let directory = other("elsewhere")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        let copy = directory.appendingPathComponent("copy.db")
+        try FileManager.default.copyItem(at: database.url, to: copy)
+        let error = storageError { _ = try open(at: copy) }
+        #expect(error?.kind == .openFailed)
+        #expect(error?.description.contains("salt file -salt is missing") == true)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["copy.db"])
+        try FileManager.default.copyItem(
+            at: salt, to: directory.appendingPathComponent("copy.db-salt"))
+        try expectStored(open(at: copy))
+    }
+
+    @Test func `many processes that make it at once agree on its salt`() async throws {
+        let path = database.path
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...6 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = path as String, number = number as Int] in
+                        var configuration = SecureDatabaseConfiguration()
+                        configuration.cipher.plaintextHeaderSize = 32
+                        configuration.busyTimeout = .seconds(120)
+                        let db = SecureDatabaseStore(
+                            fullDatabasePath: path, configuration: configuration)
+                        try db.open(with: TemporaryDatabase.key) { db in
+                            storageError { try db.executeUpdate("CREATE TABLE t (x)") }
+                        }
+                        try db.executeUpdate("INSERT INTO t VALUES (?)", number)
+                    }
+                }
+            }
+        }
+        #expect(try open().int("SELECT count(*) FROM t") == 6)
+    }
+
+    // MARK: - Lost and found
+
+    @Test func `without its salt a file says what is missing, and stays as it is`() throws {
+        try makeFile()
+        try FileManager.default.removeItem(at: salt)
+        let before = try DirectorySnapshot(of: database.directory)
+        let error = storageError { _ = try open() }
+        #expect(error?.kind == .openFailed)
+        #expect(error?.description.contains("-salt is missing") == true)
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        let diagnosis = try SecureDatabaseStore.diagnose(
+            at: database.url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)), cipher: cipher
+        )
+        #expect(diagnosis.finding == .plaintextHeader)
+        #expect(diagnosis.reasons.contains { $0.contains("-salt is missing") })
+        #expect(try DirectorySnapshot(of: database.directory) == before)
+    }
+
+    @Test func `a damaged salt file is told from a missing one and from a wrong key`() throws {
+        try makeFile()
+        let whole = try Data(contentsOf: salt)
+        for position in whole.indices {
+            var damaged = whole
+            damaged[position] ^= 1
+            try damaged.write(to: salt)
+            let error = storageError { _ = try open() }
+            #expect(error?.code == 11, "byte \(position)")
+            #expect(error?.description.contains("-salt is damaged") == true, "byte \(position)")
+        }
+        for length in 0..<whole.count {
+            try whole.prefix(length).write(to: salt)
+            #expect(storageError { _ = try open() }?.code == 11, "\(length) bytes")
+        }
+        try whole.write(to: salt)
+        try expectStored(open())
+    }
+
+    @Test func `a key that holds the salt brings a missing or damaged salt file back`() throws {
+        try makeFile()
+        let whole = try Data(contentsOf: salt)
+        let db = try open()
+        let known = try #require(try db.strings("PRAGMA cipher_salt").first ?? nil)
+        db.close()
+        let bytes = stride(from: 0, to: 32, by: 2).compactMap {
+            UInt8(known.dropFirst($0).prefix(2), radix: 16)
+        }
+        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key), salt: Data(bytes))
+        for damage in [nil, Data("nonsense".utf8)] {
+            try FileManager.default.removeItem(at: salt)
+            try damage?.write(to: salt)
+            try expectStored(open(key))
+            #expect(try Data(contentsOf: salt) == whole)
+            try expectStored(open())
+        }
+    }
+
+    @Test func `an open pool brings a missing salt file back`() throws {
+        let pool = try database.openPool { $0.cipher.plaintextHeaderSize = 32 }
+        try pool.write {
+            try $0.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
+        }
+        let whole = try Data(contentsOf: salt)
+        try FileManager.default.removeItem(at: salt)
+        // A block that closes the writer lets the next one open it again.
+        try pool.writeWithoutTransaction { $0.close() }
+        try pool.write { try $0.executeUpdate("UPDATE t SET x = 'stored'") }
+        #expect(try Data(contentsOf: salt) == whole)
+    }
+
+    @Test func `a salt whose file is missing is not replaced`() throws {
+        try makeFile()
+        let file = try Data(contentsOf: database.url)
+        try FileManager.default.removeItem(at: database.url)
+        let error = storageError { _ = try open() }
+        #expect(error?.description.contains("its salt file -salt exists") == true)
+        try file.write(to: database.url)
+        try expectStored(open())
+        // remove(at:) takes it away with the rest.
+        try FileManager.default.removeItem(at: database.url)
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames().isEmpty)
+        try makeFile()
+    }
+
+    @Test func `of two salts, as a kill can leave them, the right one is chosen`() throws {
+        try makeFile()
+        let first = try String(contentsOf: salt, encoding: .utf8)
+        let file = try Data(contentsOf: database.url)
+        try SecureDatabaseStore.remove(at: database.url)
+        try makeFile()
+        let second = try String(contentsOf: salt, encoding: .utf8)
+        func line(_ text: String) -> String {
+            String(text.split(separator: "\n")[1])
+        }
+        #expect(line(first) != line(second))
+        for lines in [[line(first), line(second)], [line(second), line(first)]] {
+            try file.write(to: database.url)
+            let body = "SecureStorage salt 1\n" + lines.map { $0 + "\n" }.joined()
+            let sum = try ChildProcess("sha256sum", [], input: body).output.prefix(64)
+            try (body + "sha256 \(sum)\n").write(to: salt, atomically: false, encoding: .utf8)
+            try expectStored(open())
+            // It is the only one from now on.
+            #expect(try String(contentsOf: salt, encoding: .utf8) == first)
+        }
+    }
+
+    @Test func `a right key with another salt is not called a wrong key`() throws {
+        try makeFile()
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        cipher.salt = Data(count: 16)
+        let diagnosis = try SecureDatabaseStore.diagnose(
+            at: database.url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)), cipher: cipher
+        )
+        #expect(diagnosis.finding == .plaintextHeader)
+        #expect(diagnosis.reasons.contains { $0.contains("the salt is not the file's") })
+    }
+
+    // MARK: - The life of the file
+
+    @Test func `it goes along when the file is moved, removed and measured`() throws {
+        try makeFile()
+        let sizes = try [database.url, salt].map { try Data(contentsOf: $0).count }
+        #expect(try SecureDatabaseStore.sizeOnDisk(at: database.url) == sizes.reduce(0, +))
+        try SecureDatabaseStore.move(at: database.url, to: other("moved.db"))
+        #expect(try database.fileNames() == ["moved.db", "moved.db-salt"])
+        try expectStored(open(at: other("moved.db")))
+        try SecureDatabaseStore.remove(at: other("moved.db"))
+        #expect(try database.fileNames().isEmpty)
+    }
+
+    @Test func `copies have a salt file of their own, also where they replace another`() throws {
+        try makeFile()
+        let db = try open()
+        for url in [
+            other("backup.db"), other("compact.db"), other("rekeyed.db"), other("export.db"),
+        ] {
+            for isReplacing in [false, true] {
+                switch url.lastPathComponent {
+                case "backup.db": try db.backup(to: url, replacing: isReplacing)
+                case "compact.db": try db.vacuum(into: url, replacing: isReplacing)
+                case "rekeyed.db":
+                    try db.backup(
+                        to: url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)),
+                        replacing: isReplacing)
+                default:
+                    try db.export(
+                        to: url, key: .raw(SecretBytes(copying: TemporaryDatabase.key)),
+                        cipher: db.configuration.cipher, replacing: isReplacing)
+                }
+                try expectStored(open(at: url))
+            }
+        }
+        db.close()
+        #expect(try database.fileNames().count == 10)
+    }
+
+    @Test func `a header is put on a file in its place, and taken off again`() throws {
+        let plain = try database.openStore()
+        try plain.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
+        plain.close()
+        var cipher = CipherConfiguration()
+        cipher.plaintextHeaderSize = 32
+        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+        let old = try #require(
+            try SecureDatabaseStore.migrate(at: database.url, key: key, to: cipher))
+        #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
+        try expectStored(
+            database.openStore { $0.cipher = cipher })
+        try SecureDatabaseStore.remove(at: old)
+
+        let before = try Data(contentsOf: salt)
+        let kept = try #require(
+            try SecureDatabaseStore.migrate(at: database.url, key: key, from: cipher))
+        #expect(try database.fileNames() == ["test.db", "test.db.old", "test.db.old-salt"])
+        #expect(try Data(contentsOf: URL(fileURLWithPath: kept.path + "-salt")) == before)
+        try expectStored(try database.openStore())
+        let oldStore = SecureDatabaseStore(
+            url: kept, configuration: database.store { $0.cipher = cipher }.configuration)
+        try oldStore.open(with: TemporaryDatabase.key)
+        try expectStored(oldStore)
+    }
+}
