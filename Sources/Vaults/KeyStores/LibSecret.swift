@@ -19,6 +19,7 @@
             @convention(c) (Pointer, Pointer, Pointer?, ErrorOut) -> UnsafeMutablePointer<CChar>?
         let passwordClear: @convention(c) (Pointer, Pointer, Pointer?, ErrorOut) -> CInt
         let passwordFree: @convention(c) (UnsafeMutablePointer<CChar>) -> Void
+        let serviceGet: @convention(c) (CInt, Pointer?, ErrorOut) -> Pointer?
         let serviceSearch:
             @convention(c) (Pointer?, Pointer, Pointer, CInt, Pointer?, ErrorOut) -> Pointer?
         let itemAttributes: @convention(c) (Pointer) -> Pointer?
@@ -43,6 +44,7 @@
         let variantUInt32: @convention(c) (UInt32) -> Pointer?
         let variantTuple: @convention(c) (UnsafePointer<Pointer?>, Int) -> Pointer?
         let variantChild: @convention(c) (Pointer, Int) -> Pointer?
+        let variantAsBoolean: @convention(c) (Pointer) -> CInt
         let variantAsUInt32: @convention(c) (Pointer) -> UInt32
         let variantRelease: @convention(c) (Pointer) -> Void
         let objectRelease: @convention(c) (Pointer) -> Void
@@ -74,6 +76,7 @@
                 passwordLookup = try find("secret_password_lookupv_nonpageable_sync")
                 passwordClear = try find("secret_password_clearv_sync")
                 passwordFree = try find("secret_password_free")
+                serviceGet = try find("secret_service_get_sync")
                 serviceSearch = try find("secret_service_search_sync")
                 itemAttributes = try find("secret_item_get_attributes")
                 itemIsLocked = try find("secret_item_get_locked")
@@ -94,6 +97,7 @@
                 variantUInt32 = try find("g_variant_new_uint32")
                 variantTuple = try find("g_variant_new_tuple")
                 variantChild = try find("g_variant_get_child_value")
+                variantAsBoolean = try find("g_variant_get_boolean")
                 variantAsUInt32 = try find("g_variant_get_uint32")
                 variantRelease = try find("g_variant_unref")
                 objectRelease = try find("g_object_unref")

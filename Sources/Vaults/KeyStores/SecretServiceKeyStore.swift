@@ -62,7 +62,7 @@
         ///   there; `.unavailable` when the item is locked.
         public func read(_ name: String) throws -> SecretBytes {
             let key = try SecretName(name)
-            return try withService { library, schema in
+            return try withService { library, schema, _ in
                 try library.withTable(attributes(key)) { attributes in
                     let items = try search(library, schema, attributes)
                     guard items > 0 else { throw KeyStoreError.notFound(name: name) }
@@ -95,9 +95,9 @@
         @discardableResult
         public func remove(_ name: String) throws -> Bool {
             let key = try SecretName(name)
-            return try withService { library, schema in
+            return try withService { library, schema, bus in
                 try library.withTable(attributes(key)) { attributes in
-                    try SessionBusLock(library: library).withLock {
+                    try bus.asOnlyWriter {
                         guard try search(library, schema, attributes) > 0 else { return false }
                         return try library.checked("remove a secret") {
                             library.passwordClear(schema, attributes, nil, $0)
@@ -112,7 +112,7 @@
         /// - Returns: Sorted by their bytes.
         /// - Throws: `KeyStoreError`
         public func names() throws -> [String] {
-            try withService { library, schema in
+            try withService { library, schema, _ in
                 try library.withTable(["service": service.ascii]) { attributes in
                     var names: Set<SecretName> = []
                     _ = try search(library, schema, attributes) { attributes in
@@ -142,9 +142,9 @@
             let key = try SecretName(name)
             try SecretName.check(secret)
             let text = Base64Text.cString(secret)
-            try withService { library, schema in
+            try withService { library, schema, bus in
                 try library.withTable(attributes(key)) { attributes in
-                    try SessionBusLock(library: library).withLock {
+                    try bus.asOnlyWriter {
                         try check(try search(library, schema, attributes) > 0)
                         let isStored = try library.checked("store a secret") { error in
                             text.withUnsafeBytes { text in
@@ -195,16 +195,25 @@
         ///
         /// A locked collection does not have to say what is in it: without this look it would seem empty.
         private func withService<T>(
-            _ body: (LibSecret, _ schema: LibSecret.Pointer) throws -> T
+            _ body: (LibSecret, _ schema: LibSecret.Pointer, borrowing SessionBus) throws -> T
         ) throws -> T {
             guard let library = LibSecret.shared, let schema = LibSecret.schema else {
                 throw KeyStoreError.unavailable(
                     reason: "libsecret-1.so.0 is not installed (libsecret-1-0 on Debian)")
             }
-            // First of all, so that the process outlives its bus.
-            library.objectRelease(try SessionBusLock.connection(library))
-            let collection = try library.checked("reach the Secret Service") {
-                library.collectionForAlias(nil, "default", 0, nil, $0)
+            // Before libsecret connects, so that the process outlives its bus.
+            let bus = try SessionBus(library)
+            try bus.startSecretService()
+            let service = try library.checked("reach the Secret Service") {
+                library.serviceGet(0, nil, $0)
+            }
+            guard let service else {
+                throw KeyStoreError.unavailable(reason: "there is no Secret Service")
+            }
+            defer { library.objectRelease(service) }
+            // The function is documented to find the service itself, and fails silently when it has to.
+            let collection = try library.checked("reach the default collection") {
+                library.collectionForAlias(service, "default", 0, nil, $0)
             }
             guard let collection else {
                 throw KeyStoreError.unavailable(
@@ -217,7 +226,7 @@
                 throw KeyStoreError.unavailable(
                     reason: "the default collection of the Secret Service is locked; unlock it")
             }
-            return try body(library, schema)
+            return try body(library, schema, bus)
         }
     }
 #endif
