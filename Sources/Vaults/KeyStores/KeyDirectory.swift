@@ -122,7 +122,8 @@ final class KeyDirectory {
     private func check(_ status: stat, _ fileName: String) throws {
         let reason: String? =
             switch status.st_mode & S_IFMT {
-            case S_IFREG where status.st_nlink != 1: "has a second name, a hard link"
+            // None is fine: it was replaced or removed after it had been opened.
+            case S_IFREG where status.st_nlink > 1: "has a second name, a hard link"
             case S_IFREG where status.st_uid != geteuid(): "belongs to another user"
             case S_IFREG where status.st_mode & 0o077 != 0:
                 "is open to others (its mode is not 0600)"

@@ -125,22 +125,36 @@
     extension LibSecret {
         /// Calls a function that reports its failure through a `GError`.
         ///
+        /// - Parameters:
+        ///   - action: For the message.
+        ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list first,
+        ///     and fails as a whole when one of the list is removed before its turn.
         /// - Throws: What the error means to the caller of a key store.
         func checked<T>(_ action: String, _ body: (ErrorOut) -> T) throws -> T {
-            var error: Pointer?
-            let result = body(&error)
-            guard let error else { return result }
-            defer { errorFree(error) }
-            // struct _GError { GQuark domain; gint code; gchar *message; }
-            let domain = quarkText(error.load(as: UInt32.self)).map { String(cString: $0) } ?? ""
-            let code = error.load(fromByteOffset: 4, as: Int32.self)
-            let message = error.load(fromByteOffset: 8, as: Text?.self).map { String(cString: $0) }
-            let reason = "cannot \(action): \(message ?? "no message") (\(domain) \(code))"
-            switch (domain, code) {
-            // G_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_AUTH_FAILED, G_IO_ERROR_PERMISSION_DENIED
-            case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10), ("g-io-error-quark", 14):
-                throw KeyStoreError.refused(reason: reason)
-            default: throw KeyStoreError.unavailable(reason: reason)
+            var tries = 1
+            while true {
+                var error: Pointer?
+                let result = body(&error)
+                guard let error else { return result }
+                defer { errorFree(error) }
+                // struct _GError { GQuark domain; gint code; gchar *message; }
+                let domain = quarkText(error.load(as: UInt32.self)).map { String(cString: $0) }
+                let code = error.load(fromByteOffset: 4, as: Int32.self)
+                let message = error.load(fromByteOffset: 8, as: Text?.self)
+                    .map { String(cString: $0) }
+                let reason =
+                    "cannot \(action): \(message ?? "no message") (\(domain ?? "no domain") \(code))"
+                switch (domain, code) {
+                // G_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_OBJECT, SECRET_ERROR_NO_SUCH_OBJECT
+                case ("g-dbus-error-quark", 19), ("g-dbus-error-quark", 41), ("secret-error", 3):
+                    guard tries < 20 else { throw KeyStoreError.unavailable(reason: reason) }
+                    tries += 1
+                // G_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_AUTH_FAILED, G_IO_ERROR_PERMISSION_DENIED
+                case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10),
+                    ("g-io-error-quark", 14):
+                    throw KeyStoreError.refused(reason: reason)
+                default: throw KeyStoreError.unavailable(reason: reason)
+                }
             }
         }
 

@@ -72,14 +72,14 @@
             _ method: String, _ name: String, flags: UInt32? = nil,
             _ value: (LibSecret.Pointer) -> T
         ) throws -> T {
-            var arguments = [library.variantString(name)]
-            if let flags { arguments.append(library.variantUInt32(flags)) }
-            // Floating references: the tuple takes those of the arguments, and the call that of the tuple.
-            let tuple = library.variantTuple(arguments, arguments.count)
-            let reply = try library.checked("reach the Secret Service") {
-                library.busCall(
+            let reply = try library.checked("reach the Secret Service") { error in
+                var arguments = [library.variantString(name)]
+                if let flags { arguments.append(library.variantUInt32(flags)) }
+                // Floating references: the tuple takes those of its elements, and the call that of the tuple.
+                let tuple = library.variantTuple(arguments, arguments.count)
+                return library.busCall(
                     connection, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                    "org.freedesktop.DBus", method, tuple, nil, 0, 25_000, nil, $0)
+                    "org.freedesktop.DBus", method, tuple, nil, 0, 25_000, nil, error)
             }
             guard let reply else {
                 throw KeyStoreError.unavailable(reason: "the session bus gave no answer")
