@@ -4,9 +4,10 @@
 
     /// A session bus with a GNOME Keyring of its own, which end with the last reference or with this process.
     final class PrivateKeyring: @unchecked Sendable {
-        // @unchecked: the process and the pipe are only touched in init and deinit.
+        // @unchecked: one test at a time stops it, or the last reference.
         private let process: pid_t
         private let end = Pipe()
+        private var isStopped = false
         private let home: URL
         /// What `DBUS_SESSION_BUS_ADDRESS` says in it.
         let address: String
@@ -38,6 +39,9 @@
 
         /// - Parameter keyring: Whether there is a keyring on the bus, and a way to start one.
         init(hasKeyring: Bool = true) throws {
+            for handle in [end.fileHandleForReading, end.fileHandleForWriting] {
+                _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
             home = FileManager.default.temporaryDirectory
                 .appendingPathComponent("VaultsTests-\(UUID().uuidString)", isDirectory: true)
             try FileManager.default.createDirectory(
@@ -56,9 +60,9 @@
                 printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null
                 until \(Self.isReady) | grep -q login; do sleep 0.05; done
                 """
-            // cat ends with this process, and the bus and the keyring with it.
+            // The reader ends with this process, and the bus and the keyring with it.
             let script =
-                "\(hasKeyring ? unlock : "")\necho \"$DBUS_SESSION_BUS_ADDRESS\"; cat"
+                "\(hasKeyring ? unlock : "")\necho \"$DBUS_SESSION_BUS_ADDRESS\"; read -r _"
             let output = Pipe()
             process = try Self.start(
                 [
@@ -90,7 +94,7 @@
                 posix_spawn_file_actions_adddup2(
                     &actions, stream.fileDescriptor, Int32(number))
             }
-            // Whoever else has the writing end would keep cat alive.
+            // With the writing end the reader would wait for itself.
             posix_spawn_file_actions_addclose(
                 &actions, input.fileHandleForWriting.fileDescriptor)
             let argv = arguments.map { strdup($0) } + [nil]
@@ -116,7 +120,11 @@
 
         /// Ends the bus.
         func stop() {
-            guard (try? end.fileHandleForWriting.close()) != nil else { return }
+            guard !isStopped else { return }
+            isStopped = true
+            // A line, not only the end: another child can hold the pipe open.
+            try? end.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+            try? end.fileHandleForWriting.close()
             var status: Int32 = 0
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
         }
@@ -171,9 +179,16 @@
             try #require(reply.output.contains("collection/login"))
         }
 
+        /// Puts a new daemon over the same files, which takes a moment.
         func unlock() throws {
+            // Its streams are closed to it: it goes on, and would hold them open.
             let reply = try run(
-                "gnome-keyring-daemon", ["--unlock", "--components=secrets"], input: "password")
+                "sh",
+                [
+                    "-c",
+                    "printf password | gnome-keyring-daemon --replace --unlock --components=secrets "
+                        + ">/dev/null 2>&1",
+                ])
             try #require(reply.status == 0)
         }
     }
