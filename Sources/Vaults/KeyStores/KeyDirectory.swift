@@ -35,7 +35,10 @@ final class KeyDirectory {
     }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        // A child that was forked meanwhile has the descriptor too, and would keep the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     /// Makes the directory with mode 0700 when there is nothing of its name.

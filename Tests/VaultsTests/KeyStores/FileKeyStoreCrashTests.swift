@@ -131,13 +131,15 @@ struct FileKeyStoreCrashTests {
     @Test func `a process that is stopped with the lock holds up nobody for ever`() throws {
         let store = try folder.store()
         try store.store(.uniform(1), forName: "k")
-        let holder = open(folder.path, O_RDONLY)
+        let holder = open(folder.path, O_RDONLY | O_CLOEXEC)
         try #require(holder >= 0 && flock(holder, LOCK_EX) == 0)
         #expect(try store.read("k") == .uniform(1), "reading needs no lock")
         let start = Date()
         let error = keyStoreError { try store.store(.uniform(2), forName: "k") }
         #expect(error?.kind == .unavailable)
         #expect((9...60).contains(Date().timeIntervalSince(start)))
+        // Children of other tests may have been forked with the descriptor.
+        flock(holder, LOCK_UN)
         close(holder)
         try store.store(.uniform(2), forName: "k")
         #expect(try store.read("k") == .uniform(2))

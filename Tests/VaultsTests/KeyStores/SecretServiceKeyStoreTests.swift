@@ -166,17 +166,6 @@
                     let error = keyStoreError { _ = try store.read("k", orInsert: { .uniform(2) }) }
                     #expect(error?.description.contains("locked; unlock it") == true)
                 }
-                try keyring.unlock()
-                await #expect(processExitsWith: .success) { [address = keyring.address as String] in
-                    PrivateKeyring.use(address)
-                    let store = try SecretServiceKeyStore(service: "s")
-                    let deadline = Date().addingTimeInterval(30)
-                    while keyStoreError({ _ = try store.names() })?.kind == .unavailable,
-                        Date() < deadline
-                    { usleep(20_000) }
-                    #expect(try store.read("k") == .uniform(1))
-                    #expect(try store.names() == ["k"])
-                }
             }
 
             @Test func `a process outlives its bus, and says that it is gone`() async throws {

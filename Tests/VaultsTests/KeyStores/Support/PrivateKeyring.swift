@@ -178,18 +178,5 @@
                 ])
             try #require(reply.output.contains("collection/login"))
         }
-
-        /// Puts a new daemon over the same files, which takes a moment.
-        func unlock() throws {
-            // Its streams are closed to it: it goes on, and would hold them open.
-            let reply = try run(
-                "sh",
-                [
-                    "-c",
-                    "printf password | gnome-keyring-daemon --replace --unlock --components=secrets "
-                        + ">/dev/null 2>&1",
-                ])
-            try #require(reply.status == 0)
-        }
     }
 #endif
