@@ -129,6 +129,7 @@
         ///   - action: For the message.
         ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list first,
         ///     and fails as a whole when one of the list is removed before its turn.
+        /// - Returns: What `body` returns without an error.
         /// - Throws: What the error means to the caller of a key store.
         func checked<T>(_ action: String, _ body: (ErrorOut) -> T) throws -> T {
             var tries = 1

@@ -37,7 +37,7 @@
                 .map { URL(fileURLWithPath: $0) }
         }
 
-        /// - Parameter keyring: Whether there is a keyring on the bus, and a way to start one.
+        /// Starts a bus, and on it a keyring whose login collection is unlocked.
         init(hasKeyring: Bool = true) throws {
             for handle in [end.fileHandleForReading, end.fileHandleForWriting] {
                 _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
