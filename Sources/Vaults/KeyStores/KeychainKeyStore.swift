@@ -76,10 +76,10 @@
                 let added = add(secret, key)
                 guard added == errSecDuplicateItem else { return try check(added, name) }
                 let updated = withData(secret) { data in
-                    SecItemUpdate(
-                        query(key) as CFDictionary,
-                        [kSecValueData: data, kSecAttrAccessible: accessibility.value]
-                            as CFDictionary)
+                    let changes: [CFString: Any] = [
+                        kSecValueData: data, kSecAttrAccessible: accessibility.value,
+                    ]
+                    return SecItemUpdate(query(key) as CFDictionary, changes as CFDictionary)
                 }
                 guard updated == errSecItemNotFound else { return try check(updated, name) }
             }
@@ -112,7 +112,7 @@
             guard let result, CFGetTypeID(result) == CFDataGetTypeID() else {
                 throw KeyStoreError.damaged(name: name, reason: "the keychain gave no bytes")
             }
-            let data = unsafeDowncast(result, to: CFData.self)
+            let data = unsafeBitCast(result, to: CFData.self)
             let bytes = UnsafeRawBufferPointer(
                 start: CFDataGetBytePtr(data), count: CFDataGetLength(data))
             let secret = SecretBytes(copying: bytes)
