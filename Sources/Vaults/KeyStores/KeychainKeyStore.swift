@@ -112,7 +112,7 @@
             guard let result, CFGetTypeID(result) == CFDataGetTypeID() else {
                 throw KeyStoreError.damaged(name: name, reason: "the keychain gave no bytes")
             }
-            let data = unsafeBitCast(result, to: CFData.self)
+            let data = unsafeDowncast(result, to: CFData.self)
             let bytes = UnsafeRawBufferPointer(
                 start: CFDataGetBytePtr(data), count: CFDataGetLength(data))
             let secret = SecretBytes(copying: bytes)
