@@ -23,7 +23,7 @@
                 throw KeyStoreError.unavailable(reason: "there is no session bus")
             }
             self.connection = connection
-            // GIO's default ends the process with SIGTERM when the bus goes away.
+            // GIO's default ends a process that runs a main loop with SIGTERM when the bus goes away.
             library.busExitsOnClose(connection, 0)
         }
 
