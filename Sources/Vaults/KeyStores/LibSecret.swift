@@ -1,0 +1,189 @@
+#if os(Linux)
+    internal import Foundation
+
+    /// The functions of libsecret, GLib and GIO that ``SecretServiceKeyStore`` calls, found at run time.
+    ///
+    /// Only those with a fixed number of arguments: others cannot be called through a pointer from Swift.
+    struct LibSecret: @unchecked Sendable {
+        // @unchecked: addresses of functions, which never change.
+        typealias Pointer = UnsafeMutableRawPointer
+        typealias Text = UnsafePointer<CChar>
+        // GError **
+        typealias ErrorOut = UnsafeMutablePointer<Pointer?>
+
+        // libsecret
+        let schemaNew: @convention(c) (Text, CInt, Pointer) -> Pointer?
+        let passwordStore:
+            @convention(c) (Pointer, Pointer, Text, Text, Text, Pointer?, ErrorOut) -> CInt
+        let passwordLookup:
+            @convention(c) (Pointer, Pointer, Pointer?, ErrorOut) -> UnsafeMutablePointer<CChar>?
+        let passwordClear: @convention(c) (Pointer, Pointer, Pointer?, ErrorOut) -> CInt
+        let passwordFree: @convention(c) (UnsafeMutablePointer<CChar>) -> Void
+        let serviceGet: @convention(c) (CInt, Pointer?, ErrorOut) -> Pointer?
+        let serviceSearch:
+            @convention(c) (Pointer?, Pointer, Pointer, CInt, Pointer?, ErrorOut) -> Pointer?
+        let itemAttributes: @convention(c) (Pointer) -> Pointer?
+        let itemIsLocked: @convention(c) (Pointer) -> CInt
+        let collectionForAlias:
+            @convention(c) (Pointer?, Text, CInt, Pointer?, ErrorOut) -> Pointer?
+        let collectionIsLocked: @convention(c) (Pointer) -> CInt
+
+        // GLib
+        let hashTableNew: @convention(c) (Pointer, Pointer, Pointer?, Pointer?) -> Pointer?
+        let hashTableInsert: @convention(c) (Pointer, Pointer?, Pointer?) -> CInt
+        let hashTableLookup: @convention(c) (Pointer, UnsafeRawPointer) -> Pointer?
+        let hashTableRelease: @convention(c) (Pointer) -> Void
+        let stringHash: Pointer
+        let stringEqual: Pointer
+        let free: Pointer
+        let stringCopy: @convention(c) (Text) -> Pointer?
+        let errorFree: @convention(c) (Pointer) -> Void
+        let quarkText: @convention(c) (UInt32) -> Text?
+        let listFree: @convention(c) (Pointer) -> Void
+        let variantString: @convention(c) (Text) -> Pointer?
+        let variantUInt32: @convention(c) (UInt32) -> Pointer?
+        let variantTuple: @convention(c) (UnsafePointer<Pointer?>, Int) -> Pointer?
+        let variantChild: @convention(c) (Pointer, Int) -> Pointer?
+        let variantAsBoolean: @convention(c) (Pointer) -> CInt
+        let variantAsUInt32: @convention(c) (Pointer) -> UInt32
+        let variantRelease: @convention(c) (Pointer) -> Void
+        let objectRelease: @convention(c) (Pointer) -> Void
+
+        // GIO
+        let busGet: @convention(c) (CInt, Pointer?, ErrorOut) -> Pointer?
+        let busExitsOnClose: @convention(c) (Pointer, CInt) -> Void
+        let busCall:
+            @convention(c) (
+                Pointer, Text, Text, Text, Text, Pointer?, Pointer?, CInt, CInt, Pointer?, ErrorOut
+            ) -> Pointer?
+
+        /// The library of this process; nil where it is not installed, or too old.
+        static let shared = LibSecret()
+
+        private init?() {
+            // Never closed: GLib registers types and threads that outlive any user of it.
+            guard let library = dlopen("libsecret-1.so.0", RTLD_NOW | RTLD_LOCAL) else {
+                return nil
+            }
+            func find<T>(_ name: String, as _: T.Type = T.self) throws(Missing) -> T {
+                // Looks into what the library depends on, too: GLib, GObject and GIO.
+                guard let symbol = dlsym(library, name) else { throw Missing() }
+                return unsafeBitCast(symbol, to: T.self)
+            }
+            do throws(Missing) {
+                schemaNew = try find("secret_schema_newv")
+                passwordStore = try find("secret_password_storev_sync")
+                passwordLookup = try find("secret_password_lookupv_nonpageable_sync")
+                passwordClear = try find("secret_password_clearv_sync")
+                passwordFree = try find("secret_password_free")
+                serviceGet = try find("secret_service_get_sync")
+                serviceSearch = try find("secret_service_search_sync")
+                itemAttributes = try find("secret_item_get_attributes")
+                itemIsLocked = try find("secret_item_get_locked")
+                collectionForAlias = try find("secret_collection_for_alias_sync")
+                collectionIsLocked = try find("secret_collection_get_locked")
+                hashTableNew = try find("g_hash_table_new_full")
+                hashTableInsert = try find("g_hash_table_insert")
+                hashTableLookup = try find("g_hash_table_lookup")
+                hashTableRelease = try find("g_hash_table_unref")
+                stringHash = try find("g_str_hash")
+                stringEqual = try find("g_str_equal")
+                free = try find("g_free")
+                stringCopy = try find("g_strdup")
+                errorFree = try find("g_error_free")
+                quarkText = try find("g_quark_to_string")
+                listFree = try find("g_list_free")
+                variantString = try find("g_variant_new_string")
+                variantUInt32 = try find("g_variant_new_uint32")
+                variantTuple = try find("g_variant_new_tuple")
+                variantChild = try find("g_variant_get_child_value")
+                variantAsBoolean = try find("g_variant_get_boolean")
+                variantAsUInt32 = try find("g_variant_get_uint32")
+                variantRelease = try find("g_variant_unref")
+                objectRelease = try find("g_object_unref")
+                busGet = try find("g_bus_get_sync")
+                busExitsOnClose = try find("g_dbus_connection_set_exit_on_close")
+                busCall = try find("g_dbus_connection_call_sync")
+            } catch {
+                return nil
+            }
+        }
+
+        private struct Missing: Error {}
+
+        /// The kind of our items: `org.securestorage.Key` with two texts that it is found by.
+        // nonisolated(unsafe): never changes, and is never freed.
+        nonisolated(unsafe) static let schema: Pointer? = {
+            guard let shared else { return nil }
+            // The table's values are SECRET_SCHEMA_ATTRIBUTE_STRING, which is 0; flags SECRET_SCHEMA_NONE.
+            return try? shared.withTable(["service": nil, "name": nil]) {
+                shared.schemaNew("org.securestorage.Key", 0, $0)
+            }
+        }()
+    }
+
+    extension LibSecret {
+        /// Calls a function that reports its failure through a `GError`.
+        ///
+        /// - Parameters:
+        ///   - action: For the message.
+        ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list first,
+        ///     and fails as a whole when one of the list is removed before its turn.
+        /// - Returns: What `body` returns without an error.
+        /// - Throws: What the error means to the caller of a key store.
+        func checked<T>(_ action: String, _ body: (ErrorOut) -> T) throws -> T {
+            var tries = 1
+            while true {
+                var error: Pointer?
+                let result = body(&error)
+                guard let error else { return result }
+                defer { errorFree(error) }
+                // struct _GError { GQuark domain; gint code; gchar *message; }
+                let domain = quarkText(error.load(as: UInt32.self)).map { String(cString: $0) }
+                let code = error.load(fromByteOffset: 4, as: Int32.self)
+                let message = error.load(fromByteOffset: 8, as: Text?.self)
+                    .map { String(cString: $0) }
+                let reason =
+                    "cannot \(action): \(message ?? "no message") (\(domain ?? "no domain") \(code))"
+                switch (domain, code) {
+                // G_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_OBJECT, SECRET_ERROR_NO_SUCH_OBJECT
+                case ("g-dbus-error-quark", 19), ("g-dbus-error-quark", 41), ("secret-error", 3):
+                    guard tries < 20 else { throw KeyStoreError.unavailable(reason: reason) }
+                    tries += 1
+                // G_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_AUTH_FAILED, G_IO_ERROR_PERMISSION_DENIED
+                case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10),
+                    ("g-io-error-quark", 14):
+                    throw KeyStoreError.refused(reason: reason)
+                default: throw KeyStoreError.unavailable(reason: reason)
+                }
+            }
+        }
+
+        /// Lends a `GHashTable` of strings; a nil value stands for a null pointer.
+        func withTable<T>(
+            _ contents: KeyValuePairs<String, String?>, _ body: (Pointer) throws -> T
+        ) throws -> T {
+            guard let table = hashTableNew(stringHash, stringEqual, free, free) else {
+                throw KeyStoreError.unavailable(reason: "GLib makes no table")
+            }
+            defer { hashTableRelease(table) }
+            for (key, value) in contents {
+                _ = hashTableInsert(table, stringCopy(key), value.flatMap { stringCopy($0) })
+            }
+            return try body(table)
+        }
+
+        /// The elements of a `GList`.
+        func elements(of list: Pointer?) -> [Pointer] {
+            var elements: [Pointer] = []
+            var node = list
+            // struct _GList { gpointer data; GList *next; GList *prev; }
+            while let current = node {
+                if let data = current.load(as: Pointer?.self) { elements.append(data) }
+                node = current.load(
+                    fromByteOffset: MemoryLayout<Pointer?>.stride, as: Pointer?.self)
+            }
+            return elements
+        }
+    }
+#endif

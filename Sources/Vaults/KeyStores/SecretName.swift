@@ -1,0 +1,77 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The name of a secret after its check: equal and sorted by its UTF-8 bytes.
+struct SecretName: Hashable, Comparable {
+    static let maximumLength = 255
+    /// The bytes of the largest secret: what is larger belongs into a database, and its key here.
+    static let maximumSecretSize = 65_536
+
+    let utf8: Data
+
+    var text: String { String(decoding: utf8, as: UTF8.self) }
+
+    /// - Throws: `KeyStoreError.invalidName`
+    init(_ text: String) throws {
+        utf8 = Data(text.utf8)
+        guard !utf8.isEmpty else { throw KeyStoreError.invalidName(reason: "it is empty") }
+        guard utf8.count <= Self.maximumLength else {
+            throw KeyStoreError.invalidName(reason: "it has \(utf8.count) bytes")
+        }
+    }
+
+    static func < (left: Self, right: Self) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
+
+    /// Refuses a secret that has no bytes, which is no key, or too many.
+    static func check(_ secret: SecretBytes) throws {
+        guard secret.count > 0 else {
+            throw KeyStoreError.refused(reason: "the secret is empty; pass the bytes of a key")
+        }
+        guard secret.count <= maximumSecretSize else {
+            throw KeyStoreError.refused(
+                reason:
+                    "the secret has \(secret.count) bytes, and \(maximumSecretSize) are the most; "
+                    + "keep it in an encrypted database, and that one's key here")
+        }
+    }
+}
+
+extension SecretName {
+    // Services differ in what they do to NUL, to letters with accents and to case: ASCII passes
+    // through all of them as it is.
+
+    /// The name in printable ASCII: all other bytes, and the percent sign, as `%` and two hex digits.
+    var ascii: String {
+        var text = ""
+        for byte in utf8 {
+            if (0x20...0x7e).contains(byte), byte != UInt8(ascii: "%") {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return text
+    }
+
+    /// The name of which `ascii` is the form; nil for a text that is nobody's.
+    init?(ascii: String) {
+        var bytes = Data()
+        var rest = Array(ascii.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            else { return nil }
+            rest = rest.dropFirst(2)
+            bytes.append(value)
+        }
+        guard let text = String(bytes: bytes, encoding: .utf8), let name = try? SecretName(text),
+            name.ascii == ascii
+        else { return nil }
+        self = name
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+
+@Suite(.timeLimit(.minutes(10)))
+struct KeyStoreTests {
+    /// The key stores that this machine has.
+    enum Kind: String, CaseIterable, CustomTestStringConvertible {
+        case inMemory, file, secretService
+
+        static var available: [Kind] {
+            #if os(Linux)
+                PrivateKeyring.isInstalled ? allCases : [.inMemory, .file]
+            #else
+                [.inMemory, .file]
+            #endif
+        }
+
+        var testDescription: String { rawValue }
+    }
+
+    @Test(arguments: KeyStoreCheck.allCases, Kind.available)
+    func `every key store does the same`(_ check: KeyStoreCheck, _ kind: Kind) async throws {
+        switch kind {
+        case .inMemory: try check.run(on: InMemoryKeyStore())
+        case .file:
+            let folder = try KeyFolder()
+            try check.run(on: folder.store())
+        case .secretService:
+            #if os(Linux)
+                let keyring = try PrivateKeyring.shared.get()
+                await #expect(processExitsWith: .success) {
+                    [check = check.rawValue as String, address = keyring.address as String] in
+                    PrivateKeyring.use(address)
+                    let check = try #require(KeyStoreCheck(rawValue: check))
+                    try check.run(on: SecretServiceKeyStore(service: "\(check) \(UUID())"))
+                }
+            #endif
+        }
+    }
+
+    @Test func `a locked store says so, whatever is asked, and forgets nothing`() throws {
+        let store = InMemoryKeyStore()
+        try store.store(.uniform(1), forName: "k")
+        store.isLocked = true
+        #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+        #expect(store.errors(forName: "absent") == Array(repeating: .unavailable, count: 5))
+        store.isLocked = false
+        #expect(try store.read("k") == .uniform(1))
+    }
+
+    @Test func `a locked store is never answered with a new secret`() throws {
+        let store = InMemoryKeyStore()
+        store.isLocked = true
+        let error = keyStoreError {
+            _ = try store.read("k") {
+                Issue.record("a new secret was made")
+                return .uniform(2)
+            }
+        }
+        #expect(error?.kind == .unavailable)
+        #expect(
+            keyStoreError { _ = try KeyStoreDataStorage(keyStore: store).data(for: "k") } != nil)
+    }
+
+    @Test func `what makes the new secret can fail, and nothing is stored`() throws {
+        struct NoKey: Error {}
+        let store = InMemoryKeyStore()
+        #expect(throws: NoKey.self) { try store.read("k") { throw NoKey() } }
+        #expect(try store.names() == [])
+    }
+}
