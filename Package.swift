@@ -23,6 +23,7 @@ let package = Package(
     ],
     products: [
         .library(name: "SecureStorage", targets: ["SecureStorage"]),
+        .library(name: "Vaults", targets: ["Vaults"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
     traits: [
@@ -65,6 +66,15 @@ let package = Package(
             ],
             resources: [.copy("PrivacyInfo.xcprivacy")],
             swiftSettings: swiftSettings),
+        .target(
+            name: "Vaults",
+            dependencies: [
+                "SecureStorage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not tell
         // capitals apart, that would be the library's.
         .executableTarget(
@@ -96,6 +106,11 @@ let package = Package(
             name: "SecureStorageTests",
             dependencies: ["FaultyDisk", "SecureStorage"],
             resources: [.copy("Fixtures")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "VaultsTests",
+            dependencies: ["SecureStorage", "Vaults"],
+            resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",
