@@ -31,22 +31,19 @@ struct ExtendedNonceCipher: Sendable {
     ) throws -> Data {
         let box = try AESGCM.seal(
             plaintext, key: messageKey(nonce[..<12]), nonce: nonce[12...], authenticating: context)
-        var sealed = Data(capacity: prefix.count + Self.overhead + plaintext.count)
+        var sealed = Data(capacity: prefix.count + 12 + box.count)
         sealed.append(contentsOf: prefix)
-        sealed.append(contentsOf: nonce)
-        sealed.append(box.ciphertext)
-        sealed.append(box.tag)
+        sealed.append(contentsOf: nonce[..<12])
+        sealed.append(box)
         return sealed
     }
 
     /// The plaintext of what `seal` has put after its prefix; nil when it is not authentic, or too short.
     func open(_ sealed: Data, authenticating context: [UInt8]) throws -> Data? {
         guard sealed.count >= Self.overhead else { return nil }
-        let nonce = [UInt8](sealed.prefix(Self.nonceLength))
+        let nonce = [UInt8](sealed.prefix(12))
         return AESGCM.open(
-            sealed.dropFirst(Self.nonceLength).dropLast(AESGCM.tagLength),
-            tag: sealed.suffix(AESGCM.tagLength), key: try messageKey(nonce[..<12]),
-            nonce: nonce[12...], authenticating: context)
+            sealed.dropFirst(12), key: try messageKey(nonce[...]), authenticating: context)
     }
 
     static func randomNonce() -> [UInt8] {

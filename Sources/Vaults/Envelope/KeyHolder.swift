@@ -95,8 +95,8 @@ public final class KeyHolder: @unchecked Sendable {
         if key != nil, users == 0, clock.now - lastUse >= idleTime { clear() }
     }
 
-    /// Two timers, since neither sort alone will do: one stands still while the machine sleeps, the other
-    /// follows the date. What counts is the clock, which each of them asks.
+    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the other
+    // follows the date. What counts is the clock, which each of them asks.
     private func startTimers() {
         for timer in timers { timer.cancel() }
         let left = max(idleTime - (clock.now - lastUse), .milliseconds(10))

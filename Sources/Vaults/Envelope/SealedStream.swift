@@ -73,7 +73,7 @@ public enum SealedStream {
 }
 
 /// The key of one stream, and what its next chunk is sealed with.
-struct SealedStreamCipher {
+final class SealedStreamCipher {
     private let key: SymmetricKey
     private let context: [UInt8]
     private(set) var chunks: UInt64 = 0
@@ -87,23 +87,26 @@ struct SealedStreamCipher {
         self.context = writer.bytes
     }
 
-    mutating func seal(_ plaintext: Data, isLast: Bool) throws -> Data {
+    deinit {
+        // The last chunk's expanded key.
+        Scrubbing.encryption()
+    }
+
+    func seal(_ plaintext: Data, isLast: Bool) throws -> Data {
         let box = try AESGCM.seal(
             plaintext, key: key, nonce: nonce(isLast: isLast), authenticating: context)
         chunks += 1
-        var sealed = box.ciphertext
-        sealed.append(box.tag)
-        return sealed
+        return box.dropFirst(AESGCM.nonceLength)
     }
 
-    mutating func open(_ sealed: Data, isLast: Bool) throws -> Data {
+    func open(_ sealed: Data, isLast: Bool) throws -> Data {
         guard sealed.count >= AESGCM.tagLength else {
             throw EnvelopeError.notAuthentic(reason: "the stream was cut short")
         }
-        guard
-            let plaintext = AESGCM.open(
-                sealed.dropLast(AESGCM.tagLength), tag: sealed.suffix(AESGCM.tagLength), key: key,
-                nonce: try nonce(isLast: isLast), authenticating: context)
+        var box = Data(capacity: AESGCM.nonceLength + sealed.count)
+        box.append(contentsOf: try nonce(isLast: isLast))
+        box.append(sealed)
+        guard let plaintext = AESGCM.open(box, key: key, authenticating: context)
         else {
             throw EnvelopeError.notAuthentic(
                 reason: "chunk \(chunks) of the stream was changed, moved or cut short, "

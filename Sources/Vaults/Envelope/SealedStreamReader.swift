@@ -11,7 +11,7 @@ public final class SealedStreamReader {
     public let keyName: String
 
     private let input: (Int) throws -> Data
-    private var cipher: SealedStreamCipher
+    private let cipher: SealedStreamCipher
     /// The next chunk, sealed: whether it is the last shows when another one follows.
     private var next = Data()
     private var state = State.open

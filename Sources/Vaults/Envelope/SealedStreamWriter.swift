@@ -7,8 +7,8 @@ public import Foundation
 /// For one thread at a time.
 public final class SealedStreamWriter {
     private let output: (Data) throws -> Void
-    private var cipher: SealedStreamCipher
-    /// Less than two chunks; the last chunk is known by `finish()` only, so a full one waits.
+    private let cipher: SealedStreamCipher
+    /// At most one chunk; which is the last one is known by `finish()` only, so a full one waits.
     private var pending = Data()
     private var hasEnded = false
 
@@ -27,7 +27,7 @@ public final class SealedStreamWriter {
         let header = SealedStream.header(keyName: key.name, salt: salt)
         cipher = try SealedStreamCipher(key, header: header, salt: salt, context: context)
         self.output = output
-        pending.reserveCapacity(2 * SealedStream.chunkLength)
+        pending.reserveCapacity(SealedStream.chunkLength)
         try output(Data(header))
     }
 
@@ -37,12 +37,19 @@ public final class SealedStreamWriter {
     /// - Throws: `EnvelopeError.streamEnded` after ``finish()`` or an error; what the output throws.
     public func write(_ data: Data) throws {
         try endingOnError {
-            var rest = data[...]
+            var rest = data
             while !rest.isEmpty {
-                if pending.count == SealedStream.chunkLength { try writeChunk(isLast: false) }
-                let part = rest.prefix(SealedStream.chunkLength - pending.count)
-                pending.append(part)
-                rest = rest.dropFirst(part.count)
+                if pending.count == SealedStream.chunkLength { try writePending(isLast: false) }
+                if pending.isEmpty, rest.count > SealedStream.chunkLength {
+                    // More follows: it need not wait.
+                    let chunk = rest.prefix(SealedStream.chunkLength)
+                    try output(cipher.seal(chunk, isLast: false))
+                    rest = rest.dropFirst(chunk.count)
+                } else {
+                    let part = rest.prefix(SealedStream.chunkLength - pending.count)
+                    pending.append(part)
+                    rest = rest.dropFirst(part.count)
+                }
             }
         }
     }
@@ -51,11 +58,11 @@ public final class SealedStreamWriter {
     ///
     /// - Throws: As ``write(_:)``.
     public func finish() throws {
-        try endingOnError { try writeChunk(isLast: true) }
+        try endingOnError { try writePending(isLast: true) }
         hasEnded = true
     }
 
-    private func writeChunk(isLast: Bool) throws {
+    private func writePending(isLast: Bool) throws {
         try output(cipher.seal(pending, isLast: isLast))
         pending.removeAll(keepingCapacity: true)
     }

@@ -5,15 +5,13 @@ extension WrappedKey {
     static let version: UInt8 = 1
     static let saltLength = 16
     /// The shortest has names of one byte and no parameters, the longest has both and more of each.
-    static let lengths = 78...613
+    static let lengths = 78...611
 
     /// The record as bytes.
     public var bytes: Data {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer = Self.header(dataKeyName, keyEncryptionKeyName, origin, after: writer)
-        writer.raw(nonce)
-        writer.raw(ciphertext)
-        writer.raw(tag)
+        writer.raw(box)
         return RecordFrame.end(writer)
     }
 
@@ -44,9 +42,7 @@ extension WrappedKey {
         default:
             throw EnvelopeError.damaged(reason: "kind \(kind) of a key is not known")
         }
-        nonce = Array(try reader.take(AESGCM.nonceLength))
-        ciphertext = Array(try reader.take(KeyMaterial.length))
-        tag = Array(try reader.take(AESGCM.tagLength))
+        box = Data(try reader.take(Self.boxLength))
         try reader.expectEnd()
     }
 

@@ -31,9 +31,10 @@ public struct WrappedKey: Sendable, Equatable {
     /// Where the key that wraps comes from.
     public let origin: Origin
 
-    let nonce: [UInt8]
-    let ciphertext: [UInt8]
-    let tag: [UInt8]
+    /// The nonce, the wrapped key and the tag.
+    let box: Data
+
+    static let boxLength = AESGCM.overhead + KeyMaterial.length
 
     /// Wraps a key.
     ///
@@ -45,15 +46,14 @@ public struct WrappedKey: Sendable, Equatable {
         dataKeyName = dataKey.name
         keyEncryptionKeyName = key.name
         origin = key.origin
-        let nonce = RandomBytes.make(AESGCM.nonceLength)
         let header = Self.header(dataKeyName, keyEncryptionKeyName, origin)
         let (plaintext, wrapping) = (try dataKey.material.secret(), try key.material.secret())
         defer { Scrubbing.encryption() }
-        let box = try plaintext.withUnsafeBytes {
+        box = try plaintext.withUnsafeBytes {
             try AESGCM.seal(
-                $0, key: SymmetricKey(data: wrapping), nonce: nonce, authenticating: header)
+                $0, key: SymmetricKey(data: wrapping),
+                nonce: RandomBytes.make(AESGCM.nonceLength), authenticating: header)
         }
-        (self.nonce, ciphertext, tag) = (nonce, Array(box.ciphertext), Array(box.tag))
     }
 
     /// Unwraps the data key.
@@ -74,8 +74,7 @@ public struct WrappedKey: Sendable, Equatable {
         defer { Scrubbing.encryption() }
         guard
             var plaintext = AESGCM.open(
-                ciphertext, tag: tag, key: SymmetricKey(data: wrapping), nonce: nonce,
-                authenticating: header)
+                box, key: SymmetricKey(data: wrapping), authenticating: header)
         else { throw wrongKey }
         return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
     }

@@ -16,7 +16,7 @@ public struct WrappedKeySet: Sendable, Equatable {
     /// The records, in the order in which they were added; at least one, at most 32.
     public private(set) var records: [WrappedKey]
 
-    /// What only the data key gives; it tells nothing about it. Ties all records to the same key.
+    /// What only the data key gives, and which tells nothing about it: ties all records to the same key.
     private let checkValue: Data
 
     static let magic: StaticString = "SSWS"
