@@ -69,7 +69,6 @@ struct ExtendedNonceCipher: Sendable {
         }
         let (one, two) = try (block(1), block(2))
         var words = (one.0.bigEndian, one.1.bigEndian, two.0.bigEndian, two.1.bigEndian)
-        defer { words = (0, 0, 0, 0) }
         return withUnsafeBytes(of: &words) { SymmetricKey(data: $0) }
     }
 

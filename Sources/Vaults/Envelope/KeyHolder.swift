@@ -99,7 +99,7 @@ public final class KeyHolder: @unchecked Sendable {
     // follows the date. What counts is the clock, which each of them asks.
     private func startTimers() {
         for timer in timers { timer.cancel() }
-        let left = max(idleTime - (clock.now - lastUse), .milliseconds(10))
+        let left = max(users > 0 ? idleTime : idleTime - (clock.now - lastUse), .milliseconds(10))
         // A year is as good as never, and cannot overflow.
         let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
         timers = [false, true].map { followsDate in

@@ -5,7 +5,7 @@ public import SecureStorage
 ///
 /// Each record has a random salt of 16 bytes and its parameters, so two records of one password have unrelated
 /// keys. Deriving blocks the thread for the time that ``ScryptParameters`` ask for: about half a second with
-/// the default, in an optimised build.
+/// the default, in an optimised build. The password stays in memory as long as the value does.
 public struct PasswordKey: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String

@@ -103,9 +103,12 @@ final class SealedStreamCipher {
         guard sealed.count >= AESGCM.tagLength else {
             throw EnvelopeError.notAuthentic(reason: "the stream was cut short")
         }
-        var box = Data(capacity: AESGCM.nonceLength + sealed.count)
-        box.append(contentsOf: try nonce(isLast: isLast))
-        box.append(sealed)
+        let nonce = try nonce(isLast: isLast)
+        var box = Data(count: nonce.count + sealed.count)
+        box.withUnsafeMutableBytes { box in
+            box.copyBytes(from: nonce)
+            sealed.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: box[nonce.count...]))
+        }
         guard let plaintext = AESGCM.open(box, key: key, authenticating: context)
         else {
             throw EnvelopeError.notAuthentic(

@@ -94,7 +94,8 @@ public final class SealedStreamReader {
             guard part.count <= count - bytes.count else {
                 throw EnvelopeError.damaged(reason: "the input gave more bytes than asked for")
             }
-            bytes.append(part)
+            // Mostly it is all at once, and not copied.
+            if bytes.isEmpty { bytes = part } else { bytes.append(part) }
         }
         return bytes
     }

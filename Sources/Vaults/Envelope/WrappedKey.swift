@@ -79,6 +79,14 @@ public struct WrappedKey: Sendable, Equatable {
         return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
     }
 
+    /// Whether it was wrapped with a password that is cheaper to guess than with the default of today.
+    ///
+    /// ``WrappedKeySet/upgrade(unlocking:)`` wraps it again.
+    public var needsUpgrade: Bool {
+        guard case .password(let parameters, _) = origin else { return false }
+        return parameters.needsUpgrade
+    }
+
     private var wrongKey: EnvelopeError {
         switch origin {
         case .key: .wrongKey(name: keyEncryptionKeyName)

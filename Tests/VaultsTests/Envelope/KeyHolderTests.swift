@@ -87,6 +87,33 @@ import Testing
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
     }
 
+    @Test func `threads may lend, hold and drop at once`() async throws {
+        let holder = KeyHolder(idleTime: .milliseconds(1))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for round in 0..<200 {
+                        switch (task + round) % 8 {
+                        case 0: holder.hold(try .random(name: "data"))
+                        case 1: holder.drop()
+                        case 2: _ = holder.isHolding
+                        default:
+                            do {
+                                let sealed = try holder.withKey {
+                                    try $0.seal(Data(), table: "t", column: "c", row: 1)
+                                }
+                                #expect(sealed.count == DataEncryptionKey.valueOverhead)
+                            } catch EnvelopeError.locked {
+                            } catch EnvelopeError.cleared {
+                            }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.max)])
     func `no idle time is too short or too long`(_ idleTime: Duration) throws {
         let holder = KeyHolder(idleTime: idleTime)

@@ -101,6 +101,8 @@ import Testing
         var set = try WrappedKeySet(wrapping: data, with: password)
         #expect(try ScryptParameters.cheapest.needsUpgrade)
         #expect(!ScryptParameters.default.needsUpgrade)
+        #expect(set.records[0].needsUpgrade)
+        #expect(try !WrappedKey(wrapping: data, with: device).needsUpgrade)
         #expect(try set.upgrade(unlocking: password).changed == false)
         let better = try ScryptParameters(costExponent: 15, blockSize: 8, parallelism: 2)
         let today = PasswordKey("hunter2", parameters: better)
