@@ -107,6 +107,8 @@ extension DataEncryptionKey {
 
     /// Opens a secret that was sealed for the same place; its bytes are cleared after use.
     ///
+    /// Of one that is shorter than 15 bytes, Foundation's `Data` may leave a copy in freed memory.
+    ///
     /// - Parameters:
     ///   - sealed: As `seal` has returned it.
     ///   - table: The table's name.

@@ -7,7 +7,9 @@
 
     /// What is left of keys in the memory of the process: each test runs in a process of its own.
     @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10))) struct MemoryTests {
-        @Test func `after clear no key is in memory: data key, wrapping key, those for values`()
+        @Test
+        func
+            `after clear no key is in memory, of data, for wrapping or for values, and no opened secret`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -73,7 +75,13 @@
                 _ = try again.open(sealed, table: "t", column: "c", row: row)
                 _ = try? again.open(sealed, table: "t", column: "d", row: row)
             }
-            try expectFound(needles[0], needles[3], needles[6])
+            let secret = SecretBytes.random(count: 40)
+            needles.append(Needle(of: secret))
+            let sealed = try data.seal(secret, table: "t", column: "c", row: 1)
+            let opened = try again.openSecret(sealed, table: "t", column: "c", row: 1)
+            try withExtendedLifetime((secret, opened)) {
+                try expectFound(needles[0], needles[3], needles[6], needles[7])
+            }
             data.clear()
             again.clear()
             device.clear()
