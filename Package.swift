@@ -110,6 +110,7 @@ let package = Package(
         .testTarget(
             name: "VaultsTests",
             dependencies: ["SecureStorage", "Vaults"],
+            resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

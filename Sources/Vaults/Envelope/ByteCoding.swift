@@ -1,0 +1,83 @@
+internal import Foundation
+
+/// Builds the bytes of a record, or what a ciphertext is authenticated with.
+///
+/// Every part of variable length comes after its length, so that no two lists of parts give the same bytes.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int = 128) { bytes.reserveCapacity(capacity) }
+
+    mutating func raw(_ part: some Sequence<UInt8>) { bytes.append(contentsOf: part) }
+
+    mutating func byte(_ value: UInt8) { bytes.append(value) }
+
+    mutating func integer(_ value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    /// A part after its length, 32 bits, most significant byte first.
+    mutating func part(_ part: some Collection<UInt8>) {
+        integer(UInt32(truncatingIfNeeded: part.count))
+        bytes.append(contentsOf: part)
+    }
+
+    mutating func part(_ text: String) {
+        var text = text
+        text.withUTF8 { part($0) }
+    }
+
+    /// A name after its length, 8 bits; names are 1 to 255 bytes long.
+    mutating func name(_ name: String) {
+        byte(UInt8(truncatingIfNeeded: name.utf8.count))
+        raw(name.utf8)
+    }
+}
+
+/// Takes the bytes of a record apart, and takes no number in them on trust.
+struct ByteReader {
+    private let bytes: ArraySlice<UInt8>
+    private var position: Int
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        position = bytes.startIndex
+    }
+
+    /// What has been read so far.
+    var read: ArraySlice<UInt8> { bytes[..<position] }
+
+    mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
+        guard count >= 0, count <= bytes.endIndex - position else {
+            throw EnvelopeError.damaged(reason: "it ends too early")
+        }
+        defer { position += count }
+        return bytes[position..<(position + count)]
+    }
+
+    mutating func byte() throws -> UInt8 {
+        try take(1).reduce(0) { $1 | $0 }
+    }
+
+    mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(
+        _ type: Value.Type
+    ) throws -> Value {
+        try take(Value.bitWidth / 8).reduce(0) { $0 << 8 | Value($1) }
+    }
+
+    /// A name as `ByteWriter.name` has written it; only UTF-8 will do.
+    mutating func name() throws -> String {
+        let bytes = try take(Int(byte()))
+        let name = String(decoding: bytes, as: UTF8.self)
+        guard !bytes.isEmpty, name.utf8.elementsEqual(bytes) else {
+            throw EnvelopeError.damaged(reason: "a name is empty or no UTF-8")
+        }
+        return name
+    }
+
+    func expectEnd() throws {
+        guard position == bytes.endIndex else {
+            throw EnvelopeError.damaged(reason: "bytes follow its end")
+        }
+    }
+}

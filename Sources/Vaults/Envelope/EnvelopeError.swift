@@ -1,0 +1,108 @@
+public import Foundation
+
+/// What can go wrong with keys, wrapped keys and what is sealed with them, as a caller can act on it.
+///
+/// Messages are for people: lower case, what failed, why, and a hint. They may hold the names of keys, which
+/// are not secret; they never hold a key, a password, a recovery code or a plaintext.
+public enum EnvelopeError: Error, Equatable, Sendable {
+    /// The record is intact, and was wrapped by another key-encryption key.
+    case wrongKey(name: String)
+
+    /// The record is intact, and was wrapped with another password.
+    case wrongPassword(name: String)
+
+    /// The record is intact, and was wrapped with another recovery code.
+    case wrongRecoveryCode(name: String)
+
+    /// No record of the set was wrapped by a key-encryption key of this name and kind.
+    case noSuchKey(name: String)
+
+    /// The set has a record of this name already.
+    case duplicateKey(name: String)
+
+    /// The record is the last one of its set: without it the data key would be lost.
+    case lastKey(name: String)
+
+    /// The data key is not the one that the set is about.
+    case otherDataKey(name: String)
+
+    /// The bytes are no record of ours, or changed since they were written.
+    case damaged(reason: String)
+
+    /// The ciphertext was changed, was sealed with another key, or belongs to another place.
+    case notAuthentic(reason: String)
+
+    /// The bytes were written by a newer version of the library.
+    case unsupportedVersion(Int)
+
+    /// Parameters of a key derivation, from a caller or from a record, that are too weak or too costly.
+    case unacceptableParameters(reason: String)
+
+    /// A key, its name or a password that cannot be used.
+    case unacceptableKey(reason: String)
+
+    /// Text that cannot be a recovery code: its length, or one of its characters.
+    case malformedRecoveryCode(reason: String)
+
+    /// More than one key, or one message, may be used for.
+    case limitReached(reason: String)
+
+    /// The key was cleared, by its owner.
+    case cleared(name: String)
+
+    /// The holder has no key: it was never unlocked, was idle for too long, or was told to drop it.
+    case locked
+
+    /// The stream has ended, or has failed before.
+    case streamEnded
+}
+
+extension EnvelopeError: CustomStringConvertible {
+    /// One line that says what failed, and what to do where that is known.
+    public var description: String {
+        switch self {
+        // `debugDescription` spells out what a terminal would act on: names may come from a file.
+        case .wrongKey(let name):
+            "the record of key \(name.debugDescription) was wrapped by another key; "
+                + "unlock with the key that it was made with"
+        case .wrongPassword(let name):
+            "wrong password for \(name.debugDescription); try again"
+        case .wrongRecoveryCode(let name):
+            "wrong recovery code for \(name.debugDescription); compare it with what was written down"
+        case .noSuchKey(let name):
+            "there is no record for \(name.debugDescription); unlock with one of the set's names"
+        case .duplicateKey(let name):
+            "there is a record for \(name.debugDescription) already; rewrap it, or use another name"
+        case .lastKey(let name):
+            "the record of \(name.debugDescription) is the last one; add another one first, "
+                + "or the data is lost"
+        case .otherDataKey(let name):
+            "the data key \(name.debugDescription) is not the one of this set; unwrap the set's own"
+        case .damaged(let reason):
+            "damaged: \(reason); restore it from a backup"
+        case .notAuthentic(let reason):
+            "not authentic: \(reason)"
+        case .unsupportedVersion(let version):
+            "version \(version) of the format is not known; update the app"
+        case .unacceptableParameters(let reason):
+            "key derivation parameters refused: \(reason)"
+        case .unacceptableKey(let reason):
+            "key refused: \(reason)"
+        case .malformedRecoveryCode(let reason):
+            "not a recovery code: \(reason)"
+        case .limitReached(let reason):
+            "limit reached: \(reason)"
+        case .cleared(let name):
+            "the key \(name.debugDescription) was cleared; unwrap it again"
+        case .locked:
+            "locked: no key is held; unlock first"
+        case .streamEnded:
+            "the stream has ended or failed; begin a new one"
+        }
+    }
+}
+
+extension EnvelopeError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}

@@ -1,0 +1,75 @@
+/// How much a guess of a password costs: the parameters of scrypt.
+///
+/// Kept in the record that the password wraps, and checked when they are read back, before anything is
+/// derived: an attacker who edits them can neither make guessing cheap nor fill the memory.
+///
+/// Defined in [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
+public struct ScryptParameters: Sendable, Equatable {
+    /// N is two to this power: the number of steps, and of blocks in memory.
+    public let costExponent: Int
+
+    /// r: the size of a block, in units of 128 bytes.
+    public let blockSize: Int
+
+    /// p: how many times all of it is done.
+    public let parallelism: Int
+
+    /// N = 2¹⁷, r = 8, p = 1: 128 MiB of memory, and about half a second.
+    public static let `default` = ScryptParameters(uncheckedExponent: 17, 8, 1)
+
+    /// Parameters that are neither too weak nor too costly.
+    ///
+    /// - Parameters:
+    ///   - costExponent: N is two to this power.
+    ///   - blockSize: r, at least 8.
+    ///   - parallelism: p, 1 to 16.
+    /// - Throws: `EnvelopeError.unacceptableParameters` unless the memory, 128·N·r bytes, is 16 MiB to 1 GiB,
+    ///   and N·r·p, the work, is half to eight times that of the default.
+    public init(costExponent: Int, blockSize: Int, parallelism: Int) throws {
+        func refuse(_ reason: String) -> EnvelopeError { .unacceptableParameters(reason: reason) }
+        // Bounds of each first: none of the products below can overflow then.
+        guard (1...30).contains(costExponent) else { throw refuse("N = 2^\(costExponent)") }
+        guard (8...1024).contains(blockSize) else {
+            throw refuse("r = \(blockSize); 8 is the usual one")
+        }
+        guard (1...16).contains(parallelism) else {
+            throw refuse("p = \(parallelism); 1 is the usual one")
+        }
+        self.init(uncheckedExponent: costExponent, blockSize, parallelism)
+        guard memory >= 16 << 20, work >= Self.default.work / 2 else {
+            throw refuse("\(self) makes guessing too cheap; use the default")
+        }
+        guard memory <= 1 << 30, work <= Self.default.work * 8 else {
+            throw refuse("\(self) would take too much memory or time; use the default")
+        }
+    }
+
+    private init(uncheckedExponent exponent: Int, _ blockSize: Int, _ parallelism: Int) {
+        costExponent = exponent
+        self.blockSize = blockSize
+        self.parallelism = parallelism
+    }
+
+    /// The memory of one derivation, in bytes.
+    public var memory: Int { 128 * cost * blockSize }
+
+    /// Whether a guess costs less memory or less work than with the default of today.
+    ///
+    /// ``WrappedKeySet/upgrade(unlocking:)`` then wraps the key again.
+    public var needsUpgrade: Bool { isWeaker(than: .default) }
+
+    var cost: Int { 1 << costExponent }
+
+    private var work: Int { cost * blockSize * parallelism }
+
+    func isWeaker(than other: ScryptParameters) -> Bool {
+        memory < other.memory || work < other.work
+    }
+}
+
+extension ScryptParameters: CustomStringConvertible {
+    /// The parameters by their usual names.
+    public var description: String {
+        "scrypt with N = 2^\(costExponent), r = \(blockSize), p = \(parallelism)"
+    }
+}

@@ -1,0 +1,78 @@
+public import Foundation
+
+extension WrappedKey {
+    static let magic: StaticString = "SSWK"
+    static let version: UInt8 = 1
+    static let saltLength = 16
+    /// The shortest has names of one byte and no parameters, the longest has both and more of each.
+    static let lengths = 78...611
+
+    /// The record as bytes.
+    public var bytes: Data {
+        var writer = RecordFrame.begin(Self.magic, version: Self.version)
+        writer = Self.header(dataKeyName, keyEncryptionKeyName, origin, after: writer)
+        writer.raw(box)
+        return RecordFrame.end(writer)
+    }
+
+    /// A record from its bytes.
+    ///
+    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a trap.
+    /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters` when the
+    ///   record asks for a key derivation that is too weak or too costly.
+    public init(bytes: Data) throws {
+        var reader = try RecordFrame.open(
+            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
+        let kind = try reader.byte()
+        dataKeyName = try reader.name()
+        keyEncryptionKeyName = try reader.name()
+        switch kind {
+        case 0:
+            origin = .key
+        case 1:
+            let exponent = try reader.byte()
+            let blockSize = try reader.integer(UInt32.self)
+            let parallelism = try reader.integer(UInt32.self)
+            let parameters = try ScryptParameters(
+                costExponent: Int(exponent), blockSize: Int(blockSize),
+                parallelism: Int(parallelism))
+            origin = .password(parameters, salt: Data(try reader.take(Self.saltLength)))
+        case 2:
+            origin = .recoveryCode(salt: Data(try reader.take(Self.saltLength)))
+        default:
+            throw EnvelopeError.damaged(reason: "kind \(kind) of a key is not known")
+        }
+        box = Data(try reader.take(Self.boxLength))
+        try reader.expectEnd()
+    }
+
+    /// What the record begins with, which is what its ciphertext is authenticated with.
+    static func header(_ dataKey: String, _ key: String, _ origin: Origin) -> [UInt8] {
+        header(dataKey, key, origin, after: RecordFrame.begin(magic, version: version)).bytes
+    }
+
+    private static func header(
+        _ dataKey: String, _ key: String, _ origin: Origin, after begin: ByteWriter
+    ) -> ByteWriter {
+        var writer = begin
+        switch origin {
+        case .key: writer.byte(0)
+        case .password: writer.byte(1)
+        case .recoveryCode: writer.byte(2)
+        }
+        writer.name(dataKey)
+        writer.name(key)
+        switch origin {
+        case .key:
+            break
+        case .password(let parameters, let salt):
+            writer.byte(UInt8(truncatingIfNeeded: parameters.costExponent))
+            writer.integer(UInt32(truncatingIfNeeded: parameters.blockSize))
+            writer.integer(UInt32(truncatingIfNeeded: parameters.parallelism))
+            writer.raw(salt)
+        case .recoveryCode(let salt):
+            writer.raw(salt)
+        }
+        return writer
+    }
+}

@@ -1,0 +1,183 @@
+internal import Crypto
+public import Foundation
+internal import SecureStorage
+
+/// One data key, wrapped by one or several key-encryption keys: of the device, a password, a recovery code.
+///
+/// Any one of them unwraps it. Adding, removing and rewrapping change records of the set, and no data. Store
+/// ``bytes-swift.property`` after each change.
+///
+/// An older copy of a set still opens with what it was wrapped by then. After a key or a password has become
+/// known to others, make a new data key and seal the data again.
+public struct WrappedKeySet: Sendable, Equatable {
+    /// The name of the data key.
+    public let dataKeyName: String
+
+    /// The records, in the order in which they were added; at least one, at most 32.
+    public private(set) var records: [WrappedKey]
+
+    /// What only the data key gives, and which tells nothing about it: ties all records to the same key.
+    private let checkValue: Data
+
+    static let magic: StaticString = "SSWS"
+    static let version: UInt8 = 1
+    static let mostRecords = 32
+    static let checkLength = 16
+    private static let lengths = 32...(32 + 255 + mostRecords * (2 + WrappedKey.lengths.upperBound))
+
+    /// A set of one record.
+    ///
+    /// - Parameters:
+    ///   - dataKey: The key to wrap.
+    ///   - source: What it is wrapped by.
+    /// - Throws: `EnvelopeError`.
+    public init(
+        wrapping dataKey: DataEncryptionKey, with source: some KeyEncryptionKeySource
+    ) throws {
+        dataKeyName = dataKey.name
+        checkValue = try Self.checkValue(dataKey)
+        records = [try WrappedKey(wrapping: dataKey, with: source.makeKey())]
+    }
+
+    /// Unwraps the data key.
+    ///
+    /// - Parameter source: One of those that it was wrapped by.
+    /// - Returns: The data key.
+    /// - Throws: `EnvelopeError`: `.noSuchKey` when the set has no record of this name and kind; `.wrongKey`,
+    ///   `.wrongPassword` or `.wrongRecoveryCode`.
+    public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
+        let key = try records[index(of: source.name)].unwrap(with: source)
+        guard try isOurs(key) else {
+            throw EnvelopeError.damaged(reason: "the record is of another data key than its set")
+        }
+        return key
+    }
+
+    /// Wraps the data key by one more.
+    ///
+    /// - Parameters:
+    ///   - source: Of a name that the set does not have yet.
+    ///   - dataKey: The key of this set, as ``unwrap(with:)`` has returned it.
+    /// - Throws: `EnvelopeError`: `.duplicateKey`, `.otherDataKey`, or `.limitReached` for more than 32.
+    public mutating func add(
+        _ source: some KeyEncryptionKeySource, for dataKey: DataEncryptionKey
+    ) throws {
+        guard !records.contains(where: { $0.keyEncryptionKeyName == source.name }) else {
+            throw EnvelopeError.duplicateKey(name: source.name)
+        }
+        guard records.count < Self.mostRecords else {
+            throw EnvelopeError.limitReached(
+                reason: "a set has \(Self.mostRecords) records at most")
+        }
+        guard try isOurs(dataKey) else { throw EnvelopeError.otherDataKey(name: dataKey.name) }
+        records.append(try WrappedKey(wrapping: dataKey, with: source.makeKey()))
+    }
+
+    /// Removes a record.
+    ///
+    /// - Parameter name: The name of its key-encryption key.
+    /// - Throws: `EnvelopeError`: `.noSuchKey`, or `.lastKey` for the only one.
+    public mutating func remove(name: String) throws {
+        let index = try index(of: name)
+        guard records.count > 1 else { throw EnvelopeError.lastKey(name: name) }
+        records.remove(at: index)
+    }
+
+    /// Replaces what one record is wrapped by: a new key for the device, a new password.
+    ///
+    /// - Parameters:
+    ///   - old: What the record is wrapped by now.
+    ///   - new: What it is wrapped by afterwards; its name may be the same.
+    /// - Returns: The data key, which is the same as before.
+    /// - Throws: As ``unwrap(with:)``, and `.duplicateKey`; the set is then as it was.
+    @discardableResult
+    public mutating func rewrap(
+        from old: some KeyEncryptionKeySource, to new: some KeyEncryptionKeySource
+    ) throws -> DataEncryptionKey {
+        let index = try index(of: old.name)
+        let others = records.indices.filter { $0 != index }
+        guard !others.contains(where: { records[$0].keyEncryptionKeyName == new.name }) else {
+            throw EnvelopeError.duplicateKey(name: new.name)
+        }
+        let key = try unwrap(with: old)
+        records[index] = try WrappedKey(wrapping: key, with: new.makeKey())
+        return key
+    }
+
+    /// Unwraps with a password, and wraps again when its record is weaker than a new one would be.
+    ///
+    /// - Parameter password: The password.
+    /// - Returns: The data key, and whether the set was changed and should be stored.
+    /// - Throws: As ``unwrap(with:)``.
+    public mutating func upgrade(
+        unlocking password: PasswordKey
+    ) throws -> (key: DataEncryptionKey, changed: Bool) {
+        let index = try index(of: password.name)
+        let key = try unwrap(with: password)
+        guard case .password(let parameters, _) = records[index].origin,
+            parameters.isWeaker(than: password.parameters)
+        else { return (key, false) }
+        records[index] = try WrappedKey(wrapping: key, with: password.makeKey())
+        return (key, true)
+    }
+
+    private func index(of name: String) throws -> Int {
+        guard let index = records.firstIndex(where: { $0.keyEncryptionKeyName == name }) else {
+            throw EnvelopeError.noSuchKey(name: name)
+        }
+        return index
+    }
+
+    private func isOurs(_ key: DataEncryptionKey) throws -> Bool {
+        try key.name == dataKeyName && Self.checkValue(key) == checkValue
+    }
+
+    private static func checkValue(_ key: DataEncryptionKey) throws -> Data {
+        try key.subkey("check").withUnsafeBytes { Data($0.prefix(checkLength)) }
+    }
+}
+
+extension WrappedKeySet {
+    /// The set as bytes, for a file or a value of a database.
+    public var bytes: Data {
+        var writer = RecordFrame.begin(Self.magic, version: Self.version)
+        writer.name(dataKeyName)
+        writer.raw(checkValue)
+        writer.byte(UInt8(truncatingIfNeeded: records.count))
+        for record in records {
+            let bytes = record.bytes
+            writer.integer(UInt16(truncatingIfNeeded: bytes.count))
+            writer.raw(bytes)
+        }
+        return RecordFrame.end(writer)
+    }
+
+    /// A set from its bytes.
+    ///
+    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a trap.
+    /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.unacceptableParameters`.
+    public init(bytes: Data) throws {
+        var reader = try RecordFrame.open(
+            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
+        let name = try reader.name()
+        checkValue = Data(try reader.take(Self.checkLength))
+        let count = Int(try reader.byte())
+        guard (1...Self.mostRecords).contains(count) else {
+            throw EnvelopeError.damaged(reason: "a set of \(count) records")
+        }
+        var records: [WrappedKey] = []
+        for _ in 0..<count {
+            let length = try reader.integer(UInt16.self)
+            let record = try WrappedKey(bytes: Data(try reader.take(Int(length))))
+            guard record.dataKeyName == name,
+                !records.contains(where: {
+                    $0.keyEncryptionKeyName == record.keyEncryptionKeyName
+                })
+            else { throw EnvelopeError.damaged(reason: "a record does not belong to its set") }
+            records.append(record)
+        }
+        try reader.expectEnd()
+        dataKeyName = name
+        self.records = records
+    }
+}
