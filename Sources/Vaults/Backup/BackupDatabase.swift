@@ -1,0 +1,56 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The encrypted database of a backup while it lies in a workspace.
+struct BackupDatabase {
+    let url: URL
+    let key: DatabaseKey
+    let configuration: SecureDatabaseConfiguration
+
+    /// Of a database that is opened with `configuration` otherwise.
+    init(
+        _ workspace: BackupWorkspace, _ keys: BackupKeys,
+        _ configuration: SecureDatabaseConfiguration
+    ) {
+        url = workspace.url("database")
+        key = keys.databaseKey(configuration)
+        self.configuration = configuration
+    }
+
+    /// Lends the database.
+    func withStore<R>(
+        readOnly: Bool, _ body: (SecureDatabaseStore) throws -> R
+    ) throws -> R {
+        var configuration = configuration
+        configuration.isReadOnly = readOnly
+        configuration.journalMode = .delete
+        // What is in the workspace is thrown away after a power cut.
+        configuration.synchronous = .normal
+        configuration.secondInstance = .allowed
+        let store = SecureDatabaseStore(url: url, configuration: configuration)
+        try store.open(with: key) { _ in nil }
+        defer { store.close() }
+        return try body(store)
+    }
+
+    /// Checks that the database is sound, and the one that its backup speaks of.
+    func check(_ metadata: VaultBackupMetadata, _ progress: VaultBackupProgress.Handler) throws {
+        try VaultBackupError.asDamage {
+            try withStore(readOnly: true) { store in
+                let report = try store.verifyIntegrity {
+                    try progress(VaultBackupProgress(step: .checking, fraction: $0.fraction))
+                }
+                // Rows that refer to nothing did so before.
+                guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
+                    throw VaultBackupError.damaged(reason: "the database in it is not sound")
+                }
+                let identity = VaultIdentity(
+                    id: metadata.vaultID, generation: metadata.generation)
+                guard try VaultIdentity.read(in: store) == identity else {
+                    throw VaultBackupError.damaged(
+                        reason: "it holds the database of another backup")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+
+/// One open file that is read or written from its beginning to its end.
+final class BackupFile {
+    private let descriptor: Int32
+    private let path: String
+
+    /// Opens a file to read.
+    init(reading path: String) throws {
+        // O_NONBLOCK: a FIFO would wait for a writer before it can be refused.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        self.path = path
+        guard descriptor >= 0 else { throw failure("open") }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("look at") }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw VaultBackupError.notABackup(path: path)
+        }
+    }
+
+    /// Makes a file, with mode 0600, where there is none.
+    init(making path: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        self.path = path
+        guard descriptor >= 0 else { throw failure("make") }
+        _ = fchmod(descriptor, 0o600)  // whatever the umask took away
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// The size in bytes.
+    func size() throws -> UInt64 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("look at") }
+        return UInt64(status.st_size)
+    }
+
+    /// The next bytes: none at the end only, else any number of them up to `count`.
+    func read(upTo count: Int) throws -> Data {
+        var data = Data(count: count)
+        let length = try data.withUnsafeMutableBytes { buffer in
+            while true {
+                let length = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+                if length >= 0 { return length }
+                guard errno == EINTR else { throw failure("read") }
+            }
+        }
+        if length < count { data.removeSubrange(length...) }
+        return data
+    }
+
+    /// Exactly so many bytes; fewer at the end only.
+    func read(_ count: Int) throws -> Data {
+        var data = Data()
+        while data.count < count {
+            let part = try read(upTo: count - data.count)
+            if part.isEmpty { break }
+            data.append(part)
+        }
+        return data
+    }
+
+    func write(_ data: Data) throws {
+        try data.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let part = UnsafeRawBufferPointer(rebasing: rest)
+                let length = Foundation.write(descriptor, part.baseAddress, part.count)
+                if length < 0 {
+                    guard errno == EINTR else { throw failure("write") }
+                    continue
+                }
+                rest = rest.dropFirst(length)
+            }
+        }
+    }
+
+    /// Waits until what was written is on the disk.
+    func sync() throws {
+        guard Self.sync(descriptor) else { throw failure("sync") }
+    }
+
+    static func sync(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            // fsync there leaves the bytes in the disk's cache.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(descriptor) == 0
+    }
+
+    private func failure(_ action: String) -> VaultBackupError {
+        Self.failure(errno, action, path)
+    }
+
+    static func failure(_ code: Int32, _ action: String, _ path: String) -> VaultBackupError {
+        guard ![ENOSPC, EDQUOT, EFBIG].contains(code) else { return .diskFull(path: path) }
+        return .fileFailed(
+            reason: "cannot \(action) \(KeyStoreError.quoted(path)): "
+                + String(cString: strerror(code)))
+    }
+}

@@ -1,0 +1,113 @@
+internal import Foundation
+internal import SecureStorage
+
+/// What a backup is made of: a queue or a pool.
+struct BackupSource {
+    let configuration: SecureDatabaseConfiguration
+    /// Lends a store that may write.
+    let write: ((SecureDatabaseStore) throws -> Void) throws -> Void
+    let copy: (URL, DatabaseKey, FileProgress.Handler) throws -> Void
+}
+
+/// Makes one backup.
+struct BackupMaking {
+    let source: BackupSource
+    let sources: [any KeyEncryptionKeySource]
+    let dataKeys: [VaultBackupKey]
+    let label: VaultBackupLabel
+    let replacing: Bool
+
+    func write(to url: URL, _ progress: VaultBackupProgress.Handler) throws -> VaultBackupMetadata {
+        try checkContents()
+        let workspace = try BackupWorkspace(for: url)
+        try workspace.requireFree(replacing: replacing)
+        // The keys first: what is wrong with them is known before any work.
+        let keys = try BackupKeys(.random(name: VaultBackupHeader.keyName))
+        let (keySet, wrapped) = try wrap(keys)
+        let database = BackupDatabase(workspace, keys, source.configuration)
+        try source.write { try VaultIdentity.advance(in: $0) }
+        try source.copy(database.url, database.key) {
+            try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction))
+        }
+        // Another backup may have begun meanwhile: what counts is what the copy says.
+        guard let identity = try database.withStore(readOnly: true, VaultIdentity.read) else {
+            throw VaultBackupError.unacceptableContents(
+                reason: "the database has no vault id; make no backup inside a transaction")
+        }
+        let copy = try BackupFile(reading: database.url.path)
+        let header = try VaultBackupHeader(
+            identity: identity, createdAt: Date(), databaseSize: copy.size(), label: label,
+            keySet: keySet, keys: wrapped)
+        try seal(copy, header, keys, to: workspace.url("backup"), progress)
+        // Its space is needed for the check.
+        unlink(database.url.path)
+        let metadata = try VaultBackup.verify(
+            workspace.url("backup"), sources, workspace, source.configuration, progress)
+        try workspace.publish("backup", replacing: replacing)
+        return metadata
+    }
+
+    private func checkContents() throws {
+        func refuse(_ reason: String) -> VaultBackupError { .unacceptableContents(reason: reason) }
+        guard !sources.isEmpty else { throw refuse("nothing that unlocks it") }
+        guard label.deviceName.utf8.count <= VaultBackupHeader.longestDeviceName,
+            label.note.utf8.count <= VaultBackupHeader.longestNote
+        else { throw refuse("a label of more than 255 bytes of device name, or 4096 of note") }
+        guard dataKeys.count <= VaultBackupHeader.mostKeys else {
+            throw refuse("\(dataKeys.count) data keys; \(VaultBackupHeader.mostKeys) are the most")
+        }
+        guard Set(dataKeys.map { Array($0.name.utf8) }).count == dataKeys.count else {
+            throw refuse("two data keys of one name")
+        }
+        for case .wrapped(let set) in dataKeys {
+            let names = set.records.map(\.keyEncryptionKeyName)
+            guard sources.allSatisfy({ names.contains($0.name) }) else {
+                throw refuse(
+                    "a set of keys, \(KeyStoreError.quoted(set.dataKeyName)), without a record of "
+                        + "each password or code that unlocks the backup")
+            }
+        }
+    }
+
+    private func wrap(_ keys: BackupKeys) throws -> (WrappedKeySet, [VaultBackupHeader.Key]) {
+        var set = try WrappedKeySet(wrapping: keys.key, with: sources[0])
+        for source in sources.dropFirst() { try set.add(source, for: keys.key) }
+        let wrapped = try dataKeys.map { key -> VaultBackupHeader.Key in
+            switch key {
+            case .key(let key): .key(try WrappedKey(wrapping: key, with: keys.wrapping))
+            case .wrapped(let set): .set(set)
+            }
+        }
+        // Too costly a password would be refused when it is needed.
+        _ = try VaultBackupHeader(
+            identity: VaultIdentity(id: UUID(), generation: 1), createdAt: Date(), databaseSize: 0,
+            label: label, keySet: set, keys: wrapped)
+        return (set, wrapped)
+    }
+
+    private func seal(
+        _ copy: BackupFile, _ header: VaultBackupHeader, _ keys: BackupKeys, to url: URL,
+        _ progress: VaultBackupProgress.Handler
+    ) throws {
+        let backup = try BackupFile(making: url.path)
+        try backup.write(header.bytes)
+        let writer = try SealedStreamWriter(with: keys.key, context: header.bytes) {
+            try backup.write($0)
+        }
+        let size = Double(max(header.metadata.databaseSize, 1))
+        var done = 0
+        while true {
+            // Every megabyte.
+            if done % (1 << 20) == 0 {
+                try progress(VaultBackupProgress(step: .sealing, fraction: Double(done) / size))
+            }
+            let part = try copy.read(SealedStream.chunkLength)
+            guard !part.isEmpty else { break }
+            try writer.write(part)
+            done += part.count
+        }
+        try writer.finish()
+        try backup.sync()
+        try progress(VaultBackupProgress(step: .sealing, fraction: 1))
+    }
+}

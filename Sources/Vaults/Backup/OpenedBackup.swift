@@ -1,0 +1,112 @@
+internal import Foundation
+internal import SecureStorage
+
+/// A backup's file, read from its beginning: its header at first, then its keys, then its database.
+final class OpenedBackup {
+    let header: VaultBackupHeader
+    private let file: BackupFile
+
+    init(at url: URL) throws {
+        let path = url.path
+        guard url.isFileURL, !path.utf8.contains(0) else {
+            throw VaultBackupError.fileFailed(
+                reason: "\(KeyStoreError.quoted(path)) is no path of a file")
+        }
+        file = try BackupFile(reading: path)
+        let begin = try file.read(VaultBackupHeader.beginLength)
+        let magic = VaultBackupHeader.magic.withUTF8Buffer { Data($0) }
+        guard begin.prefix(4) == magic else {
+            throw VaultBackupError.notABackup(path: path)
+        }
+        let length = begin.dropFirst(5).reduce(0) { $0 << 8 | Int($1) }
+        guard begin.count == VaultBackupHeader.beginLength,
+            VaultBackupHeader.lengths.contains(length)
+        else { throw VaultBackupError.damaged(reason: "its header cannot be that long") }
+        let rest = try file.read(length - begin.count)
+        do {
+            header = try VaultBackupHeader(bytes: begin + rest)
+        } catch EnvelopeError.unacceptableParameters(let reason) {
+            throw VaultBackupError.unacceptableParameters(reason: reason)
+        } catch EnvelopeError.unsupportedVersion(let version) {
+            throw VaultBackupError.unsupportedVersion(version)
+        } catch let error as EnvelopeError {
+            try VaultBackupError.asDamage { throw error }
+            throw error
+        }
+    }
+
+    /// The keys, which a wrong password is told by.
+    func unlock(with source: any KeyEncryptionKeySource) throws -> BackupKeys {
+        let key = try header.keySet.unwrap(with: source)
+        let keys = try BackupKeys(key)
+        for wrapped in header.keys {
+            switch wrapped {
+            case .key(let record):
+                let wrapping = keys.wrapping
+                keys.dataKeys.append(
+                    try VaultBackupError.asDamage { try record.unwrap(with: wrapping) })
+            case .set(let set):
+                keys.dataKeys.append(try set.unwrap(with: source))
+            }
+        }
+        return keys
+    }
+
+    /// Writes the database, which is encrypted with the backup's key.
+    func extract(
+        to url: URL, with keys: BackupKeys, _ progress: VaultBackupProgress.Handler
+    ) throws {
+        let target = try BackupFile(making: url.path)
+        let size = header.metadata.databaseSize
+        var done: UInt64 = 0
+        try VaultBackupError.asDamage {
+            let reader = try SealedStreamReader(with: keys.key, context: header.bytes) {
+                [file] in try file.read(upTo: $0)
+            }
+            try progress(VaultBackupProgress(step: .opening, fraction: 0))
+            while let part = try reader.read() {
+                done += UInt64(part.count)
+                // Never more on the disk than was announced.
+                guard done <= size else { break }
+                try target.write(part)
+                // Every megabyte.
+                if done % (1 << 20) < UInt64(SealedStream.chunkLength) {
+                    try progress(
+                        VaultBackupProgress(
+                            step: .opening, fraction: Double(done) / Double(size)))
+                }
+            }
+        }
+        guard done == size else {
+            throw VaultBackupError.damaged(reason: "its database has another size than announced")
+        }
+        try progress(VaultBackupProgress(step: .opening, fraction: 1))
+    }
+}
+
+/// The key of one backup, those that are derived from it, and those that travel along.
+final class BackupKeys {
+    let key: DataEncryptionKey
+    let wrapping: KeyEncryptionKey
+    var dataKeys: [DataEncryptionKey] = []
+
+    private let raw: SecretBytes
+    private let salt: Data
+
+    init(_ key: DataEncryptionKey) throws {
+        self.key = key
+        wrapping = try KeyEncryptionKey(
+            name: VaultBackupHeader.keyName, bytes: key.derivedKey(for: "vault backup keys 1"))
+        raw = try key.derivedKey(for: "vault backup database 1")
+        salt = try key.derivedKey(for: "vault backup salt 1").withUnsafeBytes {
+            Data($0.prefix(16))
+        }
+    }
+
+    /// The key of the database in the backup.
+    ///
+    /// The salt of a file with a plaintext header stands outside of it: there it comes from the key.
+    func databaseKey(_ configuration: SecureDatabaseConfiguration) -> DatabaseKey {
+        configuration.cipher.plaintextHeaderSize > 0 ? .raw(raw, salt: salt) : .raw(raw)
+    }
+}

@@ -1,0 +1,171 @@
+public import Foundation
+internal import SecureStorage
+
+/// What can go wrong with a backup of a vault, as a caller can act on it.
+///
+/// Messages are for people: lower case, what failed, why, and a hint. They may hold file paths and the names
+/// of keys; they never hold a key, a password, a recovery code or data.
+///
+/// Errors of the database itself come as `SecureStorageError`, those of a key store as ``KeyStoreError``.
+public enum VaultBackupError: Error, Equatable, Sendable {
+    /// The file does not begin like a backup.
+    case notABackup(path: String)
+
+    /// The backup is not as it was written, or not all of it is there.
+    case damaged(reason: String)
+
+    /// The backup was written by a newer version of the library.
+    case unsupportedVersion(Int)
+
+    /// The backup is intact, and was made with another password.
+    case wrongPassword(name: String)
+
+    /// The backup is intact, and was made with another recovery code.
+    case wrongRecoveryCode(name: String)
+
+    /// The backup is intact, and was made with another key.
+    case wrongKey(name: String)
+
+    /// The backup cannot be unlocked by a password, code or key of this name.
+    case noSuchKey(name: String)
+
+    /// Parameters of a key derivation that are too weak, or too costly for a backup.
+    case unacceptableParameters(reason: String)
+
+    /// A key, its name or a password that cannot be used.
+    case unacceptableKey(reason: String)
+
+    /// A label, a list of keys or a configuration that a backup cannot have.
+    case unacceptableContents(reason: String)
+
+    /// There is a file at the place already, or a key under the name.
+    case taken(reason: String)
+
+    /// Another call, or another process, is at work on the same file.
+    case inUse(path: String)
+
+    /// The vault at the place is of a later generation than the backup.
+    case olderThanCurrent(backup: UInt64, current: UInt64)
+
+    /// The vault at the place is not the one that the backup was made of.
+    case otherVault(backup: UUID, current: UUID)
+
+    /// Which vault stands at the place, and how new it is, cannot be told.
+    case currentUnreadable(reason: String)
+
+    /// The disk is full; nothing was changed.
+    case diskFull(path: String)
+
+    /// The system refused something that was to be done with a file.
+    case fileFailed(reason: String)
+}
+
+extension VaultBackupError: CustomStringConvertible {
+    /// One line that says what failed, and what to do where that is known.
+    public var description: String {
+        // `quoted` spells out what a terminal would act on: names may come from a file.
+        func quoted(_ text: String) -> String { KeyStoreError.quoted(text) }
+        return switch self {
+        case .notABackup(let path):
+            "\(quoted(path)) is no backup of a vault; choose another file"
+        case .damaged(let reason):
+            "the backup is damaged: \(reason); take another copy of it, or an older backup"
+        case .unsupportedVersion(let version):
+            "version \(version) of backups is not known; update the app"
+        case .wrongPassword(let name):
+            "wrong password for \(quoted(name)); try again: the backup itself is intact"
+        case .wrongRecoveryCode(let name):
+            "wrong recovery code for \(quoted(name)); compare it with what was written down: the "
+                + "backup itself is intact"
+        case .wrongKey(let name):
+            "the backup was made with another key than this \(quoted(name))"
+        case .noSuchKey(let name):
+            "the backup has no record for \(quoted(name)); metadata(at:) lists those it has"
+        case .unacceptableParameters(let reason):
+            "key derivation parameters refused: \(reason)"
+        case .unacceptableKey(let reason):
+            "key refused: \(reason)"
+        case .unacceptableContents(let reason):
+            "no backup can hold that: \(reason)"
+        case .taken(let reason):
+            "\(reason); choose another one, or replace it"
+        case .inUse(let path):
+            "\(quoted(path)) is in use by another call or process; close it, or try again later"
+        case .olderThanCurrent(let backup, let current):
+            "the backup is of generation \(backup), and the vault there of generation \(current); "
+                + "replace a newer vault only on purpose"
+        case .otherVault(let backup, let current):
+            "the backup is of vault \(backup), and the vault there is \(current); restore to another "
+                + "place"
+        case .currentUnreadable(let reason):
+            "the vault there cannot be compared with the backup: \(reason); restore to another place"
+        case .diskFull(let path):
+            "the disk is full: \(quoted(path)); make room and try again: nothing was changed"
+        case .fileFailed(let reason):
+            reason
+        }
+    }
+}
+
+extension VaultBackupError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension VaultBackupError {
+    /// Runs `body`, and gives its errors in a caller's terms.
+    ///
+    /// - Parameter path: The file that is made.
+    static func translating<R>(_ path: String, _ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as EnvelopeError {
+            throw VaultBackupError(error)
+        } catch SecureStorageError.backingStoreError(code: 13, _),
+            SecureStorageError.openFailed(code: 13, _)
+        {
+            throw VaultBackupError.diskFull(path: path)
+        } catch SecureStorageError.backingStoreError(code: 5, _),
+            SecureStorageError.openFailed(code: 5, _)
+        {
+            throw VaultBackupError.inUse(path: path)
+        }
+    }
+
+    /// Runs `body`, in which every error of a key or of the database is damage of a backup that was unlocked.
+    static func asDamage<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as EnvelopeError {
+            switch error {
+            case .damaged(let reason), .notAuthentic(let reason):
+                throw VaultBackupError.damaged(reason: reason)
+            default: throw VaultBackupError.damaged(reason: error.description)
+            }
+        } catch SecureStorageError.authenticationFailed, SecureStorageError.notEncrypted,
+            SecureStorageError.legacyFormat, SecureStorageError.openFailed(code: 26, _),
+            SecureStorageError.openFailed(code: 11, _),
+            SecureStorageError.backingStoreError(code: 26, _),
+            SecureStorageError.backingStoreError(code: 11, _)
+        {
+            throw VaultBackupError.damaged(
+                reason: "the database in it cannot be read; was it made with another cipher "
+                    + "configuration?")
+        }
+    }
+
+    private init(_ error: EnvelopeError) {
+        self =
+            switch error {
+            case .wrongPassword(let name): .wrongPassword(name: name)
+            case .wrongRecoveryCode(let name): .wrongRecoveryCode(name: name)
+            case .wrongKey(let name): .wrongKey(name: name)
+            case .noSuchKey(let name): .noSuchKey(name: name)
+            case .unsupportedVersion(let version): .unsupportedVersion(version)
+            case .unacceptableParameters(let reason): .unacceptableParameters(reason: reason)
+            case .damaged(let reason), .notAuthentic(let reason): .damaged(reason: reason)
+            case .unacceptableKey(let reason): .unacceptableKey(reason: reason)
+            default: .unacceptableKey(reason: error.description)
+            }
+    }
+}
