@@ -113,9 +113,7 @@ extension VaultBackupError: LocalizedError {
 }
 
 extension VaultBackupError {
-    /// Runs `body`, and gives its errors in a caller's terms.
-    ///
-    /// - Parameter path: The file that is made.
+    /// Runs `body`, which makes the file at `path`, and gives its errors in a caller's terms.
     static func translating<R>(_ path: String, _ body: () throws -> R) throws -> R {
         do {
             return try body()

@@ -5,7 +5,9 @@ public struct VaultBackupLabel: Sendable, Equatable {
     /// The device that the backup is made on: at most 255 bytes of UTF-8.
     public var deviceName: String
 
-    /// Anything else: at most 4096 bytes of UTF-8. It can be read without a key.
+    /// Anything else: at most 4096 bytes of UTF-8.
+    ///
+    /// It can be read without a key.
     public var note: String
 
     /// A label.

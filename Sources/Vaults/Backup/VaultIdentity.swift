@@ -9,7 +9,9 @@ public struct VaultIdentity: Sendable, Equatable {
     /// A random id.
     public let id: UUID
 
-    /// Grows with each backup. Two devices that were restored from one backup count on independently.
+    /// Grows with each backup.
+    ///
+    /// Two devices that were restored from one backup count on independently.
     public let generation: UInt64
 
     /// The identity of an open database.

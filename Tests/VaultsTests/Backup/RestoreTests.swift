@@ -1,0 +1,225 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// What restoring replaces, and what it does with keys.
+@Suite(.timeLimit(.minutes(10)))
+struct RestoreTests {
+    let vault: TestVault
+    let code = RecoveryCode.random()
+
+    init() throws {
+        vault = try TestVault(rows: 5)
+    }
+
+    private func makeBackup(_ name: String = "vault.backup") throws -> URL {
+        let url = vault.place.directory.appendingPathComponent(name)
+        _ = try vault.withQueue {
+            try VaultBackup.make(
+                of: $0, at: url, unlockedBy: [code], dataKeys: [.key(vault.data)], replacing: true)
+        }
+        return url
+    }
+
+    @Test func `a vault or a key that is there is not replaced unless told to`() throws {
+        let backup = try makeBackup()
+        let key = try vault.keyStore.read("db")
+        #expect(
+            backupError({ try vault.restore(backup, code) })?.kind == "taken",
+            "the vault was replaced")
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        try other.keyStore.store(key, forName: "kek")
+        #expect(
+            backupError({ try other.restore(backup, code) })?.kind == "taken",
+            "the key was replaced")
+        #expect(try other.keyStore.read("kek") == key)
+        #expect(try vault.keyStore.read("db") == key)
+        try other.restore(backup, code, replacing: .anything)
+        try other.checkRestored(rows: 5)
+    }
+
+    @Test func `a backup takes the place of the same vault of the same or an earlier generation`()
+        throws
+    {
+        let backup = try makeBackup()
+        let key = try vault.keyStore.read("db")
+        try vault.withStore { try $0.executeUpdate("DELETE FROM login") }
+        try vault.restore(backup, code, replacing: .sameVaultNotNewer)
+        try vault.checkRestored(rows: 5)
+        #expect(try vault.keyStore.read("db") != key, "the old key opens nothing any more")
+        // Again, over what has both keys already.
+        let kek = try vault.keyStore.read("kek")
+        try vault.restore(backup, code, replacing: .sameVaultNotNewer)
+        try vault.checkRestored(rows: 5)
+        #expect(try vault.keyStore.read("kek") != kek)
+    }
+
+    @Test func `an older backup is refused unless told to, and nothing is changed`() throws {
+        let old = try makeBackup("old")
+        _ = try makeBackup()
+        let (file, key) = (try Data(contentsOf: vault.url), try vault.keyStore.read("db"))
+        #expect(
+            backupError { try vault.restore(old, code, replacing: .sameVaultNotNewer) }
+                == .olderThanCurrent(backup: 1, current: 2))
+        #expect(try Data(contentsOf: vault.url) == file)
+        #expect(try vault.keyStore.read("db") == key)
+        #expect(try vault.keyStore.names() == ["db"])
+        try vault.restore(old, code, replacing: .sameVault)
+        #expect(try vault.withStore(VaultIdentity.read)?.generation == 1)
+        try vault.checkRestored(rows: 5)
+    }
+
+    @Test(arguments: [VaultReplacement.sameVault, .sameVaultNotNewer])
+    func `another vault is not replaced`(_ replacing: VaultReplacement) throws {
+        let backup = try makeBackup()
+        let other = try TestVault(rows: 1)
+        // Without an id there is nothing to compare.
+        #expect(
+            backupError({
+                try other.restore(backup, code, replacing: replacing)
+            })?.kind == "currentUnreadable", "a vault without an id was replaced")
+        let id = try other.withQueue {
+            try VaultBackup.make(of: $0, at: other.backup, unlockedBy: [code]).vaultID
+        }
+        let mine = try VaultBackup.metadata(at: backup).claimed.vaultID
+        #expect(
+            backupError { try other.restore(backup, code, replacing: replacing) }
+                == .otherVault(backup: mine, current: id))
+        // Its key is lost: whose it is cannot be told.
+        try other.keyStore.remove("db")
+        #expect(
+            backupError({
+                try other.restore(backup, code, replacing: replacing)
+            })?.kind == "currentUnreadable", "a vault without a key was replaced")
+        try other.restore(backup, code, replacing: .anything)
+        try other.checkRestored(rows: 5)
+    }
+
+    @Test func `a vault that is open is not replaced`() throws {
+        let backup = try makeBackup()
+        try vault.withStore { store throws -> Void in
+            let error = backupError { try vault.restore(backup, code, replacing: .sameVault) }
+            #expect(error?.kind == "inUse", "it was replaced")
+            #expect(try store.int(forQuery: "SELECT count(*) FROM login") == 5)
+        }
+        #expect(try vault.keyStore.names() == ["db"])
+        #expect(try vault.leftovers() == [])
+    }
+
+    @Test func `what preparing throws leaves everything as it was`() throws {
+        struct No: Error {}
+        let backup = try makeBackup()
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        #expect(throws: No.self) {
+            try VaultBackup.restore(
+                from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
+                keyNames: TestVault.names, preparing: { _, _ in throw No() })
+        }
+        #expect(try other.place.fileNames() == [])
+        #expect(try other.keyStore.names() == [])
+    }
+
+    @Test func `a key store that fails leaves the old vault or one that can be finished`() throws {
+        let backup = try makeBackup()
+        for failing in 1...12 {
+            let keyStore = FailingKeyStore(failing: failing)
+            let other = try TestVault(emptyWith: keyStore)
+            let thrown = keyStoreError { try other.restore(backup, code) }
+            keyStore.heal()
+            try VaultBackup.finishInterruptedRestore(
+                at: other.url, keyStore: keyStore, keyNames: TestVault.names)
+            if SecureDatabaseStore.exists(at: other.url) {
+                try other.checkRestored(rows: 5)
+            } else {
+                #expect(thrown != nil)
+                #expect(try keyStore.names() == [])
+            }
+            #expect(try other.leftovers() == [])
+        }
+    }
+
+    @Test func `there is nothing to finish where nothing was interrupted`() throws {
+        let backup = try makeBackup()
+        func finish(_ vault: TestVault) throws -> Bool {
+            try VaultBackup.finishInterruptedRestore(
+                at: vault.url, keyStore: vault.keyStore, keyNames: TestVault.names)
+        }
+        #expect(try !finish(vault))
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        #expect(try !finish(other))
+        try other.restore(backup, code)
+        #expect(try !finish(other))
+        // A key that opens nothing is dropped, when the right one is there.
+        try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
+        try other.keyStore.store(.random(count: 32), forName: "kek (restoring)")
+        #expect(try finish(other))
+        try other.checkRestored(rows: 5)
+        // And neither when neither opens it.
+        let key = try other.keyStore.read("db")
+        try other.keyStore.store(.random(count: 32), forName: "db")
+        try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
+        #expect(
+            backupError({ _ = try finish(other) })?.kind == "currentUnreadable", "a key was dropped"
+        )
+        #expect(try other.keyStore.names() == ["db", "db (restoring)", "kek"])
+        try other.keyStore.store(key, forName: "db (restoring)")
+        #expect(try finish(other))
+        try other.checkRestored(rows: 5)
+    }
+
+    @Test func `names of keys that cannot be are refused`() throws {
+        let backup = try makeBackup()
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        for (one, two) in [("", "k"), ("k", "k"), (String(repeating: "k", count: 241), "k")] {
+            let error = backupError {
+                try VaultBackup.restore(
+                    from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
+                    keyNames: VaultKeyNames(database: one, keyEncryption: two))
+            }
+            #expect(error?.kind == "unacceptableContents", "\(one) and \(two) were taken")
+        }
+    }
+}
+
+/// A key store whose n-th call, and all that follow, fail as those of a locked keychain do.
+private final class FailingKeyStore: KeyStore, @unchecked Sendable {
+    // @unchecked: `calls` is only touched under `lock`.
+    private let lock = NSLock()
+    private var calls: Int
+    private let store = InMemoryKeyStore()
+
+    init(failing: Int) { calls = failing }
+
+    func heal() { lock.withLock { calls = .max } }
+
+    private func call() throws {
+        try lock.withLock {
+            calls -= 1
+            if calls <= 0 { throw KeyStoreError.unavailable(reason: "test") }
+        }
+    }
+
+    func store(_ secret: SecretBytes, forName name: String) throws {
+        try call()
+        try store.store(secret, forName: name)
+    }
+
+    func insert(_ secret: SecretBytes, forName name: String) throws {
+        try call()
+        try store.insert(secret, forName: name)
+    }
+
+    func read(_ name: String) throws -> SecretBytes {
+        try call()
+        return try store.read(name)
+    }
+
+    func remove(_ name: String) throws -> Bool {
+        try call()
+        return try store.remove(name)
+    }
+
+    func names() throws -> [String] { try store.names() }
+}

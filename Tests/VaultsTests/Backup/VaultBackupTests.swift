@@ -1,0 +1,359 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Backups that are made, read and verified.
+@Suite(.timeLimit(.minutes(10)))
+struct VaultBackupTests {
+    @Test func `a backup of a queue under four writers is restored on another machine`()
+        async throws
+    {
+        let vault = try TestVault(rows: 300)
+        let code = RecoveryCode.random()
+        let queue = SecureDatabaseQueue(databaseStore: vault.place.store())
+        try await queue.inDatabase { [vault] in try $0.open(with: vault.key()) { _ in nil } }
+        let counts = try await withWriters { worker in
+            try await queue.inDatabase { try Self.count($0, worker) }
+        } during: {
+            try await VaultBackup.make(
+                of: queue, at: vault.backup, unlockedBy: [code], dataKeys: [.key(vault.data)])
+        }
+        try await queue.inDatabase { $0.close() }
+        try checkOtherMachine(vault, code, counts)
+    }
+
+    @Test func `a backup of a pool under four writers is restored on another machine`() async throws
+    {
+        let vault = try TestVault(rows: 300)
+        let code = RecoveryCode.random()
+        let pool = SecureDatabasePool(
+            url: vault.url, configuration: vault.place.store().configuration)
+        try await pool.open(with: vault.key())
+        let counts = try await withWriters { worker in
+            try await pool.write { try Self.count($0, worker) }
+        } during: {
+            try await VaultBackup.make(
+                of: pool, at: vault.backup, unlockedBy: [code], dataKeys: [.key(vault.data)])
+        }
+        await pool.close()
+        try checkOtherMachine(vault, code, counts)
+    }
+
+    @Test func `its metadata can be read without a key and is authenticated with one`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random(name: "paper")
+        let password = PasswordKey("hunter2", name: "mine", parameters: try .cheapest)
+        let label = VaultBackupLabel(
+            deviceName: "Anna's \u{1F4F1}", note: String(repeating: "n", count: 4096))
+        let before = Date()
+        let made = try vault.withQueue {
+            try VaultBackup.make(
+                of: $0, at: vault.backup, unlockedBy: [code, password],
+                dataKeys: [.key(vault.data)], label: label)
+        }
+        let read = try VaultBackup.metadata(at: vault.backup)
+        #expect(read.claimed == made)
+        #expect(read.keyRecords.map(\.keyEncryptionKeyName) == ["paper", "mine"])
+        #expect(made.label == label)
+        #expect(made.generation == 1)
+        #expect(made.dataKeyNames == ["passwords"])
+        #expect(made.databaseSize % 4096 == 0 && made.databaseSize > 0)
+        #expect(abs(made.createdAt.timeIntervalSince(before)) < 600)
+        #expect(try VaultBackup.verify(at: vault.backup, unlockedBy: code) == made)
+        #expect(try VaultBackup.verify(at: vault.backup, unlockedBy: password) == made)
+        #expect(try vault.withStore(VaultIdentity.read)?.id == made.vaultID)
+        #expect(try vault.leftovers() == [])
+        let mode = try FileManager.default.attributesOfItem(atPath: vault.backup.path)[
+            .posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test func `each backup of a vault has the next generation and the same id`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        let made = try vault.withQueue { queue in
+            try (1...3).map { _ in
+                try VaultBackup.make(
+                    of: queue, at: vault.backup, unlockedBy: [code], replacing: true)
+            }
+        }
+        #expect(made.map(\.generation) == [1, 2, 3])
+        #expect(Set(made.map(\.vaultID)).count == 1)
+    }
+
+    @Test func `a wrong password or code is told from damage`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        let password = PasswordKey("hunter2", parameters: try .cheapest)
+        _ = try vault.withQueue {
+            try VaultBackup.make(of: $0, at: vault.backup, unlockedBy: [password, code])
+        }
+        func error(_ source: any KeyEncryptionKeySource) -> VaultBackupError? {
+            backupError { try VaultBackup.verify(at: vault.backup, unlockedBy: source) }
+        }
+        #expect(error(PasswordKey("hunter3")) == .wrongPassword(name: "password"))
+        #expect(error(RecoveryCode.random()) == .wrongRecoveryCode(name: "recovery code"))
+        #expect(error(PasswordKey("hunter2", name: "other")) == .noSuchKey(name: "other"))
+        #expect(
+            error(try KeyEncryptionKey.random(name: "password")) == .noSuchKey(name: "password"))
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        #expect(
+            backupError { try other.restore(vault.backup, RecoveryCode.random()) }
+                == .wrongRecoveryCode(name: "recovery code"))
+        #expect(try other.place.fileNames() == [])
+        #expect(try other.keyStore.names() == [])
+        #expect(!"\(VaultBackupError.wrongPassword(name: "password"))".contains("hunter"))
+    }
+
+    @Test func `a code is taken as people type it`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        _ = try vault.withQueue {
+            try VaultBackup.make(of: $0, at: vault.backup, unlockedBy: [code])
+        }
+        let text = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        let typed = text.lowercased().replacing("-", with: " ").replacing("0", with: "o")
+            .replacing("1", with: "l")
+        try VaultBackup.verify(at: vault.backup, unlockedBy: RecoveryCode("  \(typed)\n"))
+    }
+
+    @Test func `a set of keys that stays wrapped travels along`() throws {
+        let vault = try TestVault(rows: 20)
+        let code = RecoveryCode.random()
+        var set = try WrappedKeySet(
+            wrapping: vault.data, with: KeyEncryptionKey.random(name: "old device"))
+        #expect(
+            backupError {
+                try vault.withQueue {
+                    _ = try VaultBackup.make(
+                        of: $0, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
+                }
+            } != nil, "nobody could ever unwrap it")
+        try set.add(code, for: vault.data)
+        vault.data.clear()
+        _ = try vault.withQueue {
+            try VaultBackup.make(
+                of: $0, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
+        }
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        try other.restore(vault.backup, code)
+        try other.checkRestored(rows: 20)
+    }
+
+    @Test func `a database with a plaintext header is backed up and restored`() throws {
+        let vault = try TestVault(emptyWith: InMemoryKeyStore())
+        var configuration = vault.place.store().configuration
+        configuration.cipher.plaintextHeaderSize = 32
+        let store = SecureDatabaseStore(url: vault.url, configuration: configuration)
+        try store.open(with: .raw(.random(count: 32))) { _ in nil }
+        try TestVault.fill(store, 10, vault.data)
+        let code = RecoveryCode.random()
+        try VaultBackup.make(
+            of: SecureDatabaseQueue(databaseStore: store), at: vault.backup, unlockedBy: [code])
+        store.close()
+        let other = try TestVault(emptyWith: InMemoryKeyStore())
+        try VaultBackup.restore(
+            from: vault.backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
+            keyNames: TestVault.names, configuration: configuration)
+        let restored = SecureDatabaseStore(url: other.url, configuration: configuration)
+        try restored.open(with: other.key()) { _ in nil }
+        #expect(try restored.int(forQuery: "SELECT count(*) FROM login") == 10)
+        restored.close()
+    }
+
+    @Test func `what a backup cannot hold is refused before any work`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        func error(
+            _ sources: [any KeyEncryptionKeySource], _ keys: [VaultBackupKey] = [],
+            _ label: VaultBackupLabel = .init()
+        ) -> VaultBackupError? {
+            backupError {
+                try vault.withQueue {
+                    _ = try VaultBackup.make(
+                        of: $0, at: vault.backup, unlockedBy: sources, dataKeys: keys, label: label,
+                        progress: { _ in Issue.record("work was done") })
+                }
+            }
+        }
+        #expect(error([]) != nil)
+        #expect(error([code, code]) != nil)
+        #expect(error([code], [.key(vault.data), .key(vault.data)]) != nil)
+        #expect(
+            error([code], [], VaultBackupLabel(deviceName: String(repeating: "é", count: 128)))
+                != nil)
+        #expect(
+            error([code], [], VaultBackupLabel(note: String(repeating: "n", count: 4097))) != nil)
+        #expect(
+            error([PasswordKey("", parameters: try .cheapest)]) != nil)
+        let many = try (0..<65).map { VaultBackupKey.key(try .random(name: "\($0)")) }
+        #expect(error([code], many) != nil)
+        let costly = try ScryptParameters(costExponent: 15, blockSize: 8, parallelism: 16)
+        #expect(
+            error([PasswordKey("p", parameters: costly)])?.kind == "unacceptableParameters",
+            "a password that takes seconds")
+        let cleared = try DataEncryptionKey.random(name: "cleared")
+        cleared.clear()
+        #expect(error([code], [.key(cleared)]) != nil)
+        #expect(try vault.place.fileNames().contains("vault.backup") == false)
+        #expect(try vault.withStore(VaultIdentity.read) == nil)
+    }
+
+    @Test func `a file that is there is replaced only when asked for`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        try Data("precious".utf8).write(to: vault.backup)
+        func make(_ replacing: Bool) throws {
+            _ = try vault.withQueue {
+                try VaultBackup.make(
+                    of: $0, at: vault.backup, unlockedBy: [code], replacing: replacing)
+            }
+        }
+        #expect(backupError({ try make(false) })?.kind == "taken", "it was replaced")
+        #expect(try Data(contentsOf: vault.backup) == Data("precious".utf8))
+        try make(true)
+        try VaultBackup.verify(at: vault.backup, unlockedBy: code)
+    }
+
+    @Test func `progress goes through every step, and what it throws leaves nothing`() async throws
+    {
+        struct Enough: Error {}
+        let vault = try TestVault(rows: 100)
+        let code = RecoveryCode.random()
+        var seen: [VaultBackupProgress] = []
+        _ = try vault.withQueue {
+            try VaultBackup.make(
+                of: $0, at: vault.backup, unlockedBy: [code], progress: { seen.append($0) })
+        }
+        #expect(Set(seen.map(\.step)) == Set(VaultBackupProgress.Step.allCases))
+        #expect(seen.allSatisfy { (0...1).contains($0.fraction) })
+        for step in VaultBackupProgress.Step.allCases {
+            let url = vault.place.directory.appendingPathComponent("other.backup")
+            #expect(throws: Enough.self) {
+                try vault.withQueue {
+                    _ = try VaultBackup.make(
+                        of: $0, at: url, unlockedBy: [code],
+                        progress: { if $0.step == step { throw Enough() } })
+                }
+            }
+            #expect(try vault.leftovers() == [])
+            let other = try TestVault(emptyWith: InMemoryKeyStore())
+            if step != .sealing {
+                #expect(throws: Enough.self) {
+                    try other.restore(
+                        vault.backup, code, progress: { if $0.step == step { throw Enough() } })
+                }
+                #expect(try other.place.fileNames() == [])
+                #expect(try other.keyStore.names() == [])
+            }
+        }
+    }
+
+    @Test func `a cancelled task leaves nothing`() async throws {
+        let vault = try TestVault(rows: 100)
+        let code = RecoveryCode.random()
+        let queue = SecureDatabaseQueue(databaseStore: vault.place.store())
+        try await queue.inDatabase { [vault] in try $0.open(with: vault.key()) { _ in nil } }
+        let (begun, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let task = Task {
+            try await VaultBackup.make(
+                of: queue, at: vault.backup, unlockedBy: [code],
+                progress: {
+                    guard $0.step == .sealing, $0.fraction == 0 else { return }
+                    begun.signal()
+                    cancelled.wait()
+                })
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                begun.wait()
+                continuation.resume()
+            }
+        }
+        task.cancel()
+        cancelled.signal()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await queue.inDatabase { $0.close() }
+        #expect(
+            try vault.place.fileNames().filter { $0.contains("backup") || $0.hasPrefix(".") } == [])
+    }
+
+    @Test func `two calls for one file do not meet`() throws {
+        let vault = try TestVault(rows: 1)
+        let code = RecoveryCode.random()
+        try vault.withQueue { queue -> Void in
+            var inner: VaultBackupError?
+            try VaultBackup.make(of: queue, at: vault.backup, unlockedBy: [code]) { progress in
+                guard progress.step == .sealing, inner == nil else { return }
+                inner = backupError {
+                    try VaultBackup.make(of: queue, at: vault.backup, unlockedBy: [code])
+                }
+            }
+            #expect(inner?.kind == "inUse", "both made it")
+        }
+        try VaultBackup.verify(at: vault.backup, unlockedBy: code)
+    }
+
+    // MARK: -
+
+    private static func count(_ store: SecureDatabaseStore, _ worker: Int) throws {
+        // Two rows of one transaction: a backup has both or neither.
+        try store.executeUpdate(
+            """
+            INSERT INTO counter VALUES (?, 1), (?, 1)
+            ON CONFLICT (id) DO UPDATE SET count = count + 1
+            """, worker, worker + 100)
+    }
+
+    /// Writes with four tasks until `body` is done, and gives how often each had written before.
+    private func withWriters(
+        _ write: @escaping @Sendable (Int) async throws -> Void,
+        during body: () async throws -> VaultBackupMetadata
+    ) async throws -> [Int] {
+        let tasks = (0..<4).map { worker in
+            Task {
+                var count = 0
+                while !Task.isCancelled {
+                    try await write(worker)
+                    count += 1
+                }
+                return count
+            }
+        }
+        defer { tasks.forEach { $0.cancel() } }
+        _ = try await body()
+        tasks.forEach { $0.cancel() }
+        var counts: [Int] = []
+        for task in tasks {
+            do { counts.append(try await task.value) } catch is CancellationError {
+                counts.append(-1)
+            }
+        }
+        return counts
+    }
+
+    private func checkOtherMachine(_ vault: TestVault, _ code: RecoveryCode, _ counts: [Int]) throws
+    {
+        #expect(counts.count == 4)
+        #expect(try vault.leftovers() == [])
+        let keys = try KeyFolder()
+        let other = try TestVault(emptyWith: keys.store())
+        let result = try other.restore(vault.backup, code)
+        #expect(result.keySets.map(\.dataKeyName) == ["passwords"])
+        try other.checkRestored(rows: 300)
+        try other.withStore { store in
+            let different = try store.int(
+                forQuery: """
+                    SELECT count(*) FROM counter a JOIN counter b ON b.id = a.id + 100
+                    WHERE a.count <> b.count
+                    """)
+            #expect(different == 0)
+            #expect(try store.verifyIntegrity().isSound)
+        }
+        #expect(try other.leftovers() == [])
+        #expect(
+            try other.keyStore.read("db") != vault.keyStore.read("db"), "a key of its own")
+    }
+}

@@ -1,0 +1,1 @@
+../../SecureStorageTests/Support/SuddenDeath.swift
