@@ -27,10 +27,24 @@ struct BackupDatabase {
         // What is in the workspace is thrown away after a power cut.
         configuration.synchronous = .normal
         configuration.secondInstance = .allowed
-        let store = SecureDatabaseStore(url: url, configuration: configuration)
-        try store.open(with: key) { _ in nil }
-        defer { store.close() }
-        return try body(store)
+        do {
+            let store = SecureDatabaseStore(url: url, configuration: configuration)
+            try store.open(with: key) { _ in nil }
+            defer { store.close() }
+            return try body(store)
+        } catch SecureStorageError.openFailed(code: 10, _) where isDiskFull {
+            // The engine does not say it of the index of a log.
+            throw VaultBackupError.diskFull(path: url.path)
+        } catch SecureStorageError.backingStoreError(code: 10, _) where isDiskFull {
+            throw VaultBackupError.diskFull(path: url.path)
+        }
+    }
+
+    /// Whether there is no room for a log and its index.
+    private var isDiskFull: Bool {
+        var space = statvfs()
+        guard statvfs(url.deletingLastPathComponent().path, &space) == 0 else { return false }
+        return UInt64(space.f_bavail) * UInt64(space.f_frsize) < 128 << 10
     }
 
     /// Checks that the database is sound, and the one that its backup speaks of.

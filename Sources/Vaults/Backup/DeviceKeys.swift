@@ -44,7 +44,10 @@ struct DeviceKeys {
 
     /// Puts the new keys in the place of the old ones.
     func promote() throws {
-        try store.store(store.read(pending.keyEncryption), forName: names.keyEncryption)
+        // None when a kill came between the two removals below.
+        if let key = try read(pending.keyEncryption) {
+            try store.store(key, forName: names.keyEncryption)
+        }
         try store.store(store.read(pending.database), forName: names.database)
         try unstage()
     }
@@ -66,8 +69,7 @@ struct DeviceKeys {
         if !SecureDatabaseStore.exists(at: url) {
             try unstage()
         } else if try opens(url, new, configuration) {
-            // Unless the kill came while they were unstaged: then they have their names.
-            if try read(pending.keyEncryption) != nil { try promote() } else { try unstage() }
+            try promote()
         } else if let old = try read(names.database), try opens(url, old, configuration) {
             try unstage()
         } else {

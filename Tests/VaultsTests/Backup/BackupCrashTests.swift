@@ -137,7 +137,8 @@ struct BackupCrashTests {
     @Test func `no plaintext is on the disk at any time`() throws {
         let vault = try TestVault(rows: 50)
         let code = RecoveryCode.random()
-        let other = try TestVault(emptyWith: KeyFolder().store())
+        let keys = try KeyFolder()
+        let other = try TestVault(emptyWith: keys.store())
         let directories = [vault.place.directory.path, other.place.directory.path]
         var looks = 0
         func look(_: VaultBackupProgress) throws {

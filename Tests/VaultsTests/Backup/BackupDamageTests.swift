@@ -1,0 +1,178 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Backups that were changed: never a crash, never a restored vault.
+@Suite(.timeLimit(.minutes(10)))
+struct BackupDamageTests {
+    let vault: TestVault
+    let code = RecoveryCode.random()
+    let bytes: Data
+    let header: VaultBackupHeader
+    private let scratch: TestVault
+
+    init() throws {
+        // Six chunks.
+        vault = try TestVault(rows: 380)
+        scratch = try TestVault(emptyWith: InMemoryKeyStore())
+        let (vault, code) = (vault, code)
+        _ = try vault.withQueue {
+            try VaultBackup.make(
+                of: $0, at: vault.backup, unlockedBy: [code], dataKeys: [.key(vault.data)])
+        }
+        bytes = try Data(contentsOf: vault.backup)
+        header = try OpenedBackup(at: vault.backup).header
+    }
+
+    private var streamHeader: Int { 4 + 1 + 1 + VaultBackupHeader.keyName.utf8.count + 16 }
+
+    /// What restoring these bytes throws; nothing may be left of it.
+    private func error(_ bytes: Data) throws -> VaultBackupError? {
+        try bytes.write(to: scratch.backup)
+        let start = ContinuousClock.now
+        let error = backupError { try scratch.restore(scratch.backup, code) }
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(try scratch.place.fileNames() == ["vault.backup"])
+        #expect(try scratch.keyStore.names() == [])
+        return error
+    }
+
+    @Test func `every byte of the header that is changed is damage`() throws {
+        #expect(bytes.count > header.bytes.count + 5 * 65_552)
+        for index in 0..<(header.bytes.count + streamHeader) {
+            var changed = bytes
+            changed[index] ^= [0x01, 0x80, 0xff][index % 3]
+            let error = try error(changed)
+            #expect(error?.isDamage == true, "byte \(index): \(String(describing: error))")
+            if index < 4 { #expect(error?.kind == "notABackup") }
+        }
+    }
+
+    @Test func `a header whose checksum was made to fit does not open`() throws {
+        let length = header.bytes.count
+        for index in 4..<(length - 8) {
+            var changed = bytes
+            changed[index] ^= 0x04
+            let fitting = WrappedKeyTests.withChecksum(changed.prefix(length))
+            let error = try error(fitting + bytes.dropFirst(length))
+            // An attacker's choice, but never a vault.
+            let kinds = ["damaged", "unsupportedVersion", "noSuchKey", "wrongRecoveryCode"]
+            #expect(
+                kinds.contains(error?.kind ?? ""), "byte \(index): \(String(describing: error))")
+        }
+    }
+
+    @Test func `a body that was changed, cut, swapped or added to is damage`() throws {
+        let other = try Data(
+            contentsOf: {
+                let url = vault.place.directory.appendingPathComponent("other")
+                _ = try vault.withQueue {
+                    try VaultBackup.make(of: $0, at: url, unlockedBy: [code])
+                }
+                return url
+            }())
+        let seed = UInt64.random(in: 0...(.max))
+        var damage = Damage(seed: seed)
+        for round in 0..<environmentNumber("SECURESTORAGE_DAMAGED_BODIES", default: 300) {
+            let changed = damage.change(
+                bytes, [other], protected: header.bytes.count + streamHeader,
+                chunk: SealedStream.sealedChunkLength)
+            let error = try error(changed)
+            #expect(
+                error?.kind == "damaged",
+                "seed \(seed), round \(round): \(String(describing: error))")
+        }
+    }
+
+    @Test func `chunks of another backup of the same vault are damage`() throws {
+        let url = vault.place.directory.appendingPathComponent("other")
+        _ = try vault.withQueue { try VaultBackup.make(of: $0, at: url, unlockedBy: [code]) }
+        let other = try Data(contentsOf: url)
+        let otherHeader = try OpenedBackup(at: url).header.bytes
+        // A whole stream under another header, and single chunks.
+        #expect(try error(header.bytes + other.dropFirst(otherHeader.count))?.kind == "damaged")
+        for chunk in 0..<5 {
+            let start = streamHeader + chunk * SealedStream.sealedChunkLength
+            var changed = bytes
+            changed.replaceSubrange(
+                (header.bytes.count + start)..<(header.bytes.count + start + 65_552),
+                with: other[(otherHeader.count + start)..<(otherHeader.count + start + 65_552)])
+            #expect(try error(changed)?.kind == "damaged")
+        }
+        // The other one is whole.
+        try VaultBackup.verify(at: url, unlockedBy: code)
+    }
+
+    @Test func `a password that would cost too much is refused before it is derived`() throws {
+        let password = PasswordKey("p", parameters: try .cheapest)
+        let record = try WrappedKey(
+            wrapping: .random(name: VaultBackupHeader.keyName), with: password.makeKey())
+        // Kind, two names, then N, r and p.
+        let place =
+            4 + 1 + 1 + 1 + VaultBackupHeader.keyName.utf8.count + 1 + "password".utf8.count
+        for (exponent, blockSize, parallelism): (UInt8, UInt32, UInt32) in [
+            (1, 8, 1), (14, 8, 1), (17, 0, 1), (20, 8, 1), (17, 8, 4), (18, 16, 1),
+            (17, 1 << 30, 1),
+            (63, 8, 1), (255, .max, .max), (17, 8, 0), (17, 8, .max),
+        ] {
+            var changed = record.bytes
+            changed[place] = exponent
+            for (offset, value) in [(1, blockSize), (5, parallelism)] {
+                withUnsafeBytes(of: value.bigEndian) {
+                    changed.replaceSubrange(
+                        (place + offset)..<(place + offset + 4), with: $0)
+                }
+            }
+            let set = try setBytes(around: WrappedKeyTests.withChecksum(changed))
+            // The vault's header with that set in the place of its own.
+            let own = header.keySet.bytes
+            let range = try #require(header.bytes.range(of: own))
+            var bytes = header.bytes
+            withUnsafeBytes(of: UInt16(set.count).bigEndian) {
+                bytes.replaceSubrange(
+                    (range.lowerBound - 2)..<range.upperBound, with: Data($0) + set)
+            }
+            withUnsafeBytes(of: UInt32(bytes.count).bigEndian) {
+                bytes.replaceSubrange(5..<9, with: $0)
+            }
+            bytes = WrappedKeyTests.withChecksum(bytes)
+            try (bytes + self.bytes.dropFirst(header.bytes.count)).write(to: scratch.backup)
+            let start = ContinuousClock.now
+            let error = backupError { try scratch.restore(scratch.backup, password) }
+            #expect(
+                error?.kind == "unacceptableParameters", "\(exponent) \(blockSize) \(parallelism)")
+            #expect(ContinuousClock.now - start < .seconds(2))
+        }
+    }
+
+    /// A set of one record, as `WrappedKeySet.bytes` would be.
+    private func setBytes(around record: Data) throws -> Data {
+        var writer = RecordFrame.begin(WrappedKeySet.magic, version: WrappedKeySet.version)
+        writer.name(VaultBackupHeader.keyName)
+        writer.raw([UInt8](repeating: 1, count: WrappedKeySet.checkLength))
+        writer.byte(1)
+        writer.integer(UInt16(record.count))
+        writer.raw(record)
+        return RecordFrame.end(writer)
+    }
+
+    @Test func `a file that is no backup is told from a damaged one`() throws {
+        for bytes in [Data(), Data("SQLite format 3\0".utf8), Data(count: 100_000)] {
+            #expect(try error(bytes)?.kind == "notABackup")
+        }
+        for length in [4, 5, 8, 9, 100, header.bytes.count - 1, header.bytes.count] {
+            #expect(try error(bytes.prefix(length))?.kind == "damaged")
+        }
+        // A length that no header has: nothing of that size is read.
+        var changed = bytes
+        changed.replaceSubrange(5..<9, with: [0xff, 0xff, 0xff, 0xff])
+        #expect(try error(changed)?.kind == "damaged")
+        let missing = vault.place.directory.appendingPathComponent("missing")
+        #expect(backupError { _ = try VaultBackup.metadata(at: missing) }?.kind == "fileFailed")
+        #expect(
+            backupError { _ = try VaultBackup.metadata(at: vault.place.directory) }?.kind
+                == "notABackup")
+    }
+}

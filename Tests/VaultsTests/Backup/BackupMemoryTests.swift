@@ -1,0 +1,65 @@
+#if os(Linux)
+    import Foundation
+    import SecureStorage
+    import Testing
+
+    @testable import Vaults
+
+    /// How much memory backups take.
+    @Suite(.timeLimit(.minutes(10)))
+    struct BackupMemoryTests {
+        /// Megabytes of database: a few, or as many as a campaign says (300).
+        static let size = environmentNumber("SECURESTORAGE_BACKUP_MEGABYTES", default: 24)
+
+        @Test(.enabled(if: !Sanitizer.isPresent))
+        func `making and restoring a backup takes the same memory, however large the vault is`()
+            async throws
+        {
+            let vault = try TestVault(rows: 1)
+            try vault.withStore { store in
+                try store.executeUpdate("CREATE TABLE large (data BLOB)")
+                for _ in 0..<Self.size {
+                    try store.executeUpdate(
+                        "INSERT INTO large VALUES (zeroblob(1048000))")
+                }
+            }
+            let report = vault.place.directory.appendingPathComponent("peak")
+            await #expect(processExitsWith: .success) {
+                [
+                    database = vault.url as URL, backup = vault.backup as URL,
+                    report = report as URL,
+                    key = try vault.keyStore.read("db").withUnsafeBytes { Data($0) } as Data
+                ] in
+                try Self.work(database, backup, report, key)
+            }
+            let text = try String(contentsOf: report, encoding: .utf8)
+            let numbers = text.split(separator: " ").compactMap { Int($0) }
+            try #require(numbers.count == 3)
+            let file = try #require(
+                FileManager.default.attributesOfItem(atPath: vault.backup.path)[.size] as? Int)
+            #expect(file > Self.size * 1_000_000)
+            // SQLite's cache is 16 MiB for each of two connections, at most.
+            #expect(numbers[2] - numbers[0] < 64 << 20, "\(text)")
+            if Self.size > 100 {
+                print("a backup of \(file >> 20) MiB: \(numbers.map { $0 >> 20 }) MiB at most")
+            }
+        }
+
+        private static func work(_ database: URL, _ backup: URL, _ report: URL, _ key: Data) throws
+        {
+            let store = SecureDatabaseStore(url: database)
+            try store.open(with: .raw(SecretBytes(copying: key))) { _ in nil }
+            let before = peakMemory()
+            let code = RecoveryCode.random()
+            try VaultBackup.make(
+                of: SecureDatabaseQueue(databaseStore: store), at: backup, unlockedBy: [code])
+            store.close()
+            let made = peakMemory()
+            let other = try TestVault(emptyWith: InMemoryKeyStore())
+            try VaultBackup.restore(
+                from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
+                keyNames: TestVault.names)
+            try Data("\(before) \(made) \(peakMemory())".utf8).write(to: report)
+        }
+    }
+#endif
