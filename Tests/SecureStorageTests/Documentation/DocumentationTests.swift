@@ -48,7 +48,9 @@ import Testing
     }
 
     @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
-        let compiled = try ["DocumentedSnippets.swift"].map { name in
+        let compiled = try [
+            "DocumentedSnippets.swift", "../../VaultsTests/Backup/BackupSnippets.swift",
+        ].map { name in
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent(name)
             return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
