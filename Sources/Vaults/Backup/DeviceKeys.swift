@@ -61,6 +61,11 @@ struct DeviceKeys {
         }
     }
 
+    /// Whether a restore is at work, or was interrupted.
+    func arePending() throws -> Bool {
+        try read(pending.database) != nil || read(pending.keyEncryption) != nil
+    }
+
     /// Ends what a killed restore has begun; true when there was something.
     func finish(for url: URL, _ configuration: SecureDatabaseConfiguration) throws -> Bool {
         guard let new = try read(pending.database) else {

@@ -101,7 +101,7 @@ public enum VaultBackup {
         configuration: SecureDatabaseConfiguration = .init(),
         progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
-        try VaultBackupError.translating(url.path) {
+        try VaultBackupError.translating(url.path, isDatabase: false) {
             try verify(url, [source], nil, configuration, progress)
         }
     }
@@ -109,7 +109,9 @@ public enum VaultBackup {
     private static func make(
         _ making: BackupMaking, at url: URL, _ progress: VaultBackupProgress.Handler
     ) throws -> VaultBackupMetadata {
-        try VaultBackupError.translating(url.path) { try making.write(to: url, progress) }
+        try VaultBackupError.translating(url.path, isDatabase: false) {
+            try making.write(to: url, progress)
+        }
     }
 
     /// Unlocks with each of `sources`, and checks the rest once.

@@ -114,7 +114,11 @@ extension VaultBackupError: LocalizedError {
 
 extension VaultBackupError {
     /// Runs `body`, which makes the file at `path`, and gives its errors in a caller's terms.
-    static func translating<R>(_ path: String, _ body: () throws -> R) throws -> R {
+    ///
+    /// A database that is locked is the one at `path` where that is one, and else the caller's.
+    static func translating<R>(
+        _ path: String, isDatabase: Bool, _ body: () throws -> R
+    ) throws -> R {
         do {
             return try body()
         } catch let error as EnvelopeError {
@@ -123,9 +127,9 @@ extension VaultBackupError {
             SecureStorageError.openFailed(code: 13, _)
         {
             throw VaultBackupError.diskFull(path: path)
-        } catch SecureStorageError.backingStoreError(code: 5, _),
-            SecureStorageError.openFailed(code: 5, _)
-        {
+        } catch SecureStorageError.backingStoreError(code: 5, _) where isDatabase {
+            throw VaultBackupError.inUse(path: path)
+        } catch SecureStorageError.openFailed(code: 5, _) where isDatabase {
             throw VaultBackupError.inUse(path: path)
         }
     }

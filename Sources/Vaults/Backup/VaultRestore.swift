@@ -77,7 +77,7 @@ extension VaultBackup {
         configuration: SecureDatabaseConfiguration = .init(),
         preparing: Preparation = { _, _ in }, progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> RestoredVault {
-        try VaultBackupError.translating(url.path) {
+        try VaultBackupError.translating(url.path, isDatabase: true) {
             try Restoring(
                 backup: backup, source: source, keys: DeviceKeys(keyStore, keyNames),
                 replacing: replacing, configuration: configuration
@@ -104,9 +104,11 @@ extension VaultBackup {
         at url: URL, keyStore: any KeyStore, keyNames: VaultKeyNames,
         configuration: SecureDatabaseConfiguration = .init()
     ) throws -> Bool {
-        try VaultBackupError.translating(url.path) {
+        try VaultBackupError.translating(url.path, isDatabase: true) {
+            let keys = try DeviceKeys(keyStore, keyNames)
+            guard try keys.arePending() else { return false }
             let workspace = try BackupWorkspace(for: url)
-            return try DeviceKeys(keyStore, keyNames).finish(for: workspace.target, configuration)
+            return try keys.finish(for: workspace.target, configuration)
         }
     }
 }
