@@ -15,7 +15,8 @@
         func `making and restoring a backup takes the same memory, however large the vault is`()
             async throws
         {
-            let vault = try TestVault(rows: 1)
+            let keys = try KeyFolder()
+            let vault = try TestVault(rows: 1, keyStore: keys.store())
             try vault.withStore { store in
                 try store.executeUpdate("CREATE TABLE large (data BLOB)")
                 for _ in 0..<Self.size {
@@ -28,9 +29,9 @@
                 [
                     database = vault.url as URL, backup = vault.backup as URL,
                     report = report as URL,
-                    key = try vault.keyStore.read("db").withUnsafeBytes { Data($0) } as Data
+                    keys = keys.url as URL,
                 ] in
-                try Self.work(database, backup, report, key)
+                try Self.work(database, backup, report, keys)
             }
             let text = try String(contentsOf: report, encoding: .utf8)
             let numbers = text.split(separator: " ").compactMap { Int($0) }
@@ -45,10 +46,10 @@
             }
         }
 
-        private static func work(_ database: URL, _ backup: URL, _ report: URL, _ key: Data) throws
+        private static func work(_ database: URL, _ backup: URL, _ report: URL, _ keys: URL) throws
         {
             let store = SecureDatabaseStore(url: database)
-            try store.open(with: .raw(SecretBytes(copying: key))) { _ in nil }
+            try store.open(with: .raw(FileKeyStore(directory: keys).read("db"))) { _ in nil }
             let before = peakMemory()
             let code = RecoveryCode.random()
             try VaultBackup.make(
