@@ -6,10 +6,11 @@
     @testable import Vaults
 
     /// How much memory backups take.
-    @Suite(.timeLimit(.minutes(10)))
-    struct BackupMemoryTests {
+    extension VaultBackupTests {
         /// Megabytes of database: a few, or as many as a campaign says (300).
-        static let size = environmentNumber("SECURESTORAGE_BACKUP_MEGABYTES", default: 24)
+        static var megabytes: Int {
+            environmentNumber("SECURESTORAGE_BACKUP_MEGABYTES", default: 24)
+        }
 
         @Test(.enabled(if: !Sanitizer.isPresent))
         func `making and restoring a backup takes the same memory, however large the vault is`()
@@ -19,7 +20,7 @@
             let vault = try TestVault(rows: 1, keyStore: keys.store())
             try vault.withStore { store in
                 try store.executeUpdate("CREATE TABLE large (data BLOB)")
-                for _ in 0..<Self.size {
+                for _ in 0..<Self.megabytes {
                     try store.executeUpdate(
                         "INSERT INTO large VALUES (zeroblob(1048000))")
                 }
@@ -38,10 +39,10 @@
             try #require(numbers.count == 3)
             let file = try #require(
                 FileManager.default.attributesOfItem(atPath: vault.backup.path)[.size] as? Int)
-            #expect(file > Self.size * 1_000_000)
+            #expect(file > Self.megabytes * 1_000_000)
             // SQLite's cache is 16 MiB for each of two connections, at most.
             #expect(numbers[2] - numbers[0] < 64 << 20, "\(text)")
-            if Self.size > 100 {
+            if Self.megabytes > 100 {
                 print("a backup of \(file >> 20) MiB: \(numbers.map { $0 >> 20 }) MiB at most")
             }
         }
