@@ -85,6 +85,7 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
     ///   - data: Remembered in ``_lastDataToEncrypt``.
     ///   - key: Remembered in ``_lastKey``.
     /// - Returns: The plaintext.
+    /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data {
         lock.withLock {
             state.lastDataToEncrypt = Data([UInt8](data))

@@ -24,6 +24,7 @@ public struct NoOpCryptoProvider: SecureStorageCryptoProvider {
     ///
     /// - Parameter password: Of no importance.
     /// - Returns: 32 bytes.
+    /// - Throws: Nothing.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         Data(repeating: 2, count: 32)
     }
@@ -34,6 +35,7 @@ public struct NoOpCryptoProvider: SecureStorageCryptoProvider {
     ///   - data: The plaintext.
     ///   - key: Of no importance.
     /// - Returns: The plaintext.
+    /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data { Data([UInt8](data)) }
 
     /// The plaintext.
@@ -42,5 +44,6 @@ public struct NoOpCryptoProvider: SecureStorageCryptoProvider {
     ///   - data: The plaintext.
     ///   - key: Of no importance.
     /// - Returns: The plaintext.
+    /// - Throws: Nothing.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data { Data([UInt8](data)) }
 }

@@ -135,10 +135,35 @@ extension SecureStorageCryptoProvider {
         return plaintext
     }
 
+    /// Encrypts with a key as a key store provider returns it.
+    ///
+    /// - Parameters:
+    ///   - data: Any number of bytes.
+    ///   - key: 32 bytes, or nil.
+    /// - Returns: As `encrypt` with a key that is there.
+    /// - Throws: `SecureVaultError.noL1Key` for nil; as `encrypt` with a key that is there.
+    public func encrypt(_ data: Data, withKey key: Data?) throws -> Data {
+        guard let key else { throw SecureVaultError.noL1Key }
+        return try encrypt(data, withKey: key)
+    }
+
+    /// Decrypts with a key as a key store provider returns it.
+    ///
+    /// - Parameters:
+    ///   - data: What `encrypt` has returned.
+    ///   - key: 32 bytes, or nil.
+    /// - Returns: The plaintext.
+    /// - Throws: `SecureVaultError.noL1Key` for nil; as `decrypt` with a key that is there.
+    public func decrypt(_ data: Data, withKey key: Data?) throws -> Data {
+        guard let key else { throw SecureVaultError.noL1Key }
+        return try decrypt(data, withKey: key)
+    }
+
     /// A hash with ``hashingSalt``.
     ///
     /// - Parameter data: The value.
     /// - Returns: Base64; nil when there is no salt.
+    /// - Throws: `SecureVaultError`.
     public func hashData(_ data: Data) throws -> String? { try hashData(data, salt: nil) }
 
     /// SHA-256 of the salt and the value.
@@ -149,6 +174,7 @@ extension SecureStorageCryptoProvider {
     ///   - data: The value.
     ///   - salt: nil stands for ``hashingSalt``.
     /// - Returns: Base64; nil when there is no salt.
+    /// - Throws: Nothing.
     public func hashData(_ data: Data, salt: Data?) throws -> String? {
         guard let salt = salt ?? hashingSalt else { return nil }
         return SaltedHash(salt: salt).of(data)

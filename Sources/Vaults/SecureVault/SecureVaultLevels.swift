@@ -63,9 +63,9 @@ public final class SecureVaultLevels: @unchecked Sendable {
         try authWith(password: SecretBytes(copying: password))
     }
 
-    /// Sets another password. No data is encrypted again.
+    /// Sets another password.
     ///
-    /// L2 is locked by it, also when it fails: the next call needs the password. Calls that are under way end with the
+    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the password. Calls that are under way end with the
     /// key that they have, which is the same before and after. A crash leaves the old password or
     /// the new one.
     ///
