@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
-import Vaults
+
+@testable import Vaults
 
 /// The real encryption with a key derivation that costs nothing: for tests of everything but guessing.
 struct QuickCryptoProvider: SecureStorageCryptoProvider {
@@ -14,6 +14,6 @@ struct QuickCryptoProvider: SecureStorageCryptoProvider {
     var keychainAccountName: String { real.keychainAccountName }
 
     func deriveKeyFromPassword(_ password: Data) throws -> Data {
-        Data(SHA256.hash(data: passwordSalt + password))
+        Data(base64Encoded: SaltedHash(salt: passwordSalt).of(password)) ?? Data()
     }
 }
