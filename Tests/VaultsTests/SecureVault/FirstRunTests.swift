@@ -34,7 +34,7 @@ struct FirstRunTests {
 
     @Test func `one factory makes one vault, also for several threads`() async throws {
         defer { folder.remove() }
-        let factory = folder.factory(try folder.store())
+        let factory = folder.factory(try folder.store(), quick: true)
         let vaults = try await withThrowingTaskGroup(of: ObjectIdentifier.self) { group in
             for _ in 0..<16 {
                 group.addTask { ObjectIdentifier(try factory.makeVault(reporter: nil)) }
@@ -175,7 +175,7 @@ struct FirstRunTests {
             func secureVaultKeyStoreEvent(_ event: SecureVaultKeyStoreEvent) {}
         }
         let (reporter, store) = (Reporter(), InMemoryKeyStore())
-        let factory = folder.factory(store)
+        let factory = folder.factory(store, quick: true)
         store.isLocked = true
         #expect(
             vaultError { _ = try factory.makeVault(reporter: reporter) } == "keystoreReadError")

@@ -29,7 +29,7 @@ import VaultsTestKit
         let value = ExpiringValue<Data>(expiresAfter: 60)
         value.value = secret.copied
         samples["ExpiringValue"] = value
-        let factory = folder.factory(file)
+        let factory = folder.factory(file, quick: true)
         let vault = try factory.makeVault(reporter: nil)
         try vault.levels.resetL2Password(oldPassword: nil, newPassword: secret)
         try vault.levels.authWith(password: secret)

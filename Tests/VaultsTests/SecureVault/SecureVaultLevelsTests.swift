@@ -232,7 +232,8 @@ struct SecureVaultLevelsTests {
     {
         defer { folder.remove() }
         let (store, folder) = (store, folder)
-        let providers = try folder.factory(store).makeSecureStorageProviders(reporter: nil)
+        let providers = try folder.factory(store, quick: true).makeSecureStorageProviders(
+            reporter: nil)
         defer { try? providers.database.db.close() }
         let vault = NoteVault(providers: providers)
         try vault.store("a", "text")

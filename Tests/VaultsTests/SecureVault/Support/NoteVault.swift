@@ -66,15 +66,10 @@ struct VaultFolder: Sendable {
 
     func store() throws -> FileKeyStore { try FileKeyStore(directory: keys) }
 
-    /// What a program of its own makes: a new factory for each start.
-    func factory(
-        _ keyStore: some KeyStore, quick: Bool = true
-    ) -> SecureVaultFactory<NoteVault> {
+    /// What a program makes once.
+    func factory(_ keyStore: some KeyStore) -> SecureVaultFactory<NoteVault> {
         SecureVaultFactory<NoteVault>(
-            makeCryptoProvider: {
-                if quick { return QuickCryptoProvider(keyStore) }
-                return VaultCryptoProvider(keyStore: keyStore, parameters: try .cheapest)
-            },
+            makeCryptoProvider: { VaultCryptoProvider(keyStore: keyStore) },
             makeKeyStoreProvider: { _ in VaultKeyStoreProvider(keyStore: keyStore) },
             makeDatabaseProvider: { key, _ in
                 try VaultDatabaseProvider(file: file, key: key) {
@@ -83,6 +78,18 @@ struct VaultFolder: Sendable {
                         sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT, text BLOB)")
                 }
             })
+    }
+
+    /// The same with a cheaper derivation.
+    func factory(_ keyStore: some KeyStore, quick: Bool) -> SecureVaultFactory<NoteVault> {
+        let usual = factory(keyStore)
+        return SecureVaultFactory<NoteVault>(
+            makeCryptoProvider: {
+                if quick { return QuickCryptoProvider(keyStore) }
+                return VaultCryptoProvider(keyStore: keyStore, parameters: try .cheapest)
+            },
+            makeKeyStoreProvider: usual.makeKeyStoreProvider,
+            makeDatabaseProvider: usual.makeDatabaseProvider)
     }
 
     /// Opens the vault, as at a start, and closes its file after `body`.
