@@ -10,7 +10,10 @@ struct DeviceKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
 
-    func open<Database>(_ makeDatabase: (Data) throws -> Database) throws -> Database {
+    /// Opens the database; at the first run makes its key, and what `beforeFirstUse` makes.
+    func open<Database>(
+        _ makeDatabase: (Data) throws -> Database, beforeFirstUse: () throws -> Void
+    ) throws -> Database {
         if var key = try keystore.l1Key() {
             defer { key.erase() }
             let database = try wrapped { try makeDatabase(key) }
@@ -24,6 +27,8 @@ struct DeviceKey {
         defer { key.erase() }
         do {
             let database = try makeDatabase(key)
+            // Not earlier: beside a database of other keys nothing is left behind.
+            try beforeFirstUse()
             var stored = try keystore.readData(
                 named: keystore.l1KeyEntryName, serviceName: service
             ) { key.withUnsafeBytes { Data($0) } }

@@ -6,20 +6,29 @@ struct PasswordLevelKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
 
+    /// Refuses a first run beside the remains of a vault.
+    ///
+    /// A wrapped key without a generated password is one for which a user has set a password. That takes a
+    /// vault, and so a device's key: it was lost.
+    func requireNoLostVault() throws {
+        func has(_ entry: () throws -> Data?) throws -> Bool {
+            guard var data = try entry() else { return false }
+            data.erase()
+            return true
+        }
+        guard try !has(keystore.l1Key), try has(keystore.encryptedL2Key),
+            try !has(keystore.generatedPassword)
+        else { return }
+        // Another process may have ended its first run, and set a password, since we looked.
+        guard try has(keystore.l1Key) else { throw SecureVaultError.noL1Key }
+    }
+
     /// At the first run: a generated password, and a key that is wrapped with it.
     ///
     /// Each entry is inserted where it is missing, and none is replaced, so a crash in between is gone on from.
     func prepare() throws {
-        guard try !isFirstRunOver() else { return }
         if var wrapped = try keystore.encryptedL2Key() {
             wrapped.erase()
-            // A key without a generated password is one for which a user has set a password. That takes a
-            // vault, and so a device's key: it was lost.
-            guard var password = try keystore.generatedPassword() else {
-                guard try isFirstRunOver() else { throw SecureVaultError.noL1Key }
-                return
-            }
-            password.erase()
             return
         }
         var password = try keystore.readData(
@@ -51,12 +60,6 @@ struct PasswordLevelKey {
     func rewrap(_ key: SecretBytes, with password: SecretBytes) throws {
         let wrapped = try key.withData { key in try password.withData { try wrap(key, $0) } }
         try keystore.storeEncryptedL2Key(wrapped)
-    }
-
-    private func isFirstRunOver() throws -> Bool {
-        guard var key = try keystore.l1Key() else { return false }
-        key.erase()
-        return true
     }
 
     private func wrap(_ key: Data, _ password: Data) throws -> Data {

@@ -87,23 +87,21 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     public func makeSecureStorageProviders(
         reporter: (any SecureVaultReporting)?
     ) throws -> SecureStorageProviders<Vault.DatabaseProvider> {
-        let (crypto, keystore) = try createAndInitializeEncryptionProviders(reporter: reporter)
-        let keys = DeviceKey(crypto: crypto, keystore: keystore)
-        let database = try keys.open { try makeDatabaseProvider($0, reporter) }
+        let (crypto, keystore) = try makeEncryptionProviders(reporter: reporter)
+        let deviceKey = DeviceKey(crypto: crypto, keystore: keystore)
+        let passwordKey = PasswordLevelKey(crypto: crypto, keystore: keystore)
+        try passwordKey.requireNoLostVault()
+        let database = try deviceKey.open {
+            try makeDatabaseProvider($0, reporter)
+        } beforeFirstUse: {
+            try passwordKey.prepare()
+        }
         return SecureStorageProviders(crypto: crypto, database: database, keystore: keystore)
     }
 
-    /// Encryption and keys, without the database; at the first run it makes what L2 needs.
-    ///
-    /// - Parameter reporter: For the providers.
-    /// - Returns: The two providers.
-    /// - Throws: `SecureVaultError`, and what the closures throw.
-    public func createAndInitializeEncryptionProviders(
+    private func makeEncryptionProviders(
         reporter: (any SecureVaultReporting)?
     ) throws -> (any SecureStorageCryptoProvider, any SecureStorageKeyStoreProvider) {
-        let crypto = try makeCryptoProvider()
-        let keystore = try makeKeyStoreProvider(reporter)
-        try PasswordLevelKey(crypto: crypto, keystore: keystore).prepare()
-        return (crypto, keystore)
+        (try makeCryptoProvider(), try makeKeyStoreProvider(reporter))
     }
 }

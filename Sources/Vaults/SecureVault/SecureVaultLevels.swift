@@ -48,9 +48,9 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// - Throws: `SecureVaultError`: `.invalidPassword`, after which L2 is as it was; `.noL2Key`,
     ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called meanwhile; else `.authError`.
     public func authWith(password: SecretBytes) throws {
+        let asked = gate.withLock { generation }
         try derivations.withLock {
-            let started = gate.withLock { generation }
-            _ = try grant(unwrap(with: password), since: started)
+            _ = try grant(unwrap(with: password), unlessLockedSince: asked)
             forgetGeneratedPassword(unlessItIs: password)
         }
     }
@@ -152,12 +152,11 @@ public final class SecureVaultLevels: @unchecked Sendable {
         if let held = access.value { return held }
         return try derivations.withLock {
             if let held = access.value { return held }
-            let started = gate.withLock { generation }
             guard let password = try generatedPassword() else {
                 throw SecureVaultError.authRequired
             }
             do {
-                return try grant(unwrap(with: password), since: started)
+                return try grant(unwrap(with: password))
             } catch SecureVaultError.invalidPassword {
                 // A crash came between the change of the password and the removal of this one.
                 gate.withLock { generatedPasswordIsStale = true }
@@ -170,10 +169,12 @@ public final class SecureVaultLevels: @unchecked Sendable {
         try mapped { try key.unwrap(with: password) }
     }
 
-    private func grant(_ root: SecretBytes, since started: Int) throws -> DataEncryptionKey {
+    private func grant(
+        _ root: SecretBytes, unlessLockedSince asked: Int? = nil
+    ) throws -> DataEncryptionKey {
         let level = try mapped { try Self.key("L2", of: root) }
         return try gate.withLock {
-            guard generation == started else {
+            guard generation == asked ?? generation else {
                 level.clear()
                 throw SecureVaultError.authRequired
             }
