@@ -193,8 +193,8 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `locking ends access at once, and a check under way does not undo it`() throws {
-        try withVault { (vault: NoteVault) throws in
+    @Test func `locking ends access at once`() throws {
+        try withVault { vault in
             try vault.levels.authWith(password: Self.password)
             vault.levels.lock()
             #expect(vaultError { _ = try vault.text(1) } == "authRequired")
@@ -203,6 +203,45 @@ struct SecureVaultLevelsTests {
                 vault.levels.lock()
                 #expect(vaultError { _ = try level.encrypt(Data()) } == "authRequired")
             }
+        }
+    }
+
+    @Test func `a password that is being checked, or waits for that, does not undo a lock`()
+        async throws
+    {
+        defer { folder.remove() }
+        let gate = GatedCryptoProvider(NoOpCryptoProvider())
+        let folder = folder
+        let providers = SecureStorageProviders(
+            crypto: gate, database: try folder.database(), keystore: MockKeyStoreProvider())
+        try providers.keystore.storeEncryptedL2Key(Data(repeating: 1, count: 32))
+        let levels = SecureVaultLevels(providers: providers)
+        gate.isOpen = false
+        async let errors = withTaskGroup(of: String?.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    await Self.onThread {
+                        vaultError { try levels.authWith(password: Self.password) }
+                    }
+                }
+            }
+            return await group.reduce(into: [String?]()) { $0.append($1) }
+        }
+        while gate.waiting == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        // The other one stands in line by now.
+        try await Task.sleep(for: .milliseconds(200))
+        levels.lock()
+        gate.isOpen = true
+        #expect(await errors == ["authRequired", "authRequired"])
+        #expect(!levels.isL2Unlocked)
+        try levels.authWith(password: Self.password)
+        #expect(levels.isL2Unlocked)
+    }
+
+    /// Not one of Swift's own threads, which must not wait.
+    private static func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
         }
     }
 
@@ -276,4 +315,43 @@ struct SecureVaultLevelsTests {
         #expect(reads > 0)
         #expect(try vault.text(1) == "text")
     }
+}
+
+/// A derivation that a test holds up.
+private final class GatedCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
+    // @unchecked: the two variables are only touched under `condition`.
+    private let base: NoOpCryptoProvider
+    private let condition = NSCondition()
+    private var open = true
+    private var waiters = 0
+
+    init(_ base: NoOpCryptoProvider) { self.base = base }
+
+    var isOpen: Bool {
+        get { condition.withLock { open } }
+        set {
+            condition.withLock {
+                open = newValue
+                condition.broadcast()
+            }
+        }
+    }
+
+    var waiting: Int { condition.withLock { waiters } }
+    var passwordSalt: Data { base.passwordSalt }
+    var hashingSalt: Data? { base.hashingSalt }
+    var keychainServiceName: String { base.keychainServiceName }
+    var keychainAccountName: String { base.keychainAccountName }
+
+    func deriveKeyFromPassword(_ password: Data) throws -> Data {
+        condition.withLock {
+            waiters += 1
+            while !open { condition.wait() }
+            waiters -= 1
+        }
+        return try base.deriveKeyFromPassword(password)
+    }
+
+    func encrypt(_ data: Data, withKey key: Data) throws -> Data { data }
+    func decrypt(_ data: Data, withKey key: Data) throws -> Data { Data(data) }
 }

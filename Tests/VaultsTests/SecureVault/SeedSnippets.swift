@@ -7,7 +7,7 @@ import VaultsTestKit
 // Code that was written for another SecureVault, over GRDB: each part stands under a quotation of the lines that it comes
 // from. Changed is only what names GRDB's types. What the guidelines leave out is at the end.
 //
-// Not here, since it is Apple's only: UIApplication's background tasks, ActivityKit, Logger.
+// Not here: what is Apple's only (UIApplication's background tasks, ActivityKit, Logger), and the chapter on updates of GRDB.
 
 /// The name that this code has for the error; the module SecureStorage has another type of that name.
 private typealias SecureStorageError = SecureVaultError
@@ -363,6 +363,11 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
         let file = directory.appendingPathComponent("vault.sqlite")
         var config = SecureDatabaseConfiguration()
         config.cipher.plaintextHeaderSize = 32
+        // "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -16384";
+        // "PRAGMA temp_store = MEMORY" is always so here.
+        config.journalMode = .wal
+        config.synchronous = .normal
+        config.cacheSize = 16_384 * 1024
         for round in 0..<2 {
             let provider = try VaultDatabaseProvider(
                 file: file, key: Data(repeating: 9, count: 32), writerType: type,
@@ -373,6 +378,11 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
                 return try db.int(forQuery: "SELECT count(*) FROM t")
             }
             #expect(count == round + 1)
+            // "PRAGMA wal_checkpoint = TRUNCATE"
+            switch provider.db {
+            case .queue(let queue): _ = try queue.checkpoint(.truncate)
+            case .pool(let pool): _ = try pool.checkpoint(.truncate)
+            }
             try provider.db.close()
         }
         #expect(try Data(contentsOf: file).starts(with: Data("SQLite format 3".utf8)))

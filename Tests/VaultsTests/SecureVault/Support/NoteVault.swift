@@ -104,6 +104,10 @@ struct VaultFolder: Sendable {
         return try body(NoteVault(providers: providers, clock: clock))
     }
 
+    func database() throws -> VaultDatabaseProvider {
+        try VaultDatabaseProvider(file: file, key: Data(repeating: 1, count: 32)) { _ in }
+    }
+
     func fileNames() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
