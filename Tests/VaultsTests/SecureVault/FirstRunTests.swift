@@ -54,7 +54,9 @@ struct FirstRunTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<6 {
                     group.addTask {
-                        try folder.withVault(store) { try $0.store("\(number)", "text") }
+                        // Delays, so that they meet at different steps.
+                        let slow = StepKeyStore(store) { _ in usleep(.random(in: 0...5_000)) }
+                        try folder.withVault(slow) { try $0.store("\(number)", "text") }
                     }
                 }
                 try await group.waitForAll()

@@ -56,7 +56,7 @@
         static func random(_ body: (Data) -> Void) throws -> Needle {
             let secret = SecretBytes.random(count: 40)
             body(secret.withUnsafeBytes { Data($0) })
-            return secret.withUnsafeBytes { Needle($0) }
+            return needle(secret)
         }
 
         static func use(_ vault: NoteVault) throws -> [Needle] {
@@ -113,8 +113,9 @@
             }
         }
 
+        /// Without the first 16 bytes: those malloc uses for itself as soon as a block is freed.
         private static func needle(_ secret: some ContiguousBytes) -> Needle {
-            secret.withUnsafeBytes { Needle($0) }
+            secret.withUnsafeBytes { Needle($0.dropFirst(16)) }
         }
 
         /// Else the search could not find anything.
