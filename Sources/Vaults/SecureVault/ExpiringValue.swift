@@ -61,9 +61,11 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
         for timer in timers { timer.cancel() }
         timers = []
         if Value.self == Data.self {
-            // The property goes first: whoever else refers to the bytes keeps them from being overwritten.
-            var data = stored.take() as? Data
-            data?.erase()
+            // In place: a cast would refer to the bytes as well, and keep them from being overwritten.
+            withUnsafeMutablePointer(to: &stored) { stored in
+                stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
+            }
+            stored = nil
         } else {
             (stored as? DataEncryptionKey)?.clear()
             stored = nil

@@ -42,11 +42,16 @@
         @Test func `an expired Data is overwritten`() async {
             await #expect(processExitsWith: .success) {
                 let value = ExpiringValue<Data>(expiresAfter: 0.2)
+                // Once before: the first call of a function goes through the dynamic linker, which keeps the vector
+                // registers on the stack, and in them what was copied last.
+                value.value = Data(repeating: 7, count: 40)
+                value.value = nil
                 let needle = try Leftovers.random { value.value = $0 }
                 #expect(try needle.countInProcess() > 0)
                 try await Task.sleep(for: .seconds(1))
+                let left = try needle.countInProcess()
+                #expect(left == 0)
                 #expect(value.value == nil)
-                #expect(try needle.countInProcess() == 0)
             }
         }
     }
