@@ -69,6 +69,36 @@ struct FirstRunTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a whole first run between two steps of another one stays as it is`(
+        _ setsPassword: Bool
+    ) throws {
+        defer { folder.remove() }
+        for step in 1...10 {
+            let folder = VaultFolder(path: "\(folder.path)/\(step)")
+            try FileManager.default.createDirectory(
+                at: folder.url, withIntermediateDirectories: true)
+            let store = try folder.store()
+            let other: @Sendable () throws -> Void = {
+                try folder.withVault(store) { vault in
+                    try vault.store("a", "text")
+                    guard setsPassword else { return }
+                    try vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([1]))
+                }
+            }
+            let slow = StepKeyStore(store) { number in
+                if number == step { #expect(throws: Never.self) { try other() } }
+            }
+            for keyStore in [slow, store] as [any KeyStore] {
+                try folder.withVault(keyStore) { (vault: NoteVault) throws in
+                    if setsPassword { try vault.levels.authWith(password: Data([1])) }
+                    #expect(try vault.text(1) == "text", "step \(step)")
+                }
+            }
+            #expect(try store.names().count == (setsPassword ? 3 : 4), "step \(step)")
+        }
+    }
+
     @Test func `a missing device's key is said to be missing, and nothing is replaced`() throws {
         defer { folder.remove() }
         let store = try folder.store()
