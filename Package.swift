@@ -24,6 +24,7 @@ let package = Package(
     products: [
         .library(name: "SecureStorage", targets: ["SecureStorage"]),
         .library(name: "Vaults", targets: ["Vaults"]),
+        .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
     traits: [
@@ -75,6 +76,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings),
+        // Stand-ins for tests of apps that have vaults.
+        .target(
+            name: "VaultsTestKit",
+            dependencies: ["SecureStorage", "Vaults"],
+            swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not tell
         // capitals apart, that would be the library's.
         .executableTarget(
@@ -100,6 +106,11 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/FileIndex",
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "PasswordManager",
+            dependencies: ["SecureStorage", "Vaults"],
+            path: "Examples/PasswordManager",
+            swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         .testTarget(
@@ -109,7 +120,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "VaultsTests",
-            dependencies: ["SecureStorage", "Vaults"],
+            dependencies: ["PasswordManager", "SecureStorage", "Vaults", "VaultsTestKit"],
             resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -1,0 +1,59 @@
+import Foundation
+import Vaults
+
+// A password manager on the command line: accounts at L1, passwords at L2.
+//
+//     swift run PasswordManager DIRECTORY import passwords.csv
+//     swift run PasswordManager DIRECTORY             commands, line by line, until the end of the input
+
+@main
+enum PasswordManager {
+    static func main() {
+        do {
+            var words = Array(CommandLine.arguments.dropFirst())
+            var descriptor: Int32?
+            if words.first == "--password-fd" {
+                guard words.count > 1, let number = Int32(words[1]), number >= 0 else {
+                    throw Failure("--password-fd needs the number of a descriptor")
+                }
+                descriptor = number
+                words.removeFirst(2)
+            }
+            guard let directory = words.first else {
+                throw Failure(
+                    "usage: PasswordManager [--password-fd N] DIRECTORY [COMMAND]\n"
+                        + Session.usage)
+            }
+            let factory = try SecureVaultFactory.autofill(
+                directory: URL(fileURLWithPath: directory))
+            let session = Session(
+                vault: try factory.makeVault(reporter: nil),
+                passwords: PasswordSource(descriptor: descriptor))
+            if words.count > 1 {
+                try session.run(Array(words.dropFirst()))
+            } else {
+                interact(session)
+            }
+        } catch {
+            complain(error)
+            exit(1)
+        }
+    }
+
+    /// One command a line; one that fails does not end the session.
+    private static func interact(_ session: Session) {
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            guard !words.isEmpty else { continue }
+            do {
+                try session.run(words)
+            } catch {
+                complain(error)
+            }
+        }
+    }
+
+    private static func complain(_ error: any Error) {
+        FileHandle.standardError.write(Data("PasswordManager: \(error)\n".utf8))
+    }
+}

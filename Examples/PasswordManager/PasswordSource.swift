@@ -1,0 +1,65 @@
+import Foundation
+import SecureStorage
+
+/// Where passwords come from: the terminal, unseen, or the lines of a descriptor; never an argument.
+struct PasswordSource {
+    /// nil: the terminal.
+    let descriptor: Int32?
+
+    /// Another answer can be had: a person may have mistyped.
+    var canAskAgain: Bool { descriptor == nil }
+
+    /// - Throws: `Failure` without a terminal, or at the end of the descriptor.
+    func ask(_ question: String) throws -> SecretBytes {
+        if let descriptor { return try Self.line(from: descriptor) }
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else {
+            throw Failure("there is no terminal to ask on; use --password-fd")
+        }
+        defer { close(terminal) }
+        var before = termios()
+        guard tcgetattr(terminal, &before) == 0 else {
+            throw Failure("the terminal cannot be set up")
+        }
+        var unseen = before
+        // No signals either: one that ended the program here would leave the terminal without echo.
+        unseen.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        guard tcsetattr(terminal, TCSAFLUSH, &unseen) == 0 else {
+            throw Failure("the terminal cannot be set up")
+        }
+        defer {
+            _ = tcsetattr(terminal, TCSAFLUSH, &before)
+            _ = write(terminal, "\n", 1)
+        }
+        let text = Array((question + ": ").utf8)
+        _ = write(terminal, text, text.count)
+        let answer = try Self.line(from: terminal)
+        guard !answer.withUnsafeBytes({ $0.contains(3) }) else { throw Failure("interrupted") }
+        return answer
+    }
+
+    /// One byte at a time: what follows the line is for the next question.
+    private static func line(from descriptor: Int32) throws -> SecretBytes {
+        let longest = 1024
+        var count = 0
+        let buffer = try SecretBytes(count: longest + 1) { buffer in
+            while true {
+                let length = read(descriptor, &buffer[count], 1)
+                if length < 0, errno == EINTR { continue }
+                guard length == 1 else {
+                    guard length == 0, count > 0 else { throw Failure("no password was given") }
+                    return
+                }
+                if buffer[count] == UInt8(ascii: "\n") { return }
+                count += 1
+                guard count <= longest else { throw Failure("the password is too long") }
+            }
+        }
+        guard count > 0 else { throw Failure("no password was given") }
+        return SecretBytes(count: count) { copy in
+            buffer.withUnsafeBytes {
+                copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count)))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The device's key, L1, and the proof that it is the database's.
+///
+/// A new key is stored under another name first, as a candidate, and takes its place only when it has opened or made the
+/// database. So a crash never leaves a database whose key nobody has; and where a database exists whose key
+/// is missing, the candidate does not open it, and never becomes the key.
+struct DeviceKey {
+    let crypto: any SecureStorageCryptoProvider
+    let keystore: any SecureStorageKeyStoreProvider
+
+    /// Opens the database; at the first run makes its key, and what `beforeFirstUse` makes.
+    func open<Database>(
+        _ makeDatabase: (Data) throws -> Database, beforeFirstUse: () throws -> Void
+    ) throws -> Database {
+        if var key = try keystore.l1Key() {
+            defer { key.erase() }
+            let database = try wrapped { try makeDatabase(key) }
+            removeCandidate()
+            return database
+        }
+        let isNew = try candidate() == nil
+        var key = try keystore.readData(named: candidateName, serviceName: service) {
+            try crypto.generateSecretKey()
+        }
+        defer { key.erase() }
+        do {
+            let database = try makeDatabase(key)
+            // Not earlier: beside a database of other keys nothing is left behind.
+            try beforeFirstUse()
+            var stored = try keystore.readData(
+                named: keystore.l1KeyEntryName, serviceName: service
+            ) { key.withUnsafeBytes { Data($0) } }
+            defer { stored.erase() }
+            guard stored == key else { throw SecureVaultError.noL1Key }
+            removeCandidate()
+            return database
+        } catch  where Self.isWrongKey(error) {
+            // Another process may have ended its first run since we looked.
+            if var key = try keystore.l1Key() {
+                defer { key.erase() }
+                return try wrapped { try makeDatabase(key) }
+            }
+            if isNew { removeCandidate() }
+            throw SecureVaultError.noL1Key
+        } catch {
+            throw SecureVaultError.make(of: error) { .failedToOpenDatabase(cause: $0) }
+        }
+    }
+
+    private var service: String { keystore.keychainServiceName }
+    private var candidateName: String { keystore.l1KeyEntryName + ".candidate" }
+
+    private func candidate() throws -> Data? {
+        try keystore.readData(named: candidateName, serviceName: service)
+    }
+
+    /// A candidate that stays does no harm: the key goes before it.
+    private func removeCandidate() {
+        guard var data = try? candidate() else { return }
+        data.erase()
+        try? keystore.removeData(named: candidateName, serviceName: service)
+    }
+
+    private func wrapped<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch {
+            throw SecureVaultError.make(of: error) { .failedToOpenDatabase(cause: $0) }
+        }
+    }
+
+    private static func isWrongKey(_ error: any Error) -> Bool {
+        if let error = error as? SecureVaultError {
+            return error.cause.map(isWrongKey) ?? false
+        }
+        guard case .authenticationFailed = error as? SecureStorageError else { return false }
+        return true
+    }
+}

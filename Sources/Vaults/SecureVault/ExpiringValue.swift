@@ -1,0 +1,112 @@
+internal import Dispatch
+public import Foundation
+internal import SecureStorage
+
+/// A value that is dropped some time after it was set.
+///
+/// The time asleep counts, and setting the machine's date makes no difference. A dropped `Data` is overwritten if
+/// nobody else has it, a ``DataEncryptionKey`` is cleared, and a `SecretBytes` overwrites itself when nobody refers
+/// to it. Reading does not prolong the time.
+///
+/// Thread-safe.
+public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
+    // @unchecked: everything that changes is only touched under `lock`.
+    private let duration: Duration
+    private let clock: any IdleClock
+    private let lock = NSLock()
+    private var stored: Value?
+    private var deadline: Duration = .zero
+    private var timers: [any DispatchSourceTimer] = []
+
+    /// How long a value is kept, in seconds.
+    public let expiresAfter: TimeInterval
+
+    /// Without a value.
+    ///
+    /// - Parameters:
+    ///   - expiresAfter: In seconds; with 0 or less nothing is kept.
+    ///   - clock: For tests; the default goes on while the machine sleeps.
+    public init(expiresAfter: TimeInterval, clock: some IdleClock = SystemIdleClock()) {
+        self.expiresAfter = expiresAfter
+        self.clock = clock
+        // A century is as good as never, and cannot overflow; NaN is neither.
+        duration =
+            expiresAfter > 0 ? .seconds(min(expiresAfter, 3_155_760_000)) : .zero
+    }
+
+    deinit { clear() }
+
+    /// The value; nil when none was set, or too long ago.
+    ///
+    /// Setting one starts the time; setting nil drops the value now.
+    public var value: Value? {
+        get {
+            lock.withLock {
+                clearIfExpired()
+                return stored
+            }
+        }
+        set {
+            lock.withLock {
+                clear()
+                guard let newValue, duration > .zero else { return }
+                stored = newValue
+                deadline = clock.now + duration
+                startTimers()
+            }
+        }
+    }
+
+    private func clear() {
+        for timer in timers { timer.cancel() }
+        timers = []
+        if Value.self == Data.self {
+            // In place: a cast would refer to the bytes as well, and keep them from being overwritten.
+            withUnsafeMutablePointer(to: &stored) { stored in
+                stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
+            }
+            stored = nil
+        } else {
+            (stored as? DataEncryptionKey)?.clear()
+            stored = nil
+        }
+    }
+
+    private func clearIfExpired() {
+        if stored != nil, clock.now >= deadline { clear() }
+    }
+
+    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the other
+    // follows the date. What counts is the clock, which each of them asks.
+    private func startTimers() {
+        for timer in timers { timer.cancel() }
+        let left = max(deadline - clock.now, .milliseconds(10))
+        let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
+        timers = [false, true].map { followsDate in
+            let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+            if followsDate {
+                timer.schedule(wallDeadline: .now() + seconds, leeway: .milliseconds(100))
+            } else {
+                timer.schedule(deadline: .now() + seconds, leeway: .milliseconds(100))
+            }
+            timer.setEventHandler { [weak self] in self?.timerFired() }
+            timer.resume()
+            return timer
+        }
+    }
+
+    private func timerFired() {
+        lock.withLock {
+            clearIfExpired()
+            if stored != nil { startTimers() }
+        }
+    }
+}
+
+extension ExpiringValue: CustomStringConvertible, CustomReflectable {
+    /// `<redacted>`, always.
+    public var description: String { "<redacted>" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

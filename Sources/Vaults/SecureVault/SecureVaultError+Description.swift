@@ -1,0 +1,129 @@
+public import Foundation
+internal import SecureStorage
+
+extension SecureVaultError: CustomStringConvertible {
+    /// One line that says what failed, and what to do where that is known.
+    public var description: String {
+        switch self {
+        case .initFailed(let cause): "the vault cannot be made: \(Self.text(of: cause))"
+        case .authRequired: "the password is required; call authWith(password:) first"
+        case .invalidPassword: "wrong password; try again"
+        case .noL1Key:
+            "the device's key is missing, and the data needs it; restore the key store from a backup"
+        case .noL2Key:
+            "the key of L2 or the salt of its password is missing; restore the key store from a backup"
+        case .authError(let cause): "the password cannot be checked: \(Self.text(of: cause))"
+        case .failedToOpenDatabase(let cause):
+            "the database cannot be opened, and was not changed: \(Self.text(of: cause))"
+        case .databaseError(let cause): "the database failed: \(Self.text(of: cause))"
+        case .duplicateRecord: "there is such a record already"
+        case .keystoreError(let status): "the key store failed: \(Self.text(ofStatus: status))"
+        case .secError(let status): "a function of the system failed (\(status))"
+        case .generalCryptoError:
+            "the data cannot be encrypted or decrypted; "
+                + "it was changed, or belongs to another key or place"
+        case .encodingFailed: "the value cannot be encoded or decoded"
+        case .keystoreReadError(let status):
+            "the key store cannot be read: \(Self.text(ofStatus: status))"
+        case .keystoreUpdateError(let status):
+            "the key store cannot be written: \(Self.text(ofStatus: status))"
+        }
+    }
+
+    /// Errors of others may quote what they have choked on, which can be a secret: those tell their type only.
+    private static func text(of error: any Error) -> String {
+        switch error {
+        case let error as SecureVaultError: error.description
+        case let error as SecureStorageError: error.description
+        case let error as KeyStoreError: error.description
+        case let error as EnvelopeError: error.description
+        default: "an error of the type \(type(of: error))"
+        }
+    }
+
+    private static func text(ofStatus status: Int32) -> String {
+        switch status {
+        case KeyStoreStatus.unavailable:
+            "it is locked or not available; try again later, and make no new key (\(status))"
+        case -25300: "there is no such entry (\(status))"
+        case -25299: "there is such an entry already (\(status))"
+        case -25293: "it refused; look at its permissions (\(status))"
+        case -26275: "an entry is damaged; restore it from a backup (\(status))"
+        default: "status \(status)"
+        }
+    }
+}
+
+extension SecureVaultError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension SecureVaultError: CustomReflectable {
+    /// A mirror without children: a cause of the app's may hold anything.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SecureVaultError: CustomNSError {
+    /// `SecureVaultError`.
+    public static var errorDomain: String { "SecureVaultError" }
+
+    /// 1 to 15, in the order of the cases.
+    public var errorCode: Int {
+        switch self {
+        case .initFailed: 1
+        case .authRequired: 2
+        case .invalidPassword: 3
+        case .noL1Key: 4
+        case .noL2Key: 5
+        case .authError: 6
+        case .failedToOpenDatabase: 7
+        case .databaseError: 8
+        case .duplicateRecord: 9
+        case .keystoreError: 10
+        case .secError: 11
+        case .generalCryptoError: 12
+        case .encodingFailed: 13
+        case .keystoreReadError: 14
+        case .keystoreUpdateError: 15
+        }
+    }
+
+    /// The cause under `NSUnderlyingErrorKey`, and SQLite's primary result code under `SQLiteResultCode`.
+    ///
+    /// Those of the innermost cause, where causes are nested.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        switch self {
+        case .keystoreError(let status), .keystoreReadError(let status),
+            .keystoreUpdateError(let status):
+            info[NSUnderlyingErrorKey] = NSError(domain: "keystoreError", code: Int(status))
+        case .secError(let status):
+            info[NSUnderlyingErrorKey] = NSError(domain: "secError", code: Int(status))
+        default:
+            guard let cause else { return info }
+            if let cause = cause as? SecureVaultError {
+                return cause.errorUserInfo.merging(info) { _, outer in outer }
+            }
+            info[NSUnderlyingErrorKey] = cause
+            if let code = (cause as? SecureStorageError)?.resultCode {
+                info["SQLiteResultCode"] = NSNumber(value: code)
+            }
+        }
+        return info
+    }
+}
+
+extension SecureStorageError {
+    /// SQLite's primary result code: 26 is SQLITE_NOTADB, its answer to a wrong key.
+    fileprivate var resultCode: Int? {
+        switch self {
+        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
+            .backingStoreError(let code, _):
+            code
+        case .authenticationFailed, .notEncrypted: 26
+        case .closed: 21
+        case .legacyFormat, .typeConversionFailed: nil
+        }
+    }
+}

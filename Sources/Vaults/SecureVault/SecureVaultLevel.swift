@@ -1,0 +1,120 @@
+public import Foundation
+public import SecureStorage
+
+/// One level of a vault while it is unlocked: lent by ``SecureVaultLevels``, not to be kept.
+///
+/// ``seal(_:table:column:row:)-(Data,_,_,_)`` is for values of a table: they open at their own place only. Thread-safe.
+public struct SecureVaultLevel: Sendable {
+    private let crypto: any SecureStorageCryptoProvider
+    private let key: DataEncryptionKey
+
+    init(crypto: any SecureStorageCryptoProvider, key: DataEncryptionKey) {
+        self.crypto = crypto
+        self.key = key
+    }
+
+    /// Encrypts with the vault's ``SecureStorageCryptoProvider``.
+    ///
+    /// - Parameter data: Any number of bytes.
+    /// - Returns: The ciphertext, which opens wherever it is put.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    public func encrypt(_ data: Data) throws -> Data {
+        try mapped { try withCipherKey { try crypto.encrypt(data, withKey: $0) } }
+    }
+
+    /// Decrypts what ``encrypt(_:)`` has returned.
+    ///
+    /// - Parameter data: The ciphertext.
+    /// - Returns: The plaintext.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError` when it
+    ///   was changed, or is another level's.
+    public func decrypt(_ data: Data) throws -> Data {
+        try mapped { try withCipherKey { try crypto.decrypt(data, withKey: $0) } }
+    }
+
+    /// Seals a value for one place: see ``DataEncryptionKey/seal(_:table:column:row:)-(Data,_,_,_)``.
+    ///
+    /// - Parameters:
+    ///   - plaintext: At most 1 GiB.
+    ///   - table: The table's name.
+    ///   - column: The column's name.
+    ///   - row: The row's key.
+    /// - Returns: 41 bytes more than the plaintext.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    public func seal(
+        _ plaintext: Data, table: String, column: String, row: RowIdentity
+    ) throws -> Data {
+        try mapped { try key.seal(plaintext, table: table, column: column, row: row) }
+    }
+
+    /// Seals a secret for one place.
+    ///
+    /// - Parameters:
+    ///   - secret: At most 1 GiB.
+    ///   - table: The table's name.
+    ///   - column: The column's name.
+    ///   - row: The row's key.
+    /// - Returns: 41 bytes more than the secret.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    public func seal(
+        _ secret: SecretBytes, table: String, column: String, row: RowIdentity
+    ) throws -> Data {
+        try mapped { try key.seal(secret, table: table, column: column, row: row) }
+    }
+
+    /// Opens a value that was sealed for the same place.
+    ///
+    /// - Parameters:
+    ///   - sealed: As `seal` has returned it.
+    ///   - table: The table's name.
+    ///   - column: The column's name.
+    ///   - row: The row's key.
+    /// - Returns: The plaintext, in memory that is not cleared.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError` when it
+    ///   was changed or moved.
+    public func open(
+        _ sealed: Data, table: String, column: String, row: RowIdentity
+    ) throws -> Data {
+        try mapped { try key.open(sealed, table: table, column: column, row: row) }
+    }
+
+    /// Opens a secret that was sealed for the same place.
+    ///
+    /// - Parameters:
+    ///   - sealed: As `seal` has returned it.
+    ///   - table: The table's name.
+    ///   - column: The column's name.
+    ///   - row: The row's key.
+    /// - Returns: The secret, whose bytes are cleared after use.
+    /// - Throws: As ``open(_:table:column:row:)``.
+    public func openSecret(
+        _ sealed: Data, table: String, column: String, row: RowIdentity
+    ) throws -> SecretBytes {
+        try mapped { try key.openSecret(sealed, table: table, column: column, row: row) }
+    }
+
+    private func withCipherKey(_ body: (Data) throws -> Data) throws -> Data {
+        try key.derivedKey(for: "encrypt").withData(body)
+    }
+
+    private func mapped<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch EnvelopeError.cleared {
+            throw SecureVaultError.authRequired
+        } catch is EnvelopeError {
+            throw SecureVaultError.generalCryptoError
+        } catch SecureVaultError.invalidPassword {
+            // A provider says so of any key that does not fit.
+            throw SecureVaultError.generalCryptoError
+        }
+    }
+}
+
+extension SecureVaultLevel: CustomStringConvertible, CustomReflectable {
+    /// `<redacted>`, always.
+    public var description: String { "<redacted>" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

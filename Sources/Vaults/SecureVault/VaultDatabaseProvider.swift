@@ -1,0 +1,113 @@
+public import Foundation
+public import SecureStorage
+
+/// A vault's database in a file, with the steps of its schema.
+///
+/// A vault's own provider is a subclass, or holds one of these. A key that does not open the file is an error, as
+/// damage is: the file stays where it is, as it is.
+///
+/// Thread-safe.
+open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Sendable {
+    // @unchecked: a class that is not final cannot be checked; nothing here changes.
+
+    /// What stands in front of the file.
+    public enum DatabaseWriterType: Sendable {
+        /// A `SecureDatabaseQueue`.
+        case queue
+        /// A `SecureDatabasePool`, which has to be in WAL mode.
+        case pool
+    }
+
+    /// How the file is keyed.
+    public enum KeyForm: Sendable {
+        /// The 32 bytes are the key of the cipher.
+        case raw
+        /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes a tenth of a
+        /// second more.
+        case passphrase
+    }
+
+    /// The open database.
+    public let db: SecureVaultDatabase
+
+    /// Opens the file, makes it when it does not exist, and runs the steps that it has not been through.
+    ///
+    /// - Parameters:
+    ///   - file: Where it is; its directory exists. See ``databaseFilePath(directoryName:fileName:appGroupIdentifier:)``.
+    ///   - key: What the factory gives: the device's key, 32 random bytes.
+    ///   - writerType: One connection, or several. Default: ``DatabaseWriterType/queue``.
+    ///   - keyForm: Default: ``KeyForm/raw``.
+    ///   - configuration: Journal, durability, cipher. An app group needs `cipher.plaintextHeaderSize = 32`.
+    ///   - registerMigrationsHandler: Adds the steps of the schema.
+    /// - Throws: `SecureStorageError`, and what the handler throws.
+    public init(
+        file: URL, key: Data, writerType: DatabaseWriterType = .queue, keyForm: KeyForm = .raw,
+        configuration: SecureDatabaseConfiguration = .init(),
+        registerMigrationsHandler: (inout SchemaMigrations) throws -> Void
+    ) throws {
+        var migrations = SchemaMigrations()
+        try registerMigrationsHandler(&migrations)
+        let secret = SecretBytes(copying: key)
+        let databaseKey: DatabaseKey =
+            switch keyForm {
+            case .raw: .raw(secret)
+            case .passphrase: .passphrase(secret)
+            }
+        switch writerType {
+        case .queue:
+            let store = SecureDatabaseStore(url: file, configuration: configuration)
+            try store.open(with: databaseKey)
+            let queue = SecureDatabaseQueue(databaseStore: store)
+            try queue.migrate(migrations)
+            db = .queue(queue)
+        case .pool:
+            let pool = SecureDatabasePool(url: file, configuration: configuration)
+            try pool.open(with: databaseKey)
+            try pool.migrate(migrations)
+            db = .pool(pool)
+        }
+    }
+
+    /// The usual place of a vault's file; its directory is made, for its owner only.
+    ///
+    /// - Parameters:
+    ///   - directoryName: In the user's Application Support (on Linux `$XDG_DATA_HOME` or `~/.local/share`), or in
+    ///     the container of the group.
+    ///   - fileName: With its extension.
+    ///   - appGroupIdentifier: For files that several programs share, on Apple platforms.
+    /// - Returns: The file's URL.
+    /// - Throws: `SecureVaultError.initFailed` when the system has no such group, or the directory cannot be made.
+    public static func databaseFilePath(
+        directoryName: String, fileName: String, appGroupIdentifier: String? = nil
+    ) throws -> URL {
+        do {
+            let directory = try parent(appGroupIdentifier).appendingPathComponent(directoryName)
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            return directory.appendingPathComponent(fileName)
+        } catch {
+            throw SecureVaultError.initFailed(cause: error)
+        }
+    }
+
+    private static func parent(_ group: String?) throws -> URL {
+        if let group {
+            #if canImport(Darwin)
+                let container = FileManager.default.containerURL(
+                    forSecurityApplicationGroupIdentifier: group)
+                guard let container else {
+                    throw KeyStoreError.refused(
+                        reason: "the program does not belong to the app group \(group)")
+                }
+                return container
+            #else
+                throw KeyStoreError.refused(
+                    reason: "there are no app groups here, such as \(group)")
+            #endif
+        }
+        return try FileManager.default.url(
+            for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil,
+            create: true)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+import VaultsTestKit
+
+@Suite(.timeLimit(.minutes(10))) struct ExpiringValueTests {
+    @Test func `a value is there until its time is over, read or not`() {
+        let clock = ManualClock()
+        let value = ExpiringValue<Int>(expiresAfter: 10, clock: clock)
+        #expect(value.value == nil)
+        value.value = 1
+        clock.advance(by: .seconds(9))
+        #expect(value.value == 1)
+        clock.advance(by: .seconds(1))
+        #expect(value.value == nil)
+        value.value = 2
+        clock.advance(by: .seconds(9))
+        value.value = 3
+        clock.advance(by: .seconds(9))
+        #expect(value.value == 3, "setting starts the time")
+        value.value = nil
+        #expect(value.value == nil)
+    }
+
+    @Test(arguments: [TimeInterval(0), -1, .nan, -TimeInterval.infinity])
+    func `without a time nothing is kept`(_ time: TimeInterval) {
+        let value = ExpiringValue<Int>(expiresAfter: time)
+        value.value = 1
+        #expect(value.value == nil)
+    }
+
+    @Test(arguments: [TimeInterval.infinity, 1e300, 1e-9 + 3600])
+    func `no time is too long`(_ time: TimeInterval) {
+        let value = ExpiringValue<Int>(expiresAfter: time)
+        value.value = 1
+        #expect(value.value == 1)
+    }
+
+    @Test func `nobody has to ask: a key goes by itself, cleared`() async throws {
+        let value = ExpiringValue<DataEncryptionKey>(expiresAfter: 0.1)
+        let key = try DataEncryptionKey.random(name: "data")
+        value.value = key
+        for _ in 0..<500 where !key.isCleared { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(key.isCleared)
+    }
+
+    @Test func `a Data that somebody else has stays as it is for them`() {
+        let value = ExpiringValue<Data>(expiresAfter: 10)
+        let mine = Data(repeating: 7, count: 100)
+        value.value = mine
+        value.value = nil
+        #expect(mine == Data(repeating: 7, count: 100))
+    }
+
+    @Test func `16 threads may set and read`() async {
+        let value = ExpiringValue<Data>(expiresAfter: 0.001)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    for round in 0..<200 {
+                        switch (task + round) % 4 {
+                        case 0: value.value = Data(repeating: 7, count: 100)
+                        case 1: value.value = nil
+                        default:
+                            if let data = value.value {
+                                #expect(data == Data(repeating: 7, count: 100))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

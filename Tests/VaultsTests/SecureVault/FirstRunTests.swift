@@ -1,0 +1,221 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+import VaultsTestKit
+
+/// The first run, and what is missing at later ones.
+@Suite(.timeLimit(.minutes(10)))
+struct FirstRunTests {
+    let folder: VaultFolder
+
+    init() throws { folder = try VaultFolder.make() }
+
+    @Test func `a vault is made once, and opens at later starts without a password`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store) { try $0.store("a", "text") }
+        let names = try store.names()
+        #expect(
+            names == [
+                "SecureVault.generated-password", "SecureVault.l1-key", "SecureVault.l2-key",
+                "SecureVault.password-derivation",
+            ])
+        let secrets = try names.map { try store.read($0) }
+        for _ in 0..<2 {
+            try folder.withVault(store) { (vault: NoteVault) throws in
+                #expect(try vault.titles() == ["a"])
+                #expect(try vault.text(1) == "text")
+                #expect(try !vault.levels.requiresPassword())
+            }
+        }
+        #expect(try names.map { try store.read($0) } == secrets)
+    }
+
+    @Test func `one factory makes one vault, also for several threads`() async throws {
+        defer { folder.remove() }
+        let factory = folder.factory(try folder.store(), quick: true)
+        let vaults = try await withThrowingTaskGroup(of: ObjectIdentifier.self) { group in
+            for _ in 0..<16 {
+                group.addTask { ObjectIdentifier(try factory.makeVault(reporter: nil)) }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(vaults.count == 1)
+    }
+
+    @Test func `of several first runs at once all get the same keys`() async throws {
+        defer { folder.remove() }
+        for round in 0..<10 {
+            let folder = VaultFolder(path: "\(folder.path)/\(round)")
+            try FileManager.default.createDirectory(
+                at: folder.url, withIntermediateDirectories: true)
+            let store = try folder.store()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<6 {
+                    group.addTask {
+                        // Delays, so that they meet at different steps.
+                        let slow = StepKeyStore(store) { _ in usleep(.random(in: 0...5_000)) }
+                        try folder.withVault(slow) { try $0.store("\(number)", "text") }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try folder.withVault(store) { (vault: NoteVault) throws in
+                #expect(try vault.titles().count == 6)
+                for id in 1...6 { #expect(try vault.text(Int64(id)) == "text") }
+            }
+            #expect(try store.names().count == 4)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a whole first run between two steps of another one stays as it is`(
+        _ setsPassword: Bool
+    ) throws {
+        defer { folder.remove() }
+        for step in 1...10 {
+            let folder = VaultFolder(path: "\(folder.path)/\(step)")
+            try FileManager.default.createDirectory(
+                at: folder.url, withIntermediateDirectories: true)
+            let store = try folder.store()
+            let other: @Sendable () throws -> Void = {
+                try folder.withVault(store) { vault in
+                    try vault.store("a", "text")
+                    guard setsPassword else { return }
+                    try vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([1]))
+                }
+            }
+            let slow = StepKeyStore(store) { number in
+                if number == step { #expect(throws: Never.self) { try other() } }
+            }
+            for keyStore in [slow, store] as [any KeyStore] {
+                try folder.withVault(keyStore) { (vault: NoteVault) throws in
+                    if setsPassword { try vault.levels.authWith(password: Data([1])) }
+                    #expect(try vault.text(1) == "text", "step \(step)")
+                }
+            }
+            #expect(try store.names().count == (setsPassword ? 3 : 4), "step \(step)")
+        }
+    }
+
+    @Test func `a missing device's key is said to be missing, and nothing is replaced`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store) { try $0.store("a", "text") }
+        let key = try store.read("SecureVault.l1-key")
+        try store.remove("SecureVault.l1-key")
+        let (names, files) = (try store.names(), try folder.fileNames())
+        let contents = try Data(contentsOf: folder.file)
+        for _ in 0..<2 {
+            #expect(vaultError { try folder.withVault(store) { _ in } } == "noL1Key")
+        }
+        #expect(try store.names() == names)
+        #expect(try folder.fileNames() == files)
+        #expect(try Data(contentsOf: folder.file) == contents)
+        try store.store(key, forName: "SecureVault.l1-key")
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `an empty key store beside a database is left empty`() throws {
+        defer { folder.remove() }
+        try folder.withVault(try folder.store()) { try $0.store("a", "text") }
+        let other = InMemoryKeyStore()
+        #expect(vaultError { try folder.withVault(other) { _ in } } == "noL1Key")
+        #expect(try other.names() == [])
+    }
+
+    @Test func `without the device's key a vault with a user's password is no new one`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store) {
+            try $0.levels.resetL2Password(oldPassword: nil, newPassword: Data("pw".utf8))
+        }
+        try store.remove("SecureVault.l1-key")
+        try FileManager.default.removeItem(at: folder.file)
+        let names = try store.names()
+        #expect(vaultError { try folder.withVault(store) { _ in } } == "noL1Key")
+        #expect(try store.names() == names)
+        #expect(!FileManager.default.fileExists(atPath: folder.file.path))
+    }
+
+    @Test func `a wrong key is no damage, and moves no file`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store) { try $0.store("a", "text") }
+        let key = try store.read("SecureVault.l1-key")
+        try store.store(.random(count: 32), forName: "SecureVault.l1-key")
+        let files = try folder.fileNames()
+        #expect(
+            vaultError { try folder.withVault(store) { _ in } }
+                == "failedToOpenDatabase.authenticationFailed")
+        #expect(try folder.fileNames() == files)
+        try store.store(key, forName: "SecureVault.l1-key")
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `a damaged database is an error, and stays where it is`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store) { try $0.store("a", "text") }
+        try Data("x".utf8).write(to: folder.file)
+        let files = try folder.fileNames()
+        #expect(
+            vaultError { try folder.withVault(store) { _ in } }
+                == "failedToOpenDatabase.openFailed")
+        #expect(try folder.fileNames() == files)
+        #expect(try Data(contentsOf: folder.file) == Data("x".utf8))
+    }
+
+    @Test func `a missing salt is no wrong password, and is not replaced`() throws {
+        defer { folder.remove() }
+        let store = try folder.store()
+        try folder.withVault(store, quick: false) { try $0.store("a", "text") }
+        try store.remove("SecureVault.password-derivation")
+        let names = try store.names()
+        try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
+            #expect(vaultError { _ = try vault.text(1) } == "noL2Key")
+            #expect(vaultError { try vault.levels.authWith(password: Data([1])) } == "noL2Key")
+        }
+        #expect(try store.names() == names)
+    }
+
+    @Test func `a hash is the same at the first and at later runs`() throws {
+        let store = InMemoryKeyStore()
+        let first = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
+        let later = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
+        #expect(first != nil && first == later)
+        let other = try VaultCryptoProvider(keyStore: InMemoryKeyStore())
+            .hashData(Data("value".utf8))
+        #expect(other != first)
+        store.isLocked = true
+        #expect(VaultCryptoProvider(keyStore: store).hashingSalt == nil)
+        #expect(
+            vaultError { _ = try VaultCryptoProvider(keyStore: store).hashData(Data()) }
+                == "keystoreReadError")
+    }
+
+    @Test func `the reporter is told, and a failure is not kept`() throws {
+        defer { folder.remove() }
+        final class Reporter: SecureVaultReporting, @unchecked Sendable {
+            var errors: [SecureVaultError] = []
+            func secureVaultError(_ error: SecureVaultError) { errors.append(error) }
+            func secureVaultKeyStoreEvent(_ event: SecureVaultKeyStoreEvent) {}
+        }
+        let (reporter, store) = (Reporter(), InMemoryKeyStore())
+        let factory = folder.factory(store, quick: true)
+        store.isLocked = true
+        #expect(
+            vaultError { _ = try factory.makeVault(reporter: reporter) } == "keystoreReadError")
+        #expect(reporter.errors.map(\.isKeyStoreUnavailable) == [true])
+        store.isLocked = false
+        #expect(try store.names() == [], "nothing was made")
+        let vault = try factory.makeVault(reporter: reporter)
+        #expect(try factory.makeVault(reporter: nil) === vault)
+        #expect(reporter.errors.count == 1)
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+
+@testable import PasswordManager
+
+/// The example, with a descriptor in the place of the terminal.
+@Suite(.timeLimit(.minutes(10))) struct PasswordManagerTests {
+    @Test(arguments: [
+        ("https://Mail.Example.com/login?x=1", "mail.example.com"), ("example.com", "example.com"),
+        (" http://user@example.com:8080 ", "example.com"), ("android://hash@com.app/", "com.app"),
+    ])
+    func `an address has a domain`(_ address: String, _ domain: String) {
+        #expect(Domain.of(address) == domain)
+    }
+
+    @Test(arguments: ["", " ", "https://", "a b"]) func `some text is no address`(_ text: String) {
+        #expect(Domain.of(text) == nil)
+    }
+
+    @Test func `an export is read with its quotations, whatever the order of its columns`() throws {
+        let text = "\u{feff}url,PASSWORD,username\r\nhttps://a.org,\"x,\"\"y\n\",ada\r\nb.org,,\n"
+        let read = try CSVFile.credentials(in: text)
+        #expect(read.map(\.account.domain) == ["a.org", "b.org"])
+        #expect(read.map(\.account.username) == ["ada", ""])
+        #expect(read.map(\.password) == [SecretBytes(utf8: "x,\"y\n"), SecretBytes(utf8: "")])
+    }
+
+    @Test(arguments: [
+        ("", "the file is empty"), ("url,username\n", "no column \"password\""),
+        ("url,username,password\na.org,x\n", "line 2 has 2 fields, not 3"),
+        ("url,username,password\na.org,x,\"\n\n", "line 2 has a quotation without an end"),
+        ("url,username,password\na.org,\"\n\",x\n,x,y\n", "line 4 has no address"),
+    ])
+    func `a file that is no export says where`(_ text: String, _ message: String) {
+        let failure = #expect(throws: Failure.self) { try CSVFile.credentials(in: text) }
+        #expect(failure?.description.contains(message) == true)
+    }
+
+    @Test func `accounts are imported, listed without a password and shown with it`() throws {
+        let folder = try VaultFolder.make()
+        defer { folder.remove() }
+        let vault = try SecureVaultFactory.autofill(directory: folder.url)
+            .makeVault(reporter: nil)
+        let file = folder.url.appendingPathComponent("export.csv")
+        let rows = (0..<1_000).map { "n,https://s\($0).example.com,user,pw\($0)\n" }.joined()
+        try Data(
+            ("name,url,username,password\nn,example.com,ada,first\nn,notexample.com,eve,x\n" + rows)
+                .utf8
+        ).write(to: file)
+        func run(_ words: [String], typing lines: String = "") throws {
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data(lines.utf8))
+            try pipe.fileHandleForWriting.close()
+            try Session(
+                vault: vault,
+                passwords: PasswordSource(descriptor: pipe.fileHandleForReading.fileDescriptor)
+            ).run(words)
+        }
+        try run(["import", file.path])
+        #expect(try vault.accounts(domain: "example.com").count == 1_001)
+        #expect(try vault.accounts(domain: nil).count == 1_002)
+        // The same accounts again, with other passwords: none is there twice.
+        try Data("name,url,username,password\nn,example.com,ada,second\n".utf8).write(to: file)
+        try run(["import", file.path])
+        #expect(try vault.accounts(domain: nil).count == 1_002)
+
+        try run(["passwd"], typing: "secret\n")
+        try run(["list", "example.com"])
+        #expect(throws: SecureVaultError.self) {
+            try run(["show", "example.com"], typing: "wrong\n")
+        }
+        #expect(throws: Failure.self) { try run(["show", "example.com"]) }
+        try run(["add", "new.org", "bob"], typing: "secret\nbobs\n")
+        let found = try vault.websiteCredentialsFor(domain: "example.com")
+        #expect(found.count == 1_001)
+        #expect(found.first?.password == SecretBytes(utf8: "second"))
+        #expect(
+            try vault.websiteCredentialsFor(domain: "new.org").map(\.password)
+                == [SecretBytes(utf8: "bobs")])
+        try run(["lock"])
+        #expect(throws: SecureVaultError.self) {
+            try vault.websiteCredentialsFor(domain: "new.org")
+        }
+        for words in [[], ["add"], ["add", "a"], ["show"], ["lock", "x"], ["other"]] {
+            #expect(throws: Failure.self) { try run(words) }
+        }
+        #expect(throws: Failure.self) { try run(["import", folder.path + "/absent"]) }
+    }
+}

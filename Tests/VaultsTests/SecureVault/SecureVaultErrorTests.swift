@@ -1,0 +1,58 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+
+@Suite(.timeLimit(.minutes(10))) struct SecureVaultErrorTests {
+    private struct Foreign: Error {
+        let secret: String
+    }
+
+    private static let cause = Foreign(secret: "hunter2")
+
+    static let all: [SecureVaultError] = [
+        .initFailed(cause: cause), .authRequired, .invalidPassword, .noL1Key, .noL2Key,
+        .authError(cause: cause), .failedToOpenDatabase(cause: cause),
+        .databaseError(cause: cause), .duplicateRecord, .keystoreError(status: 1),
+        .secError(status: 2), .generalCryptoError, .encodingFailed,
+        .keystoreReadError(status: -25308), .keystoreUpdateError(status: -25308),
+    ]
+
+    @Test func `codes are 1 to 15, under the domain that metrics know`() {
+        #expect(Self.all.map(\.errorCode) == Array(1...15))
+        #expect(SecureVaultError.errorDomain == "SecureVaultError")
+    }
+
+    @Test func `an error prints what to do, and nothing of a foreign cause`() {
+        for error in Self.all {
+            var dumped = ""
+            dump(error, to: &dumped)
+            for text in [
+                error.description, error.localizedDescription, String(reflecting: error), dumped,
+            ] {
+                #expect(!text.contains("hunter2"))
+                #expect(!text.isEmpty)
+            }
+            #expect(error.description.first?.isLowercase == true)
+        }
+    }
+
+    @Test func `SQLite's result code goes along, also through nested causes`() {
+        let cause = SecureStorageError.backingStoreError(code: 19, message: "m")
+        let error = SecureVaultError.initFailed(cause: SecureVaultError.databaseError(cause: cause))
+        #expect(error.errorUserInfo["SQLiteResultCode"] as? NSNumber == 19)
+        #expect(error.errorUserInfo[NSUnderlyingErrorKey] as? SecureStorageError == cause)
+        let key = SecureVaultError.failedToOpenDatabase(
+            cause: SecureStorageError.authenticationFailed(message: "m"))
+        #expect(key.errorUserInfo["SQLiteResultCode"] as? NSNumber == 26)
+        #expect(SecureVaultError.authRequired.errorUserInfo["SQLiteResultCode"] == nil)
+    }
+
+    @Test func `a locked key store is recognised through causes`() {
+        let locked = SecureVaultError.keystoreReadError(status: -25308)
+        #expect(locked.isKeyStoreUnavailable)
+        #expect(SecureVaultError.initFailed(cause: locked).isKeyStoreUnavailable)
+        #expect(!SecureVaultError.keystoreReadError(status: -25300).isKeyStoreUnavailable)
+        #expect(!SecureVaultError.authRequired.isKeyStoreUnavailable)
+    }
+}

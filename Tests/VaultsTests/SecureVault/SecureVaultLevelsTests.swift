@@ -1,0 +1,357 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+import VaultsTestKit
+
+@Suite(.timeLimit(.minutes(10)))
+struct SecureVaultLevelsTests {
+    let folder: VaultFolder
+    let store = InMemoryKeyStore()
+    let clock = ManualClock()
+
+    init() throws { folder = try VaultFolder.make() }
+
+    static let password = Data("correct horse".utf8)
+    static let secret = SecretBytes(copying: password)
+
+    /// A vault with one note, `body` after the user has set a password.
+    private func withVault(_ body: (NoteVault) throws -> Void) throws {
+        defer { folder.remove() }
+        try folder.withVault(store, clock: clock) { (vault: NoteVault) throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.password)
+            try body(vault)
+        }
+    }
+
+    @Test func `a password holds for three days from when it was given`() throws {
+        try withVault { (vault: NoteVault) throws in
+            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            #expect(try vault.levels.requiresPassword())
+            try vault.levels.authWith(password: Self.password)
+            for _ in 0..<2 {
+                clock.advance(by: .seconds(3 * 86_400 / 2 - 1))
+                #expect(try vault.text(1) == "text")
+                #expect(try !vault.levels.requiresPassword())
+            }
+            clock.advance(by: .seconds(2))
+            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            #expect(vaultError { try vault.store("b", "text") } == "authRequired")
+            #expect(try vault.titles() == ["a"], "the transaction was taken back")
+            try vault.levels.authWith(password: Self.password)
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `a wrong password is told from everything else, and changes nothing`() throws {
+        try withVault { (vault: NoteVault) throws in
+            let wrong = [Data(), Data("x".utf8), Self.password + [0], Data(count: 100_000)]
+            for password in wrong {
+                #expect(
+                    vaultError { try vault.levels.authWith(password: password) }
+                        == "invalidPassword")
+                #expect(!vault.levels.isL2Unlocked)
+            }
+            try vault.levels.authWith(password: Self.password)
+            for password in wrong {
+                #expect(
+                    vaultError { try vault.levels.authWith(password: password) }
+                        == "invalidPassword")
+                #expect(
+                    vaultError {
+                        try vault.levels.resetL2Password(
+                            oldPassword: nil as Data?, newPassword: password)
+                    } == "invalidPassword")
+                #expect(
+                    vaultError {
+                        try vault.levels.resetL2Password(
+                            oldPassword: password, newPassword: Data("y".utf8))
+                    } == "invalidPassword")
+            }
+            #expect(
+                vaultError {
+                    try vault.levels.resetL2Password(
+                        oldPassword: Self.password, newPassword: Data())
+                } == "invalidPassword")
+            try vault.levels.authWith(password: Self.password)
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `a changed password opens all that the old one has closed`() throws {
+        try withVault { (vault: NoteVault) throws in
+            let l3 = try vault.levels.l3Encrypt(data: Data([1, 2]), password: Self.secret)
+            try vault.levels.authWith(password: Self.password)
+            let l2 = try vault.levels.l2Encrypt(data: Data([3]))
+            let new = SecretBytes(utf8: "new")
+            try vault.levels.resetL2Password(oldPassword: Self.secret, newPassword: new)
+            #expect(
+                vaultError { try vault.levels.authWith(password: Self.password) }
+                    == "invalidPassword")
+            try vault.levels.authWith(password: new)
+            #expect(try vault.text(1) == "text")
+            #expect(try vault.levels.l2Decrypt(data: l2) == Data([3]))
+            #expect(try vault.levels.l3Decrypt(data: l3, password: new) == Data([1, 2]))
+        }
+    }
+
+    @Test func `L3 asks each time, whatever L2 does, and is another key`() throws {
+        try withVault { (vault: NoteVault) throws in
+            let sealed = try vault.levels.withL3(password: Self.secret) {
+                try $0.seal(Data("4111".utf8), table: "card", column: "number", row: 1)
+            }
+            #expect(!vault.levels.isL2Unlocked)
+            try vault.levels.authWith(password: Self.password)
+            #expect(
+                vaultError {
+                    try vault.levels.withL3(password: SecretBytes(utf8: "x")) { _ in }
+                } == "invalidPassword")
+            #expect(
+                vaultError {
+                    _ = try vault.levels.l2Open(
+                        sealed, table: "card", column: "number", row: 1)
+                } == "generalCryptoError")
+            let opened = try vault.levels.withL3(password: Self.secret) {
+                try $0.openSecret(sealed, table: "card", column: "number", row: 1)
+            }
+            #expect(opened == SecretBytes(utf8: "4111"))
+            var kept: SecureVaultLevel?
+            try vault.levels.withL3(password: Self.secret) { kept = $0 }
+            #expect(vaultError { _ = try kept?.encrypt(Data()) } == "authRequired")
+        }
+    }
+
+    @Test func `a value that was moved or changed does not open`() throws {
+        try withVault { (vault: NoteVault) throws in
+            try vault.levels.authWith(password: Self.password)
+            let sealed = try vault.levels.l2Seal(
+                Data("v".utf8), table: "t", column: "c", row: 1)
+            let places: [(String, String, RowIdentity)] = [
+                ("u", "c", 1), ("t", "d", 1), ("t", "c", 2), ("t", "c", "1"),
+            ]
+            for (table, column, row) in places {
+                #expect(
+                    vaultError {
+                        _ = try vault.levels.l2Open(
+                            sealed, table: table, column: column, row: row)
+                    } == "generalCryptoError")
+            }
+            let encrypted = try vault.levels.l2Encrypt(data: Data("v".utf8))
+            for index in encrypted.indices {
+                var changed = encrypted
+                changed[index] ^= 1
+                #expect(
+                    vaultError { _ = try vault.levels.l2Decrypt(data: changed) }
+                        == "generalCryptoError")
+            }
+            for length in [0, 1, 27] {
+                #expect(
+                    vaultError { _ = try vault.levels.l2Decrypt(data: Data(count: length)) }
+                        == "generalCryptoError")
+            }
+        }
+    }
+
+    @Test func `a locked key store stops only what needs it, and nothing is replaced`() throws {
+        try withVault { (vault: NoteVault) throws in
+            let secrets = try store.names().map { try store.read($0) }
+            store.isLocked = true
+            #expect(try vault.titles() == ["a"])
+            for body: () throws -> Void in [
+                { _ = try vault.text(1) },
+                { try vault.levels.authWith(password: Self.password) },
+                {
+                    try vault.levels.resetL2Password(
+                        oldPassword: Self.password, newPassword: Data([1]))
+                },
+                { try vault.levels.withL3(password: Self.secret) { _ in } },
+            ] {
+                #expect(throws: SecureVaultError.self) { try body() }
+                do { try body() } catch let error as SecureVaultError {
+                    // A vault that knows of its user's password needs no key store to ask for it.
+                    #expect(error.isKeyStoreUnavailable || error.errorCode == 2)
+                }
+            }
+            store.isLocked = false
+            try vault.levels.authWith(password: Self.password)
+            store.isLocked = true
+            #expect(try vault.text(1) == "text", "its key is in memory")
+            store.isLocked = false
+            #expect(try store.names().map { try store.read($0) } == secrets)
+        }
+    }
+
+    @Test func `L2 with a generated password says when the key store is locked`() throws {
+        defer { folder.remove() }
+        try folder.withVault(store) { try $0.store("a", "text") }
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            store.isLocked = true
+            #expect(vaultError { _ = try vault.text(1) } == "keystoreReadError")
+            store.isLocked = false
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `locking ends access at once`() throws {
+        try withVault { vault in
+            try vault.levels.authWith(password: Self.password)
+            vault.levels.lock()
+            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            try vault.levels.authWith(password: Self.password)
+            try vault.levels.withL2 { level in
+                vault.levels.lock()
+                #expect(vaultError { _ = try level.encrypt(Data()) } == "authRequired")
+            }
+        }
+    }
+
+    @Test func `a password that is being checked, or waits for that, does not undo a lock`()
+        async throws
+    {
+        defer { folder.remove() }
+        let gate = GatedCryptoProvider(NoOpCryptoProvider())
+        let folder = folder
+        let providers = SecureStorageProviders(
+            crypto: gate, database: try folder.database(), keystore: MockKeyStoreProvider())
+        try providers.keystore.storeEncryptedL2Key(Data(repeating: 1, count: 32))
+        let levels = SecureVaultLevels(providers: providers)
+        gate.isOpen = false
+        async let errors = withTaskGroup(of: String?.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    await Self.onThread {
+                        vaultError { try levels.authWith(password: Self.password) }
+                    }
+                }
+            }
+            return await group.reduce(into: [String?]()) { $0.append($1) }
+        }
+        while gate.waiting == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        // The other one stands in line by now.
+        try await Task.sleep(for: .milliseconds(200))
+        levels.lock()
+        gate.isOpen = true
+        #expect(await errors == ["authRequired", "authRequired"])
+        #expect(!levels.isL2Unlocked)
+        try levels.authWith(password: Self.password)
+        #expect(levels.isL2Unlocked)
+    }
+
+    /// Not one of Swift's own threads, which must not wait.
+    private static func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+
+    @Test func `what a crash left of the generated password is ignored, then removed`() throws {
+        let name = "SecureVault.generated-password"
+        defer { folder.remove() }
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            try vault.store("a", "text")
+            let generated = try store.read(name)
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.password)
+            try store.store(generated, forName: name)
+        }
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            #expect(
+                vaultError {
+                    try vault.levels.resetL2Password(
+                        oldPassword: nil as Data?, newPassword: Data([1]))
+                } == "invalidPassword")
+            try vault.levels.authWith(password: Self.password)
+            #expect(try vault.text(1) == "text")
+            #expect(try !store.names().contains(name))
+        }
+    }
+
+    @Test func `16 threads read while the password changes, and none gets other data`() async throws
+    {
+        defer { folder.remove() }
+        let (store, folder) = (store, folder)
+        let providers = try folder.factory(store, quick: true).makeSecureStorageProviders(
+            reporter: nil)
+        defer { try? providers.database.db.close() }
+        let vault = NoteVault(providers: providers)
+        try vault.store("a", "text")
+        try vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([0]))
+        let sealed = try vault.levels.withL3(password: SecretBytes(copying: Data([0]))) {
+            try $0.encrypt(Data("card".utf8))
+        }
+        let reads = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<15 {
+                group.addTask {
+                    var reads = 0
+                    for _ in 0..<200 {
+                        do {
+                            let text = try vault.text(1)
+                            #expect(text == "text")
+                            reads += 1
+                        } catch SecureVaultError.authRequired {
+                            await Task.yield()
+                        }
+                    }
+                    return reads
+                }
+            }
+            group.addTask {
+                for number in 0..<UInt8(100) {
+                    try vault.levels.authWith(password: Data([number]))
+                    #expect(
+                        try vault.levels.l3Decrypt(
+                            data: sealed, password: SecretBytes(copying: Data([number])))
+                            == Data("card".utf8))
+                    if number % 3 == 0 { vault.levels.lock() }
+                    try vault.levels.resetL2Password(
+                        oldPassword: Data([number]), newPassword: Data([number + 1]))
+                    try vault.levels.authWith(password: Data([number + 1]))
+                }
+                return 0
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(reads > 0)
+        #expect(try vault.text(1) == "text")
+    }
+}
+
+/// A derivation that a test holds up.
+private final class GatedCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
+    // @unchecked: the two variables are only touched under `condition`.
+    private let base: NoOpCryptoProvider
+    private let condition = NSCondition()
+    private var open = true
+    private var waiters = 0
+
+    init(_ base: NoOpCryptoProvider) { self.base = base }
+
+    var isOpen: Bool {
+        get { condition.withLock { open } }
+        set {
+            condition.withLock {
+                open = newValue
+                condition.broadcast()
+            }
+        }
+    }
+
+    var waiting: Int { condition.withLock { waiters } }
+    var passwordSalt: Data { base.passwordSalt }
+    var hashingSalt: Data? { base.hashingSalt }
+    var keychainServiceName: String { base.keychainServiceName }
+    var keychainAccountName: String { base.keychainAccountName }
+
+    func deriveKeyFromPassword(_ password: Data) throws -> Data {
+        condition.withLock {
+            waiters += 1
+            while !open { condition.wait() }
+            waiters -= 1
+        }
+        return try base.deriveKeyFromPassword(password)
+    }
+
+    func encrypt(_ data: Data, withKey key: Data) throws -> Data { data }
+    func decrypt(_ data: Data, withKey key: Data) throws -> Data { Data(data) }
+}

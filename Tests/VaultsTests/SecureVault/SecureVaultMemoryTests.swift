@@ -1,0 +1,133 @@
+#if os(Linux)
+    import Foundation
+    import SecureStorage
+    import Testing
+
+    @testable import Vaults
+
+    /// What is left of a vault's password and keys in memory: each test runs in a process of its own.
+    @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
+    struct SecureVaultMemoryTests {
+        @Test func `after lock neither the password nor a key of L2 or L3 is in memory`() async {
+            await #expect(processExitsWith: .success) {
+                let folder = try VaultFolder.make()
+                defer { folder.remove() }
+                let store = try folder.store()
+                try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
+                    let needles = try Leftovers.use(vault)
+                    vault.levels.lock()
+                    for (number, needle) in needles.enumerated() {
+                        #expect(try needle.countInProcess() == 0, "needle \(number)")
+                    }
+                }
+            }
+        }
+
+        @Test func `a generated password leaves no more`() async {
+            await #expect(processExitsWith: .success) {
+                let folder = try VaultFolder.make()
+                defer { folder.remove() }
+                let store = try folder.store()
+                try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
+                    try vault.store("a", "text")
+                    let needles = try Leftovers.generated(vault)
+                    vault.levels.lock()
+                    for (number, needle) in needles.enumerated() {
+                        #expect(try needle.countInProcess() == 0, "needle \(number)")
+                    }
+                }
+            }
+        }
+
+        @Test func `an expired Data is overwritten`() async {
+            await #expect(processExitsWith: .success) {
+                let value = ExpiringValue<Data>(expiresAfter: 0.2)
+                // Once before: the first call of a function goes through the dynamic linker, which keeps the vector
+                // registers on the stack, and in them what was copied last.
+                value.value = Data(repeating: 7, count: 40)
+                value.value = nil
+                let needle = try Leftovers.random { value.value = $0 }
+                #expect(try needle.countInProcess() > 0)
+                try await Task.sleep(for: .seconds(1))
+                let left = try needle.countInProcess()
+                #expect(left == 0)
+                #expect(value.value == nil)
+            }
+        }
+    }
+
+    /// In functions of their own, so that what they hold is released.
+    private enum Leftovers {
+        static func random(_ body: (Data) -> Void) throws -> Needle {
+            let secret = SecretBytes.random(count: 40)
+            body(secret.withUnsafeBytes { Data($0) })
+            return needle(secret)
+        }
+
+        static func use(_ vault: NoteVault) throws -> [Needle] {
+            let (first, second) = (typed(), typed())
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: first)
+            try vault.levels.resetL2Password(oldPassword: first, newPassword: second)
+            try vault.levels.authWith(password: second)
+            let encrypted = try vault.levels.l2Encrypt(data: Data([1]))
+            _ = try vault.levels.l2Decrypt(data: encrypted)
+            let card = try vault.levels.l3Encrypt(data: Data([2]), password: second)
+            _ = try vault.levels.l3Decrypt(data: card, password: second)
+            _ = try vault.text(1)
+            try expectFound([needle(second)])
+            return try keys(of: vault, password: second) + [needle(first), needle(second)]
+        }
+
+        static func generated(_ vault: NoteVault) throws -> [Needle] {
+            var data = try #require(try vault.providers.keystore.generatedPassword())
+            let password = SecretBytes(erasing: &data)
+            _ = try vault.text(1)
+            try expectFound([needle(password)])
+            return try keys(of: vault, password: password) + [needle(password)]
+        }
+
+        /// The root, the keys of L2 and L3, and what they derive; checks that L2's is found.
+        private static func keys(of vault: NoteVault, password: SecretBytes) throws -> [Needle] {
+            let key = PasswordLevelKey(
+                crypto: vault.providers.crypto, keystore: vault.providers.keystore)
+            let root = try key.unwrap(with: password)
+            let top = try DataEncryptionKey(name: "SecureVault", bytes: root)
+            defer { top.clear() }
+            var needles = [needle(root)]
+            for level in ["L2", "L3"] {
+                let bytes = try top.derivedKey(for: level)
+                let derived = try DataEncryptionKey(name: level, bytes: bytes)
+                defer { derived.clear() }
+                needles.append(needle(bytes))
+                needles.append(needle(try derived.derivedKey(for: "encrypt")))
+                needles.append(needle(try derived.subkey("values")))
+            }
+            var wrapping = try password.withData {
+                try vault.providers.crypto.deriveKeyFromPassword($0)
+            }
+            needles.append(needle(wrapping))
+            wrapping.erase()
+            try expectFound([needles[1]])
+            return needles
+        }
+
+        private static func typed() -> SecretBytes {
+            SecretBytes(count: 24) { bytes in
+                for index in bytes.indices { bytes[index] = .random(in: 97...122) }
+            }
+        }
+
+        /// Without the first 16 bytes: those malloc uses for itself as soon as a block is freed.
+        private static func needle(_ secret: some ContiguousBytes) -> Needle {
+            secret.withUnsafeBytes { Needle($0.dropFirst(16)) }
+        }
+
+        /// Else the search could not find anything.
+        private static func expectFound(_ needles: [Needle]) throws {
+            for needle in needles where try needle.countInProcess() == 0 {
+                throw CocoaError(.featureUnsupported)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,141 @@
+import Foundation
+import SecureStorage
+import Vaults
+import VaultsTestKit
+
+/// A vault as an app writes one: a plain title, a text of L2, a text of L3.
+final class NoteVault: SecureVault, Sendable {
+    let providers: SecureStorageProviders<VaultDatabaseProvider>
+    let levels: SecureVaultLevels
+
+    convenience init(providers: SecureStorageProviders<VaultDatabaseProvider>) {
+        self.init(providers: providers, clock: SystemIdleClock())
+    }
+
+    init(
+        providers: SecureStorageProviders<VaultDatabaseProvider>, clock: some IdleClock
+    ) {
+        self.providers = providers
+        levels = SecureVaultLevels(providers: providers, clock: clock)
+    }
+
+    func store(_ title: String, _ text: String) throws {
+        try providers.database.inDatabaseTransaction { db in
+            try db.executeUpdate("INSERT INTO note (title) VALUES (?)", values: [title])
+            let id = try db.lastInsertRowId()
+            let sealed = try levels.l2Seal(
+                Data(text.utf8), table: "note", column: "text", row: .integer(id))
+            try db.executeUpdate("UPDATE note SET text = ? WHERE id = ?", values: [sealed, id])
+        }
+    }
+
+    func titles() throws -> [String] {
+        try providers.database.db.read { db in
+            let rs = try db.executeQuery("SELECT title FROM note ORDER BY id")
+            var titles: [String] = []
+            while try rs.next() { titles.append(rs.string(forColumnIndex: 0) ?? "") }
+            return titles
+        }
+    }
+
+    func text(_ id: Int64) throws -> String {
+        let sealed = try providers.database.db.read { db in
+            try db.data(forQuery: "SELECT text FROM note WHERE id = ?", values: [id])
+        }
+        let text = try levels.l2Open(
+            sealed ?? Data(), table: "note", column: "text", row: .integer(id))
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// A directory with the keys and the database of one vault.
+struct VaultFolder: Sendable {
+    let path: String
+    var url: URL { URL(fileURLWithPath: path) }
+    var file: URL { url.appendingPathComponent("vault.db") }
+    var keys: URL { url.appendingPathComponent("keys") }
+
+    static func make() throws -> VaultFolder {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("VaultsTests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return VaultFolder(path: url.path)
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: url) }
+
+    func store() throws -> FileKeyStore { try FileKeyStore(directory: keys) }
+
+    /// What a program makes once.
+    func factory(_ keyStore: some KeyStore) -> SecureVaultFactory<NoteVault> {
+        SecureVaultFactory<NoteVault>(
+            makeCryptoProvider: { VaultCryptoProvider(keyStore: keyStore) },
+            makeKeyStoreProvider: { _ in VaultKeyStoreProvider(keyStore: keyStore) },
+            makeDatabaseProvider: { key, _ in
+                try VaultDatabaseProvider(file: file, key: key) {
+                    $0.add(
+                        "notes",
+                        sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT, text BLOB)")
+                }
+            })
+    }
+
+    /// The same with a cheaper derivation.
+    func factory(_ keyStore: some KeyStore, quick: Bool) -> SecureVaultFactory<NoteVault> {
+        let usual = factory(keyStore)
+        return SecureVaultFactory<NoteVault>(
+            makeCryptoProvider: {
+                if quick { return QuickCryptoProvider(keyStore) }
+                return VaultCryptoProvider(keyStore: keyStore, parameters: try .cheapest)
+            },
+            makeKeyStoreProvider: usual.makeKeyStoreProvider,
+            makeDatabaseProvider: usual.makeDatabaseProvider)
+    }
+
+    /// Opens the vault, as at a start, and closes its file after `body`.
+    @discardableResult
+    func withVault<R>(
+        _ keyStore: some KeyStore, quick: Bool = true, clock: some IdleClock = SystemIdleClock(),
+        _ body: (NoteVault) throws -> R
+    ) throws -> R {
+        let providers = try factory(keyStore, quick: quick)
+            .makeSecureStorageProviders(reporter: nil)
+        defer { try? providers.database.db.close() }
+        return try body(NoteVault(providers: providers, clock: clock))
+    }
+
+    func database() throws -> VaultDatabaseProvider {
+        try VaultDatabaseProvider(file: file, key: Data(repeating: 1, count: 32)) { _ in }
+    }
+
+    func fileNames() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+}
+
+/// The error that `body` throws, by the name of its case, and its causes'.
+func vaultError(_ body: () throws -> Void) -> String? {
+    do {
+        try body()
+        return nil
+    } catch let error as SecureVaultError {
+        return name(of: error)
+    } catch {
+        return "other: \(error)"
+    }
+}
+
+private func name(of error: SecureVaultError) -> String {
+    let names = [
+        "initFailed", "authRequired", "invalidPassword", "noL1Key", "noL2Key", "authError",
+        "failedToOpenDatabase", "databaseError", "duplicateRecord", "keystoreError", "secError",
+        "generalCryptoError", "encodingFailed", "keystoreReadError", "keystoreUpdateError",
+    ]
+    let own = names[error.errorCode - 1]
+    if let cause = error.cause as? SecureVaultError { return own + "." + name(of: cause) }
+    switch error.cause as? SecureStorageError {
+    case .authenticationFailed: return own + ".authenticationFailed"
+    case .openFailed: return own + ".openFailed"
+    default: return own
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import SecureStorage
+import Vaults
+
+/// A key store that calls back before and after each change, with a number: for kills at each step.
+final class StepKeyStore: KeyStore, @unchecked Sendable {
+    // @unchecked: `steps` is only touched under `lock`.
+    private let base: any KeyStore
+    private let atStep: @Sendable (Int) -> Void
+    private let lock = NSLock()
+    private var steps = 0
+
+    init(_ base: some KeyStore, atStep: @escaping @Sendable (Int) -> Void) {
+        self.base = base
+        self.atStep = atStep
+    }
+
+    private func step<T>(_ body: () throws -> T) rethrows -> T {
+        func next() {
+            atStep(
+                lock.withLock {
+                    steps += 1
+                    return steps
+                })
+        }
+        next()
+        let result = try body()
+        next()
+        return result
+    }
+
+    func store(_ secret: SecretBytes, forName name: String) throws {
+        try step { try base.store(secret, forName: name) }
+    }
+
+    func insert(_ secret: SecretBytes, forName name: String) throws {
+        try step { try base.insert(secret, forName: name) }
+    }
+
+    func read(_ name: String) throws -> SecretBytes { try base.read(name) }
+
+    func remove(_ name: String) throws -> Bool { try step { try base.remove(name) } }
+
+    func names() throws -> [String] { try base.names() }
+}
