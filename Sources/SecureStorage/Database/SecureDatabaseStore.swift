@@ -57,6 +57,8 @@ public class SecureDatabaseStore {
     var extensions = EngineExtensions()
     /// The only part of the store that other threads may use.
     let interruption = Interruption()
+    /// See `SecureDatabaseQueue.suspend(waiting:)`; a pool's connections have one for all.
+    var suspension = Suspension()
     /// What ends the statements of the present call before their time; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
@@ -199,6 +201,7 @@ public class SecureDatabaseStore {
     ///
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
+        if suspension.isOn { throw SecureStorageError.suspended }
         if let connection { return connection }
         guard let reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)
