@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
-        let compiled = try ["DocumentedSnippets.swift"].map { name in
+        let compiled = try ["DocumentedSnippets.swift", "SharingSnippets.swift"].map { name in
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent(name)
             return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
@@ -63,7 +63,7 @@ import Testing
                 let text = snippet.joined(separator: "\n")
                 #expect(
                     compiled.contains { $0.contains(text) },
-                    "\(document.lastPathComponent): not in DocumentedSnippets.swift:\n\(text)")
+                    "\(document.lastPathComponent): not in the compiled snippets:\n\(text)")
             }
         }
         #expect(count >= 8, "\(count) snippets were found")
