@@ -1,0 +1,216 @@
+/// Follows the statements and transactions of a connection, and tells what was committed.
+///
+/// The commit hook alone would be too early, since a commit can still fail: what counts is the state after
+/// the statement.
+///
+/// Not thread-safe, like its connection.
+final class ChangeRecorder {
+    /// A savepoint, or the transaction itself, and what was changed in it.
+    private struct Layer {
+        /// nil for the transaction.
+        let savepoint: String?
+        var changes = RecordedChanges()
+    }
+
+    /// A table while the statement runs that writes to it.
+    private struct Running {
+        /// The name in the schema, which cannot change meanwhile.
+        let name: UnsafePointer<CChar>
+        var table: DatabaseChange.Table
+    }
+
+    /// Gets what was committed, and the tables behind virtual tables.
+    private let publish: (DatabaseChange, _ shadows: Set<String>) -> Void
+    /// Called before it is asked whether others have committed.
+    let willAsk: () -> Void
+    /// Whether row ids are wanted.
+    var recordsRowIDs: Bool
+
+    private var layers = [Layer(savepoint: nil)]
+    private var running: [Running] = []
+    /// Of statements that functions have run inside the one that is running.
+    private var nested = RecordedChanges()
+    private var depth = 0
+    private var sawCommit = false
+    private var sawRollback = false
+    /// Committed, but not told yet.
+    private(set) var committed: [RecordedChanges] = []
+
+    /// Of the statement that is being prepared; nil when nothing has been asked.
+    var facts: StatementFacts?
+    /// Of the one that was prepared last.
+    private(set) var preparedFacts: StatementFacts?
+    /// Whether the library's own questions are being prepared.
+    var isPaused = false
+    /// Whether the question for foreign commits waits for the end of a transaction.
+    var owesQuestion = false
+    /// `PRAGMA data_version` when it was last asked; nil when that has failed.
+    var knownVersion: Int64?
+    /// The question, prepared when first asked; the connection ends it.
+    var versionQuery: OpaquePointer?
+    var schema = ObservedSchema()
+
+    init(
+        recordsRowIDs: Bool, isInTransaction: Bool, willAsk: @escaping () -> Void,
+        publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
+    ) {
+        self.recordsRowIDs = recordsRowIDs
+        self.willAsk = willAsk
+        self.publish = publish
+        // What the transaction has done before nobody has seen.
+        layers[0].changes.isUnknown = isInTransaction
+    }
+
+    func tell(_ change: DatabaseChange) { publish(change, schema.shadows) }
+
+    // MARK: - Hooks
+
+    func noteRow(_ kind: DatabaseChange.Kinds, _ table: UnsafePointer<CChar>, _ rowID: Int64) {
+        guard let index = running.lastIndex(where: { $0.name == table }) else {
+            running.append(
+                Running(
+                    name: table,
+                    table: .init(kinds: kind, rowIDs: recordsRowIDs ? [rowID] : nil)))
+            return
+        }
+        running[index].table.kinds.formUnion(kind)
+        guard recordsRowIDs, running[index].table.rowIDs != nil else { return }
+        running[index].table.rowIDs?.insert(rowID)
+        if running[index].table.rowIDs?.count ?? 0 > DatabaseChange.Table.rowIDLimit {
+            running[index].table.rowIDs = nil
+        }
+    }
+
+    func noteCommit() { sawCommit = true }
+
+    func noteRollback() { sawRollback = true }
+
+    // MARK: - Statements
+
+    /// Runs `body`, which prepares a statement.
+    func preparing<R>(_ body: () throws -> R) rethrows -> R {
+        let outer = facts
+        facts = StatementFacts()
+        defer {
+            preparedFacts = facts
+            facts = outer
+        }
+        return try body()
+    }
+
+    /// What a step's end says.
+    struct Outcome {
+        /// Whether the step has not failed, and whether it was the last.
+        let isSuccess: Bool
+        let isEnd: Bool
+        /// Whether SQLite's count of changed rows has grown.
+        let hasChangedRows: Bool
+        let isAutocommit: Bool
+    }
+
+    /// Runs a step of a statement.
+    ///
+    /// - Parameters:
+    ///   - known: What is known of the statement; replaced when SQLite prepares it anew.
+    ///   - mayReplace: Whether its text speaks of `REPLACE`.
+    ///   - step: Says how it has ended.
+    func recording(
+        _ known: inout StatementFacts?, mayReplace: Bool, _ step: () -> Outcome
+    ) {
+        let (outerFacts, outerRunning, outerNested) = (facts, running, nested)
+        facts = nil
+        running = []
+        nested = RecordedChanges()
+        depth += 1
+        let outcome = step()
+        depth -= 1
+        // Added to what is known: a virtual table prepares statements of its own in a step.
+        if let facts { known = known.map { $0.merging(facts) } ?? facts }
+        var changes = nested
+        // One that has failed has been taken back, but for `ON CONFLICT FAIL`.
+        let counts = outcome.isSuccess || outcome.hasChangedRows
+        if counts { changes.merge(recorded(known, outcome, mayReplace)) }
+        (facts, running, nested) = (outerFacts, outerRunning, outerNested)
+        if counts {
+            if depth > 0 {
+                nested.merge(changes)
+            } else if !changes.isEmpty {
+                layers[layers.count - 1].changes.merge(changes)
+            }
+        }
+        if outcome.isSuccess, outcome.isEnd, let savepoint = known?.savepoint {
+            apply(savepoint.0, savepoint.1)
+        }
+        settle(isAutocommit: outcome.isAutocommit)
+    }
+
+    private func recorded(
+        _ facts: StatementFacts?, _ outcome: Outcome, _ mayReplace: Bool
+    ) -> RecordedChanges {
+        var changes = RecordedChanges()
+        let mayReplace = mayReplace || schema.mayReplace
+        for one in running {
+            var table = one.table
+            if mayReplace, !table.kinds.isDisjoint(with: [.insert, .update]) { table.rowIDs = nil }
+            changes.rows[String(cString: one.name)] = table
+        }
+        guard let facts else {
+            // Never prepared under observation: that cannot be, and must not hide anything.
+            changes.isUnknown = outcome.hasChangedRows
+            return changes
+        }
+        if outcome.hasChangedRows {
+            changes.writes = facts.writes
+            if recordsRowIDs { changes.columns = facts.columns }
+        }
+        if outcome.isEnd { changes.schema = facts.schema }
+        return changes
+    }
+
+    private func apply(_ operation: StatementFacts.Savepoint, _ name: String) {
+        let index = layers.lastIndex { $0.savepoint?.lowercased() == name.lowercased() }
+        switch operation {
+        case .begin: layers.append(Layer(savepoint: name))
+        case .release:
+            // One that began before anybody observed has no layer.
+            guard let index else { return }
+            while layers.count > index, let layer = layers.popLast() {
+                layers[layers.count - 1].changes.merge(layer.changes)
+            }
+        case .rollback:
+            guard let index else { return }
+            layers.removeLast(layers.count - index - 1)
+            layers[index].changes = RecordedChanges()
+        }
+    }
+
+    /// Looks whether the transaction has ended, and how.
+    func settle(isAutocommit: Bool) {
+        guard sawCommit || sawRollback else {
+            // A savepoint that nothing was written in.
+            if isAutocommit, layers.count > 1 { collapse() }
+            return
+        }
+        // Still in the transaction: a COMMIT that has failed.
+        guard isAutocommit else {
+            sawCommit = false
+            return
+        }
+        let changes = collapse()
+        if !sawRollback, !changes.isEmpty { committed.append(changes) }
+        sawCommit = false
+        sawRollback = false
+    }
+
+    @discardableResult
+    private func collapse() -> RecordedChanges {
+        defer { layers = [Layer(savepoint: nil)] }
+        return layers.reduce(into: RecordedChanges()) { $0.merge($1.changes) }
+    }
+
+    /// What was committed since the last call.
+    func takeCommitted() -> [RecordedChanges] {
+        defer { committed = [] }
+        return committed
+    }
+}
