@@ -79,10 +79,14 @@ final class ChangeFeed: @unchecked Sendable {
             connection.stopRecording()
             return
         }
-        connection.recorder?.recordsRowIDs = wantsRowIDs
-        guard connection.recorder == nil else { return }
         // Before it is asked for the first time: what comes later is an event.
         wakeUps?.begin()
+        guard connection.recorder == nil else {
+            connection.recorder?.recordsRowIDs = wantsRowIDs
+            // The watch may be a new one.
+            _ = connection.lookForForeignCommits(isLast: false)
+            return
+        }
         connection.startRecording(rowIDs: wantsRowIDs) { [weak self] in
             self?.lock.withLock { self?.wakeUps }?.willAsk()
         } publish: { [weak self] change, shadows in

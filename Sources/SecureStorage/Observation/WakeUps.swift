@@ -19,7 +19,16 @@ final class WakeUps: @unchecked Sendable {
     private let worker = DispatchQueue(label: "SecureStorage.changes")
     /// nil while nothing has happened.
     private var pause: Int?
-    private var isWaiting = false
+    /// What is being waited for: the pause, or the answer after it.
+    private var state = State.resting
+    /// Counts the pauses, so that one that was cut short has no end.
+    private var pauseCount = 0
+
+    private enum State: Equatable {
+        case resting
+        case pausing(Int)
+        case asking
+    }
 
     /// Milliseconds: not at once, so that the end of the commit has come, and so that a writer in this
     /// process, which asks by itself, is not disturbed.
@@ -69,23 +78,28 @@ final class WakeUps: @unchecked Sendable {
 
     private func noteEvent() {
         pause = Self.firstPause
+        // Not a second time for each event of many.
+        if case .pausing(let current) = state, current > Self.firstPause { state = .resting }
         wait()
     }
 
     private func wait() {
-        guard !isWaiting, let pause else { return }
-        isWaiting = true
-        let count = lock.withLock { questionCount }
+        guard state == .resting, let pause else { return }
+        state = .pausing(pause)
+        pauseCount += 1
+        let (number, count) = (pauseCount, lock.withLock { questionCount })
         worker.asyncAfter(deadline: .now() + .milliseconds(pause)) { [weak self] in
-            self?.ask(unlessAskedSince: count)
+            guard let self, pauseCount == number else { return }
+            ask(unlessAskedSince: count)
         }
     }
 
     private func ask(unlessAskedSince count: Int) {
         guard let pause, !lock.withLock({ hasEnded }) else {
-            isWaiting = false
+            state = .resting
             return
         }
+        state = .asking
         // The connection's own questions do, but for the last one.
         guard pause >= Self.longestPause || lock.withLock({ questionCount == count }) else {
             goOn(after: pause, .answered)
@@ -102,7 +116,7 @@ final class WakeUps: @unchecked Sendable {
     }
 
     private func goOn(after asked: Int, _ question: Connection.Question) {
-        isWaiting = false
+        state = .resting
         // Something has happened meanwhile: from the beginning.
         if pause == asked {
             pause = question == .final ? nil : min(asked * 2, Self.longestPause)

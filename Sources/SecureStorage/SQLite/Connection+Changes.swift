@@ -87,7 +87,10 @@ extension Connection {
         _ database: UnsafePointer<CChar>?
     ) -> Bool {
         if action == SQLITE_READ {
-            guard readTables != nil, let name, Self.isMain(database) else { return false }
+            // SQLite names no database for a table of which no column is read, as for count(*).
+            guard readTables != nil, let name, database == nil || Self.isMain(database) else {
+                return false
+            }
             readTables?.insert(ObservedTables.key(of: String(cString: name)))
             return false
         }
