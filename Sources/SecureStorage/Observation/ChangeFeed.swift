@@ -70,7 +70,7 @@ final class ChangeFeed: @unchecked Sendable {
 
     /// Sees to it that the connection has hooks when there are observers, and only then; in its turn.
     ///
-    /// - Parameter isReopened: Whether anything can have happened to the file since it was last followed.
+    /// With `isReopened`, anything can have happened to the file since it was last followed.
     func follow(_ connection: Connection, isReopened: Bool) {
         let (isObserved, wantsRowIDs, wakeUps) = lock.withLock {
             (!buffers.isEmpty, buffers.values.contains { $0.wantsRowIDs }, self.wakeUps)

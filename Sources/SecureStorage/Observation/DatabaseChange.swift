@@ -71,22 +71,34 @@ public struct DatabaseChange: Sendable, Equatable {
 extension DatabaseChange.Table {
     mutating func merge(_ other: Self) {
         kinds.formUnion(other.kinds)
-        guard let mine = rowIDs, let others = other.rowIDs else {
+        guard let others = other.rowIDs else {
             rowIDs = nil
             return
         }
-        let union = mine.union(others)
-        rowIDs = union.count <= Self.rowIDLimit ? union : nil
+        rowIDs?.formUnion(others)
+        limitRowIDs()
+    }
+
+    mutating func note(_ kinds: DatabaseChange.Kinds, _ rowIDs: [Int64]?) {
+        self.kinds.formUnion(kinds)
+        guard let rowIDs else {
+            self.rowIDs = nil
+            return
+        }
+        self.rowIDs?.formUnion(rowIDs)
+        limitRowIDs()
+    }
+
+    private mutating func limitRowIDs() {
+        if let count = rowIDs?.count, count > Self.rowIDLimit { rowIDs = nil }
     }
 }
 
 extension DatabaseChange {
     /// Adds what has changed later.
     mutating func merge(_ later: DatabaseChange) {
-        tables.merge(later.tables) { mine, others in
-            var merged = mine
-            merged.merge(others)
-            return merged
+        for (name, table) in later.tables {
+            tables[name, default: Table(kinds: table.kinds, rowIDs: [])].merge(table)
         }
         hasUnknownTables = hasUnknownTables || later.hasUnknownTables
         includesForeign = includesForeign || later.includesForeign

@@ -16,7 +16,7 @@ final class Observer: Sendable {
     let buffer: ChangeBuffer
     private let store: ObservedStore
 
-    /// - Parameter whenFollowing: Called when everything that is committed from then on is seen.
+    /// `whenFollowing` is called when everything that is committed from then on is seen.
     init(
         _ store: ObservedStore, _ buffer: ChangeBuffer,
         whenFollowing: @escaping @Sendable () -> Void = {}

@@ -10,13 +10,17 @@ final class ChangeRecorder {
         /// nil for the transaction.
         let savepoint: String?
         var changes = RecordedChanges()
+        /// Of the statement whose facts are in `changes`: most run many times.
+        var knownFacts = 0
     }
 
     /// A table while the statement runs that writes to it.
     private struct Running {
         /// The name in the schema, which cannot change meanwhile.
         let name: UnsafePointer<CChar>
-        var table: DatabaseChange.Table
+        var kinds: DatabaseChange.Kinds
+        /// nil when they are too many, or not wanted.
+        var rowIDs: [Int64]?
     }
 
     /// Gets what was committed, and the tables behind virtual tables.
@@ -29,7 +33,7 @@ final class ChangeRecorder {
     private var layers = [Layer(savepoint: nil)]
     private var running: [Running] = []
     /// Of statements that functions have run inside the one that is running.
-    private var nested = RecordedChanges()
+    private var nested = Layer(savepoint: nil)
     private var depth = 0
     private var sawCommit = false
     private var sawRollback = false
@@ -38,6 +42,7 @@ final class ChangeRecorder {
 
     /// Of the statement that is being prepared; nil when nothing has been asked.
     var facts: StatementFacts?
+    private var factsCount = 0
     /// Of the one that was prepared last.
     private(set) var preparedFacts: StatementFacts?
     /// Whether the library's own questions are being prepared.
@@ -68,16 +73,16 @@ final class ChangeRecorder {
     func noteRow(_ kind: DatabaseChange.Kinds, _ table: UnsafePointer<CChar>, _ rowID: Int64) {
         guard let index = running.lastIndex(where: { $0.name == table }) else {
             running.append(
-                Running(
-                    name: table,
-                    table: .init(kinds: kind, rowIDs: recordsRowIDs ? [rowID] : nil)))
+                Running(name: table, kinds: kind, rowIDs: recordsRowIDs ? [rowID] : nil))
             return
         }
-        running[index].table.kinds.formUnion(kind)
-        guard recordsRowIDs, running[index].table.rowIDs != nil else { return }
-        running[index].table.rowIDs?.insert(rowID)
-        if running[index].table.rowIDs?.count ?? 0 > DatabaseChange.Table.rowIDLimit {
-            running[index].table.rowIDs = nil
+        running[index].kinds.formUnion(kind)
+        // A row can come more than once: twice the limit is still little memory.
+        guard recordsRowIDs, let count = running[index].rowIDs?.count else { return }
+        if count < 2 * DatabaseChange.Table.rowIDLimit {
+            running[index].rowIDs?.append(rowID)
+        } else {
+            running[index].rowIDs = nil
         }
     }
 
@@ -92,6 +97,8 @@ final class ChangeRecorder {
         let outer = facts
         facts = StatementFacts()
         defer {
+            factsCount += 1
+            facts?.number = factsCount
             preparedFacts = facts
             facts = outer
         }
@@ -117,25 +124,34 @@ final class ChangeRecorder {
     func recording(
         _ known: inout StatementFacts?, mayReplace: Bool, _ step: () -> Outcome
     ) {
-        let (outerFacts, outerRunning, outerNested) = (facts, running, nested)
+        let (outerFacts, outerRunning) = (facts, running)
+        var outerNested = Layer(savepoint: nil)
+        swap(&outerNested, &nested)
         facts = nil
         running = []
-        nested = RecordedChanges()
         depth += 1
         let outcome = step()
         depth -= 1
         // Added to what is known: a virtual table prepares statements of its own in a step.
-        if let facts { known = known.map { $0.merging(facts) } ?? facts }
-        var changes = nested
+        if let facts {
+            known = known.map { $0.merging(facts) } ?? facts
+            factsCount += 1
+            known?.number = factsCount
+        }
+        let ran = running
+        swap(&outerNested, &nested)
+        (facts, running) = (outerFacts, outerRunning)
         // One that has failed has been taken back, but for `ON CONFLICT FAIL`.
-        let counts = outcome.isSuccess || outcome.hasChangedRows
-        if counts { changes.merge(recorded(known, outcome, mayReplace)) }
-        (facts, running, nested) = (outerFacts, outerRunning, outerNested)
-        if counts {
+        if outcome.isSuccess || outcome.hasChangedRows {
             if depth > 0 {
-                nested.merge(changes)
-            } else if !changes.isEmpty {
-                layers[layers.count - 1].changes.merge(changes)
+                note(ran, known, outcome, mayReplace, in: &nested)
+                nested.changes.merge(outerNested.changes)
+            } else {
+                let top = layers.count - 1
+                note(ran, known, outcome, mayReplace, in: &layers[top])
+                if !outerNested.changes.isEmpty {
+                    layers[top].changes.merge(outerNested.changes)
+                }
             }
         }
         if outcome.isSuccess, outcome.isEnd, let savepoint = known?.savepoint {
@@ -144,27 +160,30 @@ final class ChangeRecorder {
         settle(isAutocommit: outcome.isAutocommit)
     }
 
-    private func recorded(
-        _ facts: StatementFacts?, _ outcome: Outcome, _ mayReplace: Bool
-    ) -> RecordedChanges {
-        var changes = RecordedChanges()
-        let mayReplace = mayReplace || schema.mayReplace
-        for one in running {
-            var table = one.table
-            if mayReplace, !table.kinds.isDisjoint(with: [.insert, .update]) { table.rowIDs = nil }
-            changes.rows[String(cString: one.name)] = table
+    private func note(
+        _ ran: [Running], _ facts: StatementFacts?, _ outcome: Outcome, _ mayReplace: Bool,
+        in layer: inout Layer
+    ) {
+        for table in ran {
+            let replaces =
+                (mayReplace || schema.mayReplace)
+                && !table.kinds.isDisjoint(with: [.insert, .update])
+            layer.changes.note(
+                String(cString: table.name), table.kinds, replaces ? nil : table.rowIDs)
         }
         guard let facts else {
             // Never prepared under observation: that cannot be, and must not hide anything.
-            changes.isUnknown = outcome.hasChangedRows
-            return changes
+            if outcome.hasChangedRows { layer.changes.isUnknown = true }
+            return
         }
-        if outcome.hasChangedRows {
-            changes.writes = facts.writes
-            if recordsRowIDs { changes.columns = facts.columns }
+        if outcome.hasChangedRows, facts.number == 0 || layer.knownFacts != facts.number {
+            layer.knownFacts = facts.number
+            layer.changes.writes.merge(facts.writes) { $0.union($1) }
+            layer.changes.columns.merge(facts.columns) { $0.union($1) }
         }
-        if outcome.isEnd { changes.schema = facts.schema }
-        return changes
+        if outcome.isEnd, !facts.schema.isEmpty {
+            layer.changes.schema.merge(facts.schema) { $0.union($1) }
+        }
     }
 
     private func apply(_ operation: StatementFacts.Savepoint, _ name: String) {
@@ -180,7 +199,7 @@ final class ChangeRecorder {
         case .rollback:
             guard let index else { return }
             layers.removeLast(layers.count - index - 1)
-            layers[index].changes = RecordedChanges()
+            layers[index] = Layer(savepoint: layers[index].savepoint)
         }
     }
 

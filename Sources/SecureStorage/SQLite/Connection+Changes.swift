@@ -101,7 +101,7 @@ extension Connection {
         case SQLITE_INSERT: facts.note(.insert, name, database)
         case SQLITE_UPDATE:
             facts.note(.update, name, database)
-            if recorder.recordsRowIDs, let name, let argument, Self.isMain(database) {
+            if let name, let argument, Self.isMain(database) {
                 facts.columns[String(cString: name).lowercased(), default: []]
                     .insert(String(cString: argument).lowercased())
             }

@@ -37,8 +37,7 @@ extension Connection {
 
     /// Asks whether others have committed, and tells it.
     ///
-    /// - Parameter isLast: Whether to make sure that nobody is about to, for which the writer's lock is
-    ///   taken for a moment.
+    /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken for a moment.
     func lookForForeignCommits(isLast: Bool) -> Question {
         guard let recorder else { return .final }
         guard !isInTransaction else {

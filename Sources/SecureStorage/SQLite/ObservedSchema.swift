@@ -11,11 +11,9 @@ struct ObservedSchema {
     /// Whether a table's constraint or a trigger speaks of REPLACE.
     var mayReplace = false
 
-    /// What was committed, by the tables' kinds.
+    /// What one transaction has committed, by the tables' kinds.
     ///
-    /// - Parameters:
-    ///   - recorded: Of one transaction.
-    ///   - hasNewSchema: Whether the schema's version is another one.
+    /// What it did to the schema counts when the schema's version is another one.
     func change(of recorded: RecordedChanges, hasNewSchema: Bool) -> DatabaseChange {
         var change = DatabaseChange(
             tables: recorded.rows, hasUnknownTables: recorded.isUnknown, includesForeign: false)

@@ -16,11 +16,14 @@ struct RecordedChanges {
 
     var isEmpty: Bool { rows.isEmpty && writes.isEmpty && schema.isEmpty && !isUnknown }
 
+    /// Notes what the update hook has seen of a table.
+    mutating func note(_ table: String, _ kinds: DatabaseChange.Kinds, _ rowIDs: [Int64]?) {
+        rows[table, default: .init(kinds: kinds, rowIDs: [])].note(kinds, rowIDs)
+    }
+
     mutating func merge(_ later: RecordedChanges) {
-        rows.merge(later.rows) { mine, others in
-            var merged = mine
-            merged.merge(others)
-            return merged
+        for (table, changes) in later.rows {
+            rows[table, default: .init(kinds: changes.kinds, rowIDs: [])].merge(changes)
         }
         writes.merge(later.writes) { $0.union($1) }
         schema.merge(later.schema) { $0.union($1) }
@@ -33,6 +36,8 @@ struct RecordedChanges {
 struct StatementFacts {
     enum Savepoint { case begin, release, rollback }
 
+    /// Another one for each statement; 0 while it is prepared.
+    var number = 0
     var writes: [String: DatabaseChange.Kinds] = [:]
     var columns: [String: Set<String>] = [:]
     var schema: [String: DatabaseChange.Kinds] = [:]

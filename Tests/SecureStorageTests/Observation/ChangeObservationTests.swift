@@ -5,15 +5,16 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ChangeObservationTests {
     // MARK: - What is told
 
-    @Test(arguments: [
-        ("INSERT INTO t VALUES (1, 2)", DatabaseChange.Kinds.insert),
-        ("UPDATE t SET a = 1", .update),
-        ("DELETE FROM t WHERE id = 7", .delete),
-        ("DELETE FROM t", .delete),
-        ("INSERT INTO t VALUES (7, 1) ON CONFLICT DO UPDATE SET a = 2", .update),
-        ("INSERT INTO t VALUES (9, 1) RETURNING id", .insert),
-        ("INSERT INTO t (a) SELECT a FROM t; DELETE FROM t WHERE id = 7", [.insert, .delete]),
-    ] as [(String, DatabaseChange.Kinds)])
+    @Test(
+        arguments: [
+            ("INSERT INTO t VALUES (1, 2)", DatabaseChange.Kinds.insert),
+            ("UPDATE t SET a = 1", .update),
+            ("DELETE FROM t WHERE id = 7", .delete),
+            ("DELETE FROM t", .delete),
+            ("INSERT INTO t VALUES (7, 1) ON CONFLICT DO UPDATE SET a = 2", .update),
+            ("INSERT INTO t VALUES (9, 1) RETURNING id", .insert),
+            ("INSERT INTO t (a) SELECT a FROM t; DELETE FROM t WHERE id = 7", [.insert, .delete]),
+        ] as [(String, DatabaseChange.Kinds)])
     func `each kind of change is told by table`(
         _ sql: String, _ kinds: DatabaseChange.Kinds
     ) async throws {
@@ -123,13 +124,14 @@ import Testing
         #expect(try await observed.tables(changedBy: "DELETE FROM f").kinds == ["f": .delete])
     }
 
-    @Test(arguments: [
-        ("CREATE TABLE n (a)", ["n": DatabaseChange.Kinds.insert]),
-        ("ALTER TABLE t ADD COLUMN b", ["t": .update]),
-        ("CREATE INDEX i ON t (a)", [:]),
-        ("CREATE VIEW v AS SELECT * FROM t", [:]),
-        ("DROP TABLE t", ["t": .delete]),
-    ] as [(String, [String: DatabaseChange.Kinds])])
+    @Test(
+        arguments: [
+            ("CREATE TABLE n (a)", ["n": DatabaseChange.Kinds.insert]),
+            ("ALTER TABLE t ADD COLUMN b", ["t": .update]),
+            ("CREATE INDEX i ON t (a)", [:]),
+            ("CREATE VIEW v AS SELECT * FROM t", [:]),
+            ("DROP TABLE t", ["t": .delete]),
+        ] as [(String, [String: DatabaseChange.Kinds])])
     func `a change of the schema is told`(
         _ sql: String, _ expected: [String: DatabaseChange.Kinds]
     ) async throws {
@@ -152,47 +154,49 @@ import Testing
             """
         #expect(try await observed.tables(changedBy: drops)["a"]?.kinds == .delete)
         let left = try await observed.queue.inDatabase {
-            try $0.strings("SELECT name FROM sqlite_schema UNION SELECT name FROM sqlite_temp_schema")
+            try $0.strings(
+                "SELECT name FROM sqlite_schema UNION SELECT name FROM sqlite_temp_schema")
         }
         #expect(left == ["marker"])
     }
 
     // MARK: - Transactions
 
-    @Test(arguments: [
-        ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK", [:]),
-        ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT", ["t": DatabaseChange.Kinds.insert]),
-        (
-            """
-            BEGIN; INSERT INTO u VALUES (1); SAVEPOINT s; INSERT INTO t VALUES (1, 1);
-            ROLLBACK TO s; RELEASE s; COMMIT
-            """, ["u": .insert]
-        ),
-        (
-            """
-            SAVEPOINT one; SAVEPOINT two; INSERT INTO t VALUES (1, 1); RELEASE two;
-            INSERT INTO u VALUES (1); RELEASE one
-            """, ["t": .insert, "u": .insert]
-        ),
-        (
-            """
-            SAVEPOINT s; INSERT INTO t VALUES (1, 1); SAVEPOINT S; INSERT INTO u VALUES (1);
-            ROLLBACK TO s; INSERT INTO w VALUES (1); RELEASE s; RELEASE s
-            """, ["t": .insert, "w": .insert]
-        ),
-        (
-            """
-            SAVEPOINT one; INSERT INTO t VALUES (1, 1); SAVEPOINT two; INSERT INTO u VALUES (1);
-            ROLLBACK TO one; INSERT INTO w VALUES (1); RELEASE one
-            """, ["w": .insert]
-        ),
-        ("BEGIN; CREATE TABLE n (a); ROLLBACK; INSERT INTO u VALUES (1)", ["u": .insert]),
-        ("BEGIN; INSERT INTO w VALUES (1); INSERT OR ROLLBACK INTO w VALUES (1)", [:]),
-        ("INSERT OR FAIL INTO w VALUES (1), (1)", ["w": .insert]),
-        ("INSERT INTO w VALUES (1), (1)", [:]),
-        ("INSERT INTO t VALUES (1, 1), (1, 1)", [:]),
-        ("INSERT OR FAIL INTO t VALUES (1, 1), (1, 1)", ["t": .insert]),
-    ] as [(String, [String: DatabaseChange.Kinds])])
+    @Test(
+        arguments: [
+            ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK", [:]),
+            ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT", ["t": DatabaseChange.Kinds.insert]),
+            (
+                """
+                BEGIN; INSERT INTO u VALUES (1); SAVEPOINT s; INSERT INTO t VALUES (1, 1);
+                ROLLBACK TO s; RELEASE s; COMMIT
+                """, ["u": .insert]
+            ),
+            (
+                """
+                SAVEPOINT one; SAVEPOINT two; INSERT INTO t VALUES (1, 1); RELEASE two;
+                INSERT INTO u VALUES (1); RELEASE one
+                """, ["t": .insert, "u": .insert]
+            ),
+            (
+                """
+                SAVEPOINT s; INSERT INTO t VALUES (1, 1); SAVEPOINT S; INSERT INTO u VALUES (1);
+                ROLLBACK TO s; INSERT INTO w VALUES (1); RELEASE s; RELEASE s
+                """, ["t": .insert, "w": .insert]
+            ),
+            (
+                """
+                SAVEPOINT one; INSERT INTO t VALUES (1, 1); SAVEPOINT two; INSERT INTO u VALUES (1);
+                ROLLBACK TO one; INSERT INTO w VALUES (1); RELEASE one
+                """, ["w": .insert]
+            ),
+            ("BEGIN; CREATE TABLE n (a); ROLLBACK; INSERT INTO u VALUES (1)", ["u": .insert]),
+            ("BEGIN; INSERT INTO w VALUES (1); INSERT OR ROLLBACK INTO w VALUES (1)", [:]),
+            ("INSERT OR FAIL INTO w VALUES (1), (1)", ["w": .insert]),
+            ("INSERT INTO w VALUES (1), (1)", [:]),
+            ("INSERT INTO t VALUES (1, 1), (1, 1)", [:]),
+            ("INSERT OR FAIL INTO t VALUES (1, 1), (1, 1)", ["t": .insert]),
+        ] as [(String, [String: DatabaseChange.Kinds])])
     func `what is rolled back is not told`(
         _ sql: String, _ kinds: [String: DatabaseChange.Kinds]
     ) async throws {

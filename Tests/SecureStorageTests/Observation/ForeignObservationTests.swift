@@ -66,7 +66,9 @@ import Testing
         #expect(last?.hasUnknownTables == false)
     }
 
-    @Test func `another connection's commit is told with or before the own one after it`() async throws {
+    @Test func `another connection's commit is told with or before the own one after it`()
+        async throws
+    {
         let observed = try ObservedDatabase()
         for number in 1...20 {
             var changes = try observe(observed)
@@ -82,7 +84,8 @@ import Testing
     @Test func `reading elsewhere tells nothing`() async throws {
         let observed = try ObservedDatabase()
         var changes = try observe(observed)
-        try commitElsewhere(observed, "SELECT * FROM t; BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK")
+        try commitElsewhere(
+            observed, "SELECT * FROM t; BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK")
         try await Task.sleep(for: .milliseconds(200))
         try observed.run("INSERT INTO u VALUES (1)")
         #expect(await changes.next()?.includesForeign == false)
@@ -169,7 +172,9 @@ import Testing
         @Test func `another process's commits arrive within 50 milliseconds`() async throws {
             let database = try TemporaryDatabase()
             let pool = try database.openPool()
-            try await pool.write { try $0.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY)") }
+            try await pool.write {
+                try $0.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+            }
             let times = database.directory.appendingPathComponent("times")
             let arrivals = Shared<[UInt64]>([])
             let changes = pool.changes(in: ["t"])

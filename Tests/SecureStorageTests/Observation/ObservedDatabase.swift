@@ -6,7 +6,7 @@ struct ObservedDatabase {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
-    /// - Parameter schema: SQL that is run before anybody observes.
+    /// Runs `schema` before anybody observes.
     init(
         _ schema: String = "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE u (a)",
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }

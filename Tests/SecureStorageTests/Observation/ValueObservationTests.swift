@@ -53,7 +53,9 @@ import Testing
         #expect(try await values.next()?.get() == 1)
     }
 
-    @Test func `tables that were not read lead to no run, and equal values are told once`() async throws {
+    @Test func `tables that were not read lead to no run, and equal values are told once`()
+        async throws
+    {
         let runs = Shared(0)
         var values = counted(runs, "SELECT count(*) FROM t WHERE a > 0").makeAsyncIterator()
         #expect(try await values.next()?.get() == 0)
@@ -105,6 +107,7 @@ import Testing
         var columns = pool.values { db in
             let rs = try db.executeQuery("SELECT * FROM u")
             defer { rs.close() }
+            _ = try rs.next()
             return rs.columnCount
         }.makeAsyncIterator()
         #expect(try await columns.next()?.get() == 1)
@@ -131,7 +134,9 @@ import Testing
         let pool = pool
         var values = pool.values { db in
             let count = try db.int(forQuery: "SELECT count(*) FROM t") ?? 0
-            if runs.withLock({ $0 += 1; return $0 }) == 2 {
+            if runs.withLock({
+                $0 += 1; return $0
+            }) == 2 {
                 // On another connection, as another thread would.
                 let other = Thread {
                     for number in 10..<60 {
