@@ -1,7 +1,9 @@
 /// A value that is read from a database again and again, as often as it may have changed, for `for await`.
 ///
 /// ```swift
-/// let counts = pool.values { db in try db.int(forQuery: "SELECT count(*) FROM note") ?? 0 }
+/// let counts = pool.values { db in
+///     try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
+/// }
 /// for await count in counts {
 ///     print(try count.get(), "notes")
 /// }
