@@ -17,10 +17,10 @@ extension Connection {
     func tellCommitted() {
         guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
         recorder.settle(isAutocommit: !isInTransaction)
-        guard !recorder.committed.isEmpty || (recorder.owesQuestion && !isInTransaction) else {
+        guard !recorder.committed.isEmpty || (recorder.owesQuestion && seesTheLatest) else {
             return
         }
-        recorder.owesQuestion = false
+        recorder.owesQuestion = recorder.owesQuestion && !seesTheLatest
         recorder.willAsk()
         askForForeignCommits(recorder)
         for recorded in recorder.takeCommitted() {
@@ -40,8 +40,8 @@ extension Connection {
     /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken for a moment.
     func lookForForeignCommits(isLast: Bool) -> Question {
         guard let recorder else { return .final }
-        guard !isInTransaction else {
-            // It cannot see them now, and nobody else writes while it does.
+        guard seesTheLatest else {
+            // In a transaction or beside an open result set; asked at their end.
             recorder.owesQuestion = true
             return .final
         }
@@ -53,6 +53,11 @@ extension Connection {
         }
         guard isLast, question == .answered else { return question }
         return hasLock || configuration.isReadOnly ? .final : .busy
+    }
+
+    /// Whether the next statement sees what others have committed until now.
+    private var seesTheLatest: Bool {
+        !isInTransaction && sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
     }
 
     private func takeWriterLock() -> Bool {

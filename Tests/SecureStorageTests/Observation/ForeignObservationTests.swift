@@ -111,6 +111,19 @@ import Testing
         #expect(try await counts.next()?.get() == 1)
     }
 
+    @Test func `what an open result set hides is told at its end`() async throws {
+        let observed = try ObservedDatabase()
+        try observed.run("INSERT INTO t VALUES (1, 1), (2, 1)")
+        var changes = try observe(observed)
+        // The store's own result set, which no block of the queue closes.
+        let rs = try observed.queue.databaseStore.executeQuery("SELECT * FROM t")
+        #expect(try rs.next())
+        try commitElsewhere(observed)
+        try await Task.sleep(for: .milliseconds(300))
+        rs.close()
+        #expect(await changes.next() == .foreign)
+    }
+
     @Test func `a read-only queue is told`() async throws {
         let observed = try ObservedDatabase()
         let reader = SecureDatabaseQueue(
