@@ -44,10 +44,13 @@ public class SecureDatabaseStore {
             extensions.install(on: connection)
             connection.interruption = interruption
             watch(connection)
+            changes.follow(connection, isReopened: true)
         }
     }
     /// The iterations over rows of the file that have connections of their own.
     let rows = RowRegister()
+    /// Who observes what is committed.
+    let changes = ChangeFeed()
     /// Held while the store is open for writing.
     var claim: FileClaim?
     /// Non-nil while the store is open but its connection had to be given up; see
