@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 public import SecureStorage
 
 /// What both programs know of the file: where it is, its key and its schema.

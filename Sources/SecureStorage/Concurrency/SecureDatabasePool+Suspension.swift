@@ -66,6 +66,7 @@ extension SecureDatabasePool: SuspendableDatabase {
         let wasSuspended = suspension.end()
         connections.returnToFile()
         guard wasSuspended else { return }
+        connections.writer.turn.enqueue { [connections] in connections.writer.tellOfResumption() }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
     }
 

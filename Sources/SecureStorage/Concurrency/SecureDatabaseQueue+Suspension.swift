@@ -36,6 +36,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     /// Thread-safe. Posts `Notification.Name.secureDatabaseDidResume`.
     public func resume() {
         guard suspension.end() else { return }
+        enqueue { $0.tellOfResumption() }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
     }
 }

@@ -61,4 +61,11 @@ extension SecureDatabaseStore {
         reopening = source
         closeConnection()
     }
+
+    /// Opens the file again for its observers: what others have committed meanwhile is told then.
+    func tellOfResumption() {
+        guard isOpen(), changes.isObserved else { return }
+        // When it cannot be opened, the next call says so.
+        _ = try? openConnection()
+    }
 }

@@ -252,6 +252,28 @@ import Testing
         pool.resume()
     }
 
+    @Test(arguments: [true, false])
+    func `observers are told afterwards of what others have done meanwhile`(
+        _ isPool: Bool
+    ) async throws {
+        let pool = isPool ? try openPool() : nil
+        let queue = isPool ? nil : try openQueue()
+        let query: @Sendable (SecureDatabaseStore) throws -> Int? = {
+            try $0.int("SELECT count(*) FROM t")
+        }
+        guard let values = pool?.values(of: query) ?? queue?.values(of: query) else { return }
+        var iterator = values.makeAsyncIterator()
+        #expect(try await iterator.next()?.get() == 1)
+        #expect(
+            await Task.detached { (pool?.suspend() ?? queue?.suspend()) == true }.value)
+        let other = try database.openStore()
+        try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
+        other.close()
+        pool?.resume()
+        queue?.resume()
+        #expect(try await iterator.next()?.get() == 2)
+    }
+
     @Test func `notifications come before and after`() async throws {
         let pool = try openPool()
         let names = Shared<[String]>([])
