@@ -32,6 +32,13 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// [`SQLITE_FCNTL_PERSIST_WAL`](https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlpersistwal).
     public var keepsWriteAheadLog = false
 
+    /// Whether each commit notes in the table `securestorage_changes` which tables it has changed, so that observers in other
+    /// processes are told.
+    ///
+    /// Default: false, since it costs a page per commit; without it a change of another process is one of unknown
+    /// tables. All processes that write have to set it. The newest 1,000 commits are kept. See `Docs/Observation.md`.
+    public var keepsChangeLog = false
+
     /// How durable a commit is.
     ///
     /// Default: ``Synchronous/full``.

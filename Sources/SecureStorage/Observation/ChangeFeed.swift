@@ -75,7 +75,8 @@ final class ChangeFeed: @unchecked Sendable {
         let (isObserved, wantsRowIDs, wakeUps) = lock.withLock {
             (!buffers.isEmpty, buffers.values.contains { $0.wantsRowIDs }, self.wakeUps)
         }
-        guard isObserved else {
+        let configuration = connection.configuration
+        guard isObserved || configuration.keepsChangeLog && !configuration.isReadOnly else {
             connection.stopRecording()
             return
         }

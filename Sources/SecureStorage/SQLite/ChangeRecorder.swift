@@ -54,6 +54,18 @@ final class ChangeRecorder {
     /// The question, prepared when first asked; the connection ends it.
     var versionQuery: OpaquePointer?
     var schema = ObservedSchema()
+    /// Tells the rows of this connection in the change log from those of others.
+    let writer = Int64.random(in: .min ... .max)
+    /// The newest row of the change log that has been read.
+    var lastLogged: Int64 = 0
+
+    /// The caller's count of changed rows, when a row of the log has been written since.
+    var countBeforeLog: Int?
+
+    /// What the transaction has changed up to now.
+    var pending: RecordedChanges {
+        layers.reduce(into: RecordedChanges()) { $0.merge($1.changes) }
+    }
 
     init(
         recordsRowIDs: Bool, isInTransaction: Bool, willAsk: @escaping () -> Void,

@@ -50,6 +50,7 @@ extension Connection {
         try? installAuthorizer()
         refreshSchema(recorder)
         _ = question(recorder)
+        skipChangeLog(recorder)
     }
 
     /// Takes the hooks away; harmless where there are none.

@@ -30,7 +30,10 @@ extension Connection {
                 refreshSchema(recorder)
                 hasNewSchema = recorder.schema.version != before || before == nil
             }
-            let change = recorder.schema.change(of: recorded, hasNewSchema: hasNewSchema)
+            var change = recorder.schema.change(of: recorded, hasNewSchema: hasNewSchema)
+            // The log itself is nobody's business.
+            change.tables[Self.changeLog] = nil
+            logCommitted(recorded, change)
             if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
         }
     }
@@ -74,7 +77,9 @@ extension Connection {
         // Also when the question has failed: nil tells nothing, so it counts as a change.
         if recorder.knownVersion == nil || recorder.knownVersion != before {
             refreshSchema(recorder)
-            recorder.tell(.foreign)
+            var change = foreignChange(recorder)
+            change.tables[Self.changeLog] = nil
+            if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
         }
         return question
     }
@@ -135,6 +140,18 @@ extension Connection {
         var number: Int64?
         let code = rows(sql, recorder) { number = sqlite3_column_int64($0, 0) }
         return (code, number)
+    }
+
+    /// Hands over two numbers and a text of each row; false when the query has failed.
+    func numbersAndText(
+        _ sql: String, _ recorder: ChangeRecorder, _ body: (Int64, Int64, String?) -> Void
+    ) -> Bool {
+        let code = rows(sql, recorder) {
+            body(
+                sqlite3_column_int64($0, 0), sqlite3_column_int64($0, 1),
+                sqlite3_column_text($0, 2).map { String(cString: $0) })
+        }
+        return code == SQLITE_DONE
     }
 
     /// Runs a query of the library's own beside the statements of the caller.

@@ -193,7 +193,7 @@ final class Connection {
 
     var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
+    var changedRowCount: Int { recorder?.countBeforeLog ?? Int(sqlite3_changes64(handle)) }
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 }

@@ -14,6 +14,9 @@ struct RecordedChanges {
     /// Whether something has happened that nobody has recorded.
     var isUnknown = false
 
+    /// Whether a row of the change log tells of it already.
+    var isLogged: Bool { rows[Connection.changeLog] != nil }
+
     var isEmpty: Bool { rows.isEmpty && writes.isEmpty && schema.isEmpty && !isUnknown }
 
     /// Notes what the update hook has seen of a table.

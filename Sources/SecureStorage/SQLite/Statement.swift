@@ -178,6 +178,7 @@ final class Statement {
         guard let recorder = connection.recorder, !isQuery else { return sqlite3_step(handle) }
         let database = connection.handle
         var code: Int32 = SQLITE_OK
+        recorder.countBeforeLog = nil
         recorder.recording(&facts, mayReplace: mayReplace) {
             let count = sqlite3_total_changes64(database)
             code = sqlite3_step(handle)
