@@ -101,6 +101,21 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/Settings",
             swiftSettings: swiftSettings),
+        .target(
+            name: "SharedCounter",
+            dependencies: ["SecureStorage"],
+            path: "Examples/SharedCounter/Common",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CounterWriter",
+            dependencies: ["SecureStorage", "SharedCounter"],
+            path: "Examples/SharedCounter/Writer",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CounterWatcher",
+            dependencies: ["SecureStorage", "SharedCounter"],
+            path: "Examples/SharedCounter/Watcher",
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "FileIndex",
             dependencies: ["SecureStorage"],

@@ -19,4 +19,10 @@ void cplatform_unmap_secret(void *bytes, unsigned long length);
 /// Whether `length` bytes are equal; the time does not depend on where they differ.
 int cplatform_is_equal(const void *bytes, const void *others, unsigned long length);
 
+/// Reads and writes an int that several threads use, so that none sees a half or an old one for long.
+static inline int cplatform_load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
+static inline void cplatform_store(int *value, int new_value) {
+    __atomic_store_n(value, new_value, __ATOMIC_RELEASE);
+}
+
 #endif

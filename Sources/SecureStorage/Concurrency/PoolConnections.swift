@@ -16,21 +16,32 @@ final class PoolConnections: @unchecked Sendable {
     let rows = RowRegister()
 
     /// Signalled when the phase changes and when the last reader leaves.
-    private let condition = NSCondition()
-    private var phase = Phase.closed
+    let condition = NSCondition()
+    private(set) var phase = Phase.closed
     private var isWriting = false
     /// Slots that are taken.
-    private var readerCount = 0
+    private(set) var readerCount = 0
     /// Whether a change of the key runs, or waits for the readers.
-    private var isBarred = false
+    var isBarred = false
     private var idle: [SecureDatabaseStore] = []
     /// How readers are opened: with the derived key of the writer.
-    private var source: Reopening?
+    private(set) var source: Reopening?
     /// Of all readers that are open.
     private var interruptions: [Interruption] = []
     private var waiting = FirstInFirstOut<WaitingReader>()
+    /// What readers get while the pool is suspended.
+    var rest = Rest.none
 
-    private enum Phase {
+    enum Rest {
+        /// The file.
+        case none
+        /// An error.
+        case refusal
+        /// A copy that nobody changes.
+        case copy(Reopening)
+    }
+
+    enum Phase {
         case closed, opening, open
         /// Nobody new is let in; whoever leaves last closes the connections.
         case closing
@@ -40,6 +51,9 @@ final class PoolConnections: @unchecked Sendable {
 
     /// A slot, its connection and how to make one where it has none.
     typealias Slot = (reader: SecureDatabaseStore?, source: Reopening)
+
+    /// One for all connections.
+    var suspension: Suspension { writer.suspension }
 
     init(writer: SecureDatabaseStore, readerLimit: Int) {
         self.writer = writer
@@ -172,9 +186,9 @@ final class PoolConnections: @unchecked Sendable {
     /// Whoever gets it ends with `leave(with:)`.
     func enter() throws -> Slot {
         condition.lock()
-        guard phase == .open else {
+        if let refusal {
             condition.unlock()
-            throw SecureStorageError.closed
+            throw refusal
         }
         guard isBarred || readerCount == readerLimit else {
             defer { condition.unlock() }
@@ -202,17 +216,17 @@ final class PoolConnections: @unchecked Sendable {
         }
         condition.withLock {
             waiting.append(waiter)
-            if phase == .open {
-                admitWaiting()
+            if let refusal {
+                refuseWaiting(refusal)
             } else {
-                refuseWaiting()
+                admitWaiting()
             }
         }
     }
 
     private func slot(of waiter: WaitingReader) throws -> Slot {
         try condition.withLock {
-            guard !waiter.isRefused else { throw SecureStorageError.closed }
+            if let refusal = waiter.refusal { throw refusal }
             return try (waiter.reader, openSource())
         }
     }
@@ -221,6 +235,12 @@ final class PoolConnections: @unchecked Sendable {
     ///
     /// - Parameter reader: nil when it was not made, or cannot be used any more.
     func leave(with reader: SecureDatabaseStore?) {
+        var reader = reader
+        // Of the copy that a suspended pool has read, or of the file while it has to be left alone.
+        if let stale = reader, stale.suspension.isOn || !condition.withLock({ isCurrent(stale) }) {
+            discard(stale)
+            reader = nil
+        }
         condition.withLock {
             readerCount -= 1
             if let reader { idle.append(reader) }
@@ -228,6 +248,13 @@ final class PoolConnections: @unchecked Sendable {
             if readerCount == 0 { condition.broadcast() }
         }
         closeIfLast()
+    }
+
+    private func isCurrent(_ reader: SecureDatabaseStore) -> Bool {
+        switch rest {
+        case .none, .refusal: reader.givenPath == source?.path
+        case .copy(let copy): reader.givenPath == copy.path
+        }
     }
 
     func add(_ reader: SecureDatabaseStore) {
@@ -255,16 +282,24 @@ final class PoolConnections: @unchecked Sendable {
 
     private func openSource() throws -> Reopening {
         guard let source else { throw SecureStorageError.closed }
+        if case .copy(let copy) = rest { return copy }
         return source
     }
 
-    private func takeIdle() -> [SecureDatabaseStore] {
+    /// Why nobody is let in; nil when they are.
+    private var refusal: SecureStorageError? {
+        guard phase == .open else { return .closed }
+        if case .refusal = rest { return .suspended }
+        return nil
+    }
+
+    func takeIdle() -> [SecureDatabaseStore] {
         defer { idle.removeAll() }
         for reader in idle { interruptions.removeAll { $0 === reader.interruption } }
         return idle
     }
 
-    private func admitWaiting() {
+    func admitWaiting() {
         while !isBarred, readerCount < readerLimit, let waiter = waiting.popFirst() {
             readerCount += 1
             waiter.reader = idle.popLast()
@@ -272,9 +307,9 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    private func refuseWaiting() {
+    func refuseWaiting(_ refusal: SecureStorageError = .closed) {
         while let waiter = waiting.popFirst() {
-            waiter.isRefused = true
+            waiter.refusal = refusal
             waiter.wake(waiter)
         }
     }

@@ -87,9 +87,6 @@ extension SecureDatabasePool {
         guard configuration.journalMode == .wal else {
             throw refuse("a pool reads while it writes, which needs the journal mode .wal")
         }
-        guard !configuration.isReadOnly else {
-            throw refuse("a pool has a writer; set isReadOnly to false, or use a read-only store")
-        }
         try configuration.validate()
     }
 
@@ -106,6 +103,8 @@ extension SecureDatabasePool {
         let block = PoolBlock.current(of: self)
         // The one that opens the pool cannot wait for itself.
         guard block?.kind != .setup else { return }
+        _ = suspension.end()
+        connections.returnToFile()
         connections.close(waiting: block == nil)
     }
 

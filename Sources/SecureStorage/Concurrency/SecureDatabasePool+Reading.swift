@@ -65,6 +65,7 @@ extension SecureDatabasePool {
 
     func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {
         let reader = SecureDatabaseStore(reading: source, configuration: configuration)
+        if !source.isCopy { reader.suspension = suspension }
         _ = try reader.openConnection()
         do {
             try prepare(reader)

@@ -26,7 +26,16 @@ public class SecureDatabaseQueue: @unchecked Sendable {
     /// - Parameter databaseStore: Open already, or opened later in a block.
     public init(databaseStore: SecureDatabaseStore) {
         store = databaseStore
+        suspension = databaseStore.suspension
+        interruption = databaseStore.interruption
     }
+
+    /// Of the store, for any thread.
+    let suspension: Suspension
+    let interruption: Interruption
+
+    /// Whether the calling thread is in a block of this queue.
+    var isInTurn: Bool { store.turn.isHeld }
 
     /// The store of this queue.
     ///

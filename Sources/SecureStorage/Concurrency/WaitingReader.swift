@@ -2,7 +2,7 @@
 final class WaitingReader: @unchecked Sendable {
     // @unchecked: the variables are only touched under the pool's condition.
     var reader: SecureDatabaseStore?
-    var isRefused = false
+    var refusal: SecureStorageError?
     /// Called under the condition when one of the two is set.
     let wake: @Sendable (WaitingReader) -> Void
 

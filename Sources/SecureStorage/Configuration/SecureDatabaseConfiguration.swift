@@ -25,6 +25,20 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: ``JournalMode/wal``. A read-only store takes the file as it is.
     public var journalMode = JournalMode.wal
 
+    /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
+    ///
+    /// Default: false. Other processes that may read and not write need it: without a log they would have to make one.
+    /// The corresponding C constant is
+    /// [`SQLITE_FCNTL_PERSIST_WAL`](https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlpersistwal).
+    public var keepsWriteAheadLog = false
+
+    /// Whether each commit notes in the table `securestorage_changes` which tables it has changed, so that observers in other
+    /// processes are told.
+    ///
+    /// Default: false, since it costs a page per commit; without it a change of another process is one of unknown
+    /// tables. All processes that write have to set it. The newest 1,000 commits are kept. See `Docs/Observation.md`.
+    public var keepsChangeLog = false
+
     /// How durable a commit is.
     ///
     /// Default: ``Synchronous/full``.

@@ -76,6 +76,7 @@ extension SecureDatabaseStore {
     private func open(
         _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
+        if suspension.isOn { throw SecureStorageError.suspended }
         try configuration.validate()
         guard !givenPath.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
@@ -177,7 +178,11 @@ extension SecureDatabaseStore {
     ) throws -> DerivedKey {
         let opened: Connection
         do {
-            opened = try Connection.open(draft.path, key: .new(key), configuration: configuration)
+            var draftConfiguration = configuration
+            // A draft is complete when nothing stands beside it.
+            draftConfiguration.keepsWriteAheadLog = false
+            opened = try Connection.open(
+                draft.path, key: .new(key), configuration: draftConfiguration)
             // Writes the first page, and with it the salt, whatever the journal mode.
             connection = opened
             try opened.execute("PRAGMA user_version = 0")

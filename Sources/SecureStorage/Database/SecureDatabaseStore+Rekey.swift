@@ -139,6 +139,8 @@ struct Reopening {
     let path: String
     /// One of them is the file's.
     let keys: [DerivedKey]
+    /// Whether it is not the database itself, but what a suspended pool reads.
+    var isCopy = false
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
         try withEachKey {

@@ -22,6 +22,7 @@ extension SecureDatabaseStore {
     /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction. After code 5
     ///   (SQLITE_BUSY) the transaction is still open and `commit` can be tried again.
     public func commit() throws {
+        try workingConnection().logChanges()
         try execute("COMMIT")
     }
 
@@ -74,6 +75,7 @@ extension SecureDatabaseStore {
             if wantsRollback {
                 try undo(nested: nested)
             } else {
+                if !nested { try openConnection().logChanges() }
                 try execute(nested ? "RELEASE \(Self.blockSavepoint)" : "COMMIT")
             }
         } catch {

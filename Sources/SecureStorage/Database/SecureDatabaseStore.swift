@@ -44,10 +44,13 @@ public class SecureDatabaseStore {
             extensions.install(on: connection)
             connection.interruption = interruption
             watch(connection)
+            changes.follow(connection, isReopened: true)
         }
     }
     /// The iterations over rows of the file that have connections of their own.
     let rows = RowRegister()
+    /// Who observes what is committed.
+    let changes = ChangeFeed()
     /// Held while the store is open for writing.
     var claim: FileClaim?
     /// Non-nil while the store is open but its connection had to be given up; see
@@ -57,6 +60,8 @@ public class SecureDatabaseStore {
     var extensions = EngineExtensions()
     /// The only part of the store that other threads may use.
     let interruption = Interruption()
+    /// See `SecureDatabaseQueue.suspend(waiting:)`; a pool's connections have one for all.
+    var suspension = Suspension()
     /// What ends the statements of the present call before their time; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
@@ -199,6 +204,7 @@ public class SecureDatabaseStore {
     ///
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
+        if suspension.isOn { throw SecureStorageError.suspended }
         if let connection { return connection }
         guard let reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)

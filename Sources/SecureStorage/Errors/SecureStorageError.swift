@@ -16,6 +16,9 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     /// Also for a result set that was closed before its end, by its store or by its queue's block.
     case closed
 
+    /// The queue or pool is suspended, so that the file has no lock of this process; try again after `resume()`.
+    case suspended
+
     /// The key does not open the file, or the key itself cannot be used (empty, wrong length).
     case authenticationFailed(message: String)
 
@@ -45,6 +48,8 @@ extension SecureStorageError: CustomStringConvertible {
         case .closed:
             "closed: the store has to be opened with open(with:) first, or the result set has been "
                 + "closed already"
+        case .suspended:
+            "suspended: the database takes no calls until resume()"
         case .authenticationFailed(let message):
             "authentication failed: \(message)"
         case .notEncrypted(let message):
@@ -57,6 +62,20 @@ extension SecureStorageError: CustomStringConvertible {
             "the value cannot be converted to or from the requested type without loss"
         case .backingStoreError(let code, let message):
             "\(message) (\(code))"
+        }
+    }
+}
+
+extension SecureStorageError {
+    /// Whether another connection held a lock for longer than the busy timeout (SQLITE_BUSY).
+    ///
+    /// The same call may succeed later.
+    public var isBusy: Bool {
+        switch self {
+        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
+            .backingStoreError(let code, _):
+            code == Int(ResultCode.busy.rawValue)
+        default: false
         }
     }
 }

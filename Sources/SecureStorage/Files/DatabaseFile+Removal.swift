@@ -34,6 +34,13 @@ extension DatabaseFile {
     /// The suffixes of the side files that are there.
     var sideFiles: [String] { Self.sideFileSuffixes.filter { status($0) != nil } }
 
+    /// Removes a log that was kept although it holds nothing, with its index; while nobody uses the file.
+    func removeEmptyLog() throws {
+        guard status("-wal")?.st_size == 0 else { return }
+        try removeFile("-wal")
+        try removeFile("-shm")
+    }
+
     /// Runs `body` while neither this process nor, as far as can be told, another one uses the file.
     func withoutOthers<R>(_ body: () throws -> R) throws -> R {
         guard let claim = FileClaim.alone(path) else {

@@ -17,7 +17,7 @@ final class KeyValueTable: Sendable {
     }
 
     /// A value with its kind.
-    struct Entry: Sendable {
+    struct Entry: Sendable, Equatable {
         var kind: Kind
         var value: SQLiteValue
     }

@@ -193,7 +193,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     }
 
     /// The table, found or made once per opening, and within a transaction each time until then.
-    private func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
+    func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
         if let table, table.generation == db.generation { return table.table }
         let prepared = try KeyValueTable.prepare(name, in: db)

@@ -33,6 +33,7 @@ struct FileCopy {
         var draftConfiguration = configuration
         draftConfiguration.isReadOnly = false
         draftConfiguration.journalMode = .delete
+        draftConfiguration.keepsWriteAheadLog = false
         let copy = try Connection.open(
             draft.path, key: key.map { .new($0) } ?? .derived(sourceKey),
             configuration: draftConfiguration)

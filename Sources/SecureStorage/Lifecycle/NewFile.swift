@@ -31,6 +31,7 @@ struct NewFile {
             _ = try target.state()
             return try target.withoutOthers {
                 // A log would be applied to the new file.
+                try target.removeEmptyLog()
                 if let suffix = target.sideFiles.first {
                     throw target.failure(
                         "it has a side file \(suffix), so it was not closed; open and close it first"

@@ -54,10 +54,22 @@ struct Examination {
         outcome.missingPages = outcome.pageCount - held.count
         // With a journal or a log the file's own length is still to be set.
         if scan.view.source == .fileOnly {
-            outcome.surplusBytes = max(
-                scan.view.file.size - outcome.pageCount * scan.view.pageSize, 0)
+            outcome.surplusBytes = try surplusBytes(outcome.pageCount, scan)
         }
         return outcome
+    }
+
+    /// Bytes behind the last page, but for pages that were the file's own.
+    ///
+    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between leaves them there.
+    private func surplusBytes(_ pageCount: Int, _ scan: PageScan) throws -> Int {
+        let pageSize = scan.view.pageSize
+        let surplus = scan.view.file.size - pageCount * pageSize
+        guard surplus > 0, surplus % pageSize == 0, pageCount > 0,
+            let first = UInt32(exactly: pageCount + 1),
+            let last = UInt32(exactly: pageCount + surplus / pageSize)
+        else { return max(surplus, 0) }
+        return try scan.damagedPages(among: Array(first...last)).isEmpty ? 0 : surplus
     }
 
     func diagnosis(

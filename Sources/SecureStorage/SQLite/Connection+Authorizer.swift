@@ -7,7 +7,13 @@ extension Connection {
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             handle,
-            { connection, action, name, argument, _, _ in
+            { connection, action, name, argument, database, _ in
+                if let connection {
+                    let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                    if owner.isObserved, owner.observe(action, name, argument, database) {
+                        return SQLITE_IGNORE
+                    }
+                }
                 if action == SQLITE_TRANSACTION || action == SQLITE_SAVEPOINT, let connection {
                     return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
                         .authorize(transaction: action, savepoint: argument)

@@ -25,6 +25,7 @@ extension Connection {
 
     /// Sleeps for a moment, when there is time left.
     private func goesOnWaiting(round: Int32) -> Bool {
+        guard !neverWaits else { return false }
         if round == 0 { lockWait = LockWait() }
         // What is paused has to run to its end.
         if interruption?.isPaused != true,

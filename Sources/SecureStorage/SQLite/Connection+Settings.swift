@@ -26,6 +26,7 @@ extension Connection {
             try text("PRAGMA checkpoint_fullfsync = ON")
         #endif
         if !configuration.isReadOnly { try applyJournalMode() }
+        if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         try installAuthorizer()
     }
 
@@ -37,6 +38,13 @@ extension Connection {
         case (.full, .wal): "FULL"
         case (.normal, _): "NORMAL"
         }
+    }
+
+    private func keepWriteAheadLog() throws {
+        var keeps: Int32 = 1
+        try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
+        // With a limit, whichever, the last connection empties the log that it leaves.
+        try text("PRAGMA journal_size_limit = \(16 << 20)")
     }
 
     private func applyJournalMode() throws {

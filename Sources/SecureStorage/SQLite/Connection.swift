@@ -25,10 +25,15 @@ final class Connection {
     var watcher: (() -> Bool)?
     /// See `Connection+LockWaits`.
     var lockWait = LockWait()
+    var neverWaits = false
     /// Whether the app has prepared a `PRAGMA busy_timeout` with a value.
     var setsBusyTimeout = false
     /// Prepared by the caller, and ended with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
+    /// Non-nil while somebody observes what is committed; see `Connection+Changes`.
+    var recorder: ChangeRecorder?
+    /// Non-nil while the tables are noted that statements read.
+    var readTables: Set<String>?
     /// What other threads end this connection's statements with.
     var interruption: Interruption? {
         didSet { interruption?.attach(handle) }
@@ -116,6 +121,7 @@ final class Connection {
         keptStatements.removeAll()
         sqlite3_finalize(pagerProbe)
         pagerProbe = nil
+        stopRecording()
         // One that came while nothing ran would end the last checkpoint, and leave the log behind.
         dropIdleInterruption()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
@@ -187,7 +193,7 @@ final class Connection {
 
     var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
+    var changedRowCount: Int { recorder?.countBeforeLog ?? Int(sqlite3_changes64(handle)) }
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 }

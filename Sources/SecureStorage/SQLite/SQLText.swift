@@ -120,3 +120,10 @@ enum SQLText {
         """
     }
 }
+
+extension SQLText {
+    /// Whether a statement, or one of its names or texts, speaks of REPLACE.
+    static func mayReplace(_ sql: String) -> Bool {
+        sql.range(of: "replace", options: .caseInsensitive) != nil
+    }
+}

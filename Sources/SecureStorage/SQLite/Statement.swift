@@ -37,6 +37,9 @@ final class Statement {
     /// Whether SQLite is in its step, from where it may call functions of the caller.
     private var isStepping = false
     private var wasGivenBackInStep = false
+    /// While the connection is observed; see `ChangeRecorder`.
+    private var facts: StatementFacts?
+    private lazy var mayReplace = SQLText.mayReplace(sql)
 
     /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was last
     /// asked for.
@@ -75,6 +78,7 @@ final class Statement {
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
+        facts = connection.recorder?.preparedFacts
     }
 
     deinit { finalize() }
@@ -112,7 +116,9 @@ final class Statement {
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-        let code = sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
+        let code = connection.preparing {
+            sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
+        }
         try connection.check(code, sql: SQLText.firstStatement(of: String(cString: start)))
         return (handle, consumed: tail.map { $0 - start } ?? length)
     }
@@ -155,7 +161,7 @@ final class Statement {
                 .misuse, "a function cannot advance the statement that calls it", in: sql)
         }
         isStepping = true
-        let code = sqlite3_step(handle)
+        let code = connection.recorder == nil ? sqlite3_step(handle) : recordedStep()
         isStepping = false
         // Functions report it themselves, so this was a collation, which cannot.
         if connection.callbacks.wasCloseRefused, !connection.callbacks.isRunning {
@@ -166,6 +172,22 @@ final class Statement {
         wasGivenBackInStep = false
         giveBack()
         throw SecureStorageError.closed
+    }
+
+    private func recordedStep() -> Int32 {
+        guard let recorder = connection.recorder, !isQuery else { return sqlite3_step(handle) }
+        let database = connection.handle
+        var code: Int32 = SQLITE_OK
+        recorder.countBeforeLog = nil
+        recorder.recording(&facts, mayReplace: mayReplace) {
+            let count = sqlite3_total_changes64(database)
+            code = sqlite3_step(handle)
+            return ChangeRecorder.Outcome(
+                isSuccess: code == SQLITE_ROW || code == SQLITE_DONE, isEnd: code == SQLITE_DONE,
+                hasChangedRows: sqlite3_total_changes64(database) != count,
+                isAutocommit: sqlite3_get_autocommit(database) != 0)
+        }
+        return code
     }
 
     /// Runs a statement that has ended without a row once more, in a transaction, where a damaged page
@@ -215,6 +237,7 @@ final class Statement {
         _ = sqlite3_reset(handle)
         hasBegun = false
         hasEnded = false
+        if connection.recorder != nil { connection.tellCommitted() }
     }
 
     private func stepFailure(_ code: Int32) -> SecureStorageError {
@@ -263,6 +286,7 @@ final class Statement {
             if hasBegun, !hasEnded, !isQuery { connection.noteDataVersion() }
             hasBegun = false
             hasEnded = false
+            if connection.recorder != nil { connection.tellCommitted() }
         }
         guard isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.

@@ -23,6 +23,9 @@ final class SerialTurn: Sendable {
         }
     }
 
+    /// Whether the calling thread has it.
+    var isHeld: Bool { HeldTurn.innermost.map { HeldTurn.chain($0, holds: self) } ?? false }
+
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
     func enqueue(_ block: @escaping @Sendable () -> Void) {
         // The block has no result, and so no error.

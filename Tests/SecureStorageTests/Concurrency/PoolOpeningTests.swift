@@ -47,7 +47,7 @@ import Testing
     @Test func `a configuration that is no pool's is an error at open, and no file is made`() throws
     {
         let wrong: [(inout SecureDatabaseConfiguration) -> Void] = [
-            { $0.journalMode = .delete }, { $0.isReadOnly = true }, { $0.maximumReaderCount = 0 },
+            { $0.journalMode = .delete }, { $0.maximumReaderCount = 0 },
         ]
         for change in wrong {
             let pool = makePool(configure: change)
@@ -57,6 +57,21 @@ import Testing
             #expect(!pool.isOpen())
         }
         #expect(try database.fileNames().isEmpty)
+    }
+
+    @Test func `a read-only pool reads, and says of a write that it cannot`() throws {
+        let readOnly = makePool { $0.isReadOnly = true }
+        #expect(storageError { try readOnly.open(with: TemporaryDatabase.key) }?.code == 14)
+        #expect(try database.fileNames().isEmpty)
+        let db = try database.openStore()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        try readOnly.open(with: TemporaryDatabase.key)
+        #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 1)
+        #expect(
+            storageError { try readOnly.write { try $0.executeUpdate("DELETE FROM t") } }?.code == 8
+        )
+        try db.executeUpdate("UPDATE t SET x = 2")
+        #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 2)
     }
 
     @Test func `open fails as a store's does, and can be tried again`() throws {

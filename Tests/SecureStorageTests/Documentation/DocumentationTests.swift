@@ -49,7 +49,8 @@ import Testing
 
     @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
         let compiled = try [
-            "DocumentedSnippets.swift", "../../VaultsTests/Backup/BackupSnippets.swift",
+            "DocumentedSnippets.swift", "SharingSnippets.swift",
+            "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",
         ].map { name in
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -66,7 +67,11 @@ import Testing
                 let text = snippet.joined(separator: "\n")
                 #expect(
                     compiled.contains { $0.contains(text) },
+<<<<<<< HEAD
                     "\(document.lastPathComponent): in no compiled test:\n\(text)")
+=======
+                    "\(document.lastPathComponent): not in the compiled snippets:\n\(text)")
+>>>>>>> origin/main
             }
         }
         #expect(count >= 8, "\(count) snippets were found")

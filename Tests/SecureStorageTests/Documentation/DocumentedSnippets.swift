@@ -391,6 +391,45 @@ import Testing
         #expect(try settings.get(.recentFiles) == ["a"])
     }
 
+    @Test func `what has changed`() async throws {
+        let pool = try database.openPool()
+        try await pool.write { try $0.executeStatements("CREATE TABLE note (text TEXT)") }
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        let settings = try SecureKeyValueStore(databaseStore: database.openStore(), name: "a")
+        func changes() async throws {
+            // begin
+            for await change in queue.changes(in: ["note"]) {
+                print("notes have changed", change.includesForeign ? "elsewhere" : "here")
+            }
+            // end
+        }
+        func values() async throws {
+            // begin
+            let counts = pool.values { db in
+                try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
+            }
+            for await count in counts {
+                print(try count.get(), "notes")
+            }
+            // end
+        }
+        func themes() async throws {
+            // begin
+            for await theme in settings.values(forKey: "theme", as: String.self) {
+                print(try theme.get() ?? "no theme")
+            }
+            // end
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await changes() }
+            group.addTask { try await values() }
+            group.addTask { try await themes() }
+            try await pool.write { try $0.executeStatements("INSERT INTO note VALUES ('milk')") }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `the life of a file`() throws {
         let passphrase = "correct horse battery staple"
         let recoveryPassphrase = "for the backup"

@@ -94,4 +94,49 @@ import Testing
         SuddenDeath.report(
             "writing, \(writer.rawValue), \(mode.rawValue): \(total) acknowledged, none lost")
     }
+
+    @Test(arguments: JournalMode.allCases)
+    func `a kill during a vacuum loses no row`(_ mode: JournalMode) async throws {
+        let original = try TemporaryDatabase()
+        let db = try original.openStore { $0.journalMode = mode }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+            INSERT INTO t SELECT i, zeroblob(2000) FROM n;
+            DELETE FROM t WHERE id % 2 = 0;
+            """)
+        db.close()
+        let content = try Data(contentsOf: original.url)
+        var moment = SuddenDeath.Moment()
+        var outcomes = [0, 0]
+        for _ in 0..<SuddenDeath.count(4) {
+            let database = try TemporaryDatabase()
+            try content.write(to: database.url)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    path = database.path as String, mode = mode.rawValue as String,
+                    delay = moment.next() as Int
+                ] in
+                var configuration = SecureDatabaseConfiguration()
+                configuration.journalMode = try #require(JournalMode(rawValue: mode))
+                // Smaller than the file, so that pages go out before the end.
+                configuration.cacheSize = 1 << 20
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                try db.open(with: TemporaryDatabase.key)
+                SuddenDeath.after(microseconds: delay)
+                try db.vacuum()
+                db.close()
+                while true { pause() }
+            }
+            let db = try database.openStore { $0.journalMode = mode }
+            #expect(try db.int("SELECT count(*) FROM t WHERE length(x) = 2000") == 1000)
+            let report = try db.verifyIntegrity()
+            #expect(report.isSound, "\(report)")
+            let isVacuumed = try db.int("PRAGMA freelist_count") == 0
+            outcomes[isVacuumed ? 1 : 0] += 1
+            moment.note(wasTooLate: isVacuumed)
+        }
+        SuddenDeath.report("vacuum, \(mode.rawValue): \(outcomes[0]) before, \(outcomes[1]) after")
+    }
 }

@@ -3,7 +3,7 @@ import SecureStorage
 extension SecureStorageError {
     /// Which case it is, without what it carries.
     enum Kind: String {
-        case openFailed, closed, authenticationFailed, notEncrypted, legacyFormat
+        case openFailed, closed, suspended, authenticationFailed, notEncrypted, legacyFormat
         case encryptionKeyChangeFailed, typeConversionFailed, backingStoreError
     }
 
@@ -11,6 +11,7 @@ extension SecureStorageError {
         switch self {
         case .openFailed: .openFailed
         case .closed: .closed
+        case .suspended: .suspended
         case .authenticationFailed: .authenticationFailed
         case .notEncrypted: .notEncrypted
         case .legacyFormat: .legacyFormat

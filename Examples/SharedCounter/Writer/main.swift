@@ -1,0 +1,26 @@
+import Foundation
+import SecureStorage
+import SharedCounter
+
+// Counts up, once a second, in a file that other processes use at the same time. Start it twice: both count.
+//
+//     swift run CounterWriter [FILE [TIMES]]
+
+let pool = try SharedCounter.database().open(
+    with: SharedCounter.key, migrations: SharedCounter.migrations)
+let times = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? .max
+
+for number in 1...times {
+    do {
+        let value = try pool.write { db in
+            try db.executeUpdate("UPDATE counter SET value = value + 1 WHERE name = 'clicks'")
+            return try db.int(forQuery: "SELECT value FROM counter WHERE name = 'clicks'")
+        }
+        // After the commit: what is printed here survives a power cut.
+        print("process \(getpid()) counted to \(value ?? 0)")
+    } catch let error as SecureStorageError where error.isBusy {
+        print("somebody else writes for too long; trying again")
+    }
+    if number < times { try await Task.sleep(for: .seconds(1)) }
+}
+pool.close()

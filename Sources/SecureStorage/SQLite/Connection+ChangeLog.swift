@@ -1,0 +1,124 @@
+internal import CSQLCipher
+internal import Foundation
+
+/// Which tables each commit has changed, in a table of the file, for the observers of other connections and
+/// processes; see `SecureDatabaseConfiguration.keepsChangeLog`.
+///
+/// A row is written in the transaction that it tells of, before its commit. A statement that commits by itself is told of
+/// by a row of its own afterwards.
+extension Connection {
+    static let changeLog = "securestorage_changes"
+    /// The newest rows that are kept; who has missed more knows that he has.
+    private static let changeLogLimit: Int64 = 1000
+
+    /// Writes what the transaction has changed into the log; before its commit.
+    func logChanges() throws {
+        guard keepsChangeLog, let recorder, isInTransaction else { return }
+        let pending = recorder.pending
+        guard !pending.isEmpty, !pending.isLogged else { return }
+        try log(
+            recorder.schema.change(of: pending, hasNewSchema: !pending.schema.isEmpty), recorder)
+    }
+
+    /// Writes a row for what was committed without one.
+    func logCommitted(_ recorded: RecordedChanges, _ change: DatabaseChange) {
+        guard keepsChangeLog, let recorder, !recorded.isLogged,
+            !change.tables.isEmpty || change.hasUnknownTables
+        else { return }
+        // When it cannot be written, because another process is writing, say, the next reader finds a commit that no
+        // row explains.
+        try? log(change, recorder)
+    }
+
+    private var keepsChangeLog: Bool {
+        configuration.keepsChangeLog && !configuration.isReadOnly
+    }
+
+    private func log(_ change: DatabaseChange, _ recorder: ChangeRecorder) throws {
+        // What the caller's own statement has done stays what `lastInsertRowID` and the count of rows tell.
+        let (rowID, count) = (lastInsertRowID, changedRowCount)
+        defer {
+            sqlite3_set_last_insert_rowid(handle, rowID)
+            recorder.countBeforeLog = count
+        }
+        if !recorder.schema.rowTables.contains(Self.changeLog) {
+            try execute(
+                """
+                CREATE TABLE IF NOT EXISTS \(Self.changeLog) (
+                    id INTEGER PRIMARY KEY, writer INTEGER NOT NULL, tables TEXT)
+                """)
+        }
+        let insert = try statement(
+            for: "INSERT INTO \(Self.changeLog) (writer, tables) VALUES (?, ?)")
+        defer { insert.giveBack() }
+        try insert.bind(
+            stored: [
+                .integer(recorder.writer),
+                change.hasUnknownTables ? .null : .text(Self.text(of: change)),
+            ])
+        try insert.run()
+        // Not at each commit: a deletion costs as much as an insert.
+        let id = lastInsertRowID
+        recorder.lastLogged = max(recorder.lastLogged, id)
+        guard id % 100 == 0 else { return }
+        let prune = try statement(for: "DELETE FROM \(Self.changeLog) WHERE id <= ?")
+        defer { prune.giveBack() }
+        try prune.bind(stored: [.integer(id - Self.changeLogLimit)])
+        try prune.run()
+    }
+
+    /// What other connections have committed since the last call, by the log; everything when it does not tell.
+    func foreignChange(_ recorder: ChangeRecorder) -> DatabaseChange {
+        guard configuration.keepsChangeLog else { return .foreign }
+        var change = DatabaseChange(tables: [:], hasUnknownTables: false, includesForeign: true)
+        var isExplained = false
+        var expected = recorder.lastLogged + 1
+        let sql = """
+            SELECT id, writer, tables FROM \(Self.changeLog) WHERE id > \(recorder.lastLogged) ORDER BY id
+            """
+        let code = numbersAndText(sql, recorder) { id, writer, text in
+            // A gap: rows have been pruned that were not read.
+            if id != expected { change.hasUnknownTables = true }
+            expected = id + 1
+            recorder.lastLogged = id
+            guard writer != recorder.writer else { return }
+            isExplained = true
+            guard let text, let kinds = Self.kinds(in: text) else {
+                change.hasUnknownTables = true
+                return
+            }
+            for (name, kinds) in kinds {
+                change.merge(
+                    DatabaseChange(
+                        tables: [name: .init(kinds: kinds, rowIDs: nil)], hasUnknownTables: false,
+                        includesForeign: true))
+            }
+        }
+        guard code, isExplained else { return .foreign }
+        return change
+    }
+
+    /// Skips what was logged before anybody observed.
+    func skipChangeLog(_ recorder: ChangeRecorder) {
+        guard configuration.keepsChangeLog else { return }
+        _ = numbersAndText(
+            "SELECT max(id), 0, NULL FROM \(Self.changeLog)", recorder
+        ) { id, _, _ in recorder.lastLogged = id }
+    }
+
+    // MARK: - A row's text
+
+    /// JSON: the tables' names, each with the bits of its kinds.
+    private static func text(of change: DatabaseChange) -> String {
+        let kinds = change.tables.mapValues { Int($0.kinds.rawValue) }
+        let data = try? JSONSerialization.data(withJSONObject: kinds, options: .sortedKeys)
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private static func kinds(in text: String) -> [String: DatabaseChange.Kinds]? {
+        let object = try? JSONSerialization.jsonObject(with: Data(text.utf8))
+        return (object as? [String: Int])?.mapValues {
+            DatabaseChange.Kinds(rawValue: UInt8(truncatingIfNeeded: $0))
+        }
+    }
+}

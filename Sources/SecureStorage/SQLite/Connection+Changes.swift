@@ -1,0 +1,165 @@
+internal import CSQLCipher
+internal import Foundation
+
+/// The hooks that a connection has while somebody observes it, and only then.
+extension Connection {
+    /// Whether the authorizer has more to do than to refuse.
+    var isObserved: Bool {
+        readTables != nil || recorder.map { !$0.isPaused } == true
+    }
+
+    /// Follows the connection from now on.
+    ///
+    /// - Parameters:
+    ///   - recordsRowIDs: Whether row ids are wanted.
+    ///   - willAsk: Called before it is asked whether others have committed.
+    ///   - publish: Gets what is committed, in this order, and the names of the shadow tables.
+    func startRecording(
+        rowIDs recordsRowIDs: Bool, willAsk: @escaping () -> Void,
+        publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
+    ) {
+        let recorder = ChangeRecorder(
+            recordsRowIDs: recordsRowIDs, isInTransaction: isInTransaction, willAsk: willAsk,
+            publish: publish)
+        self.recorder = recorder
+        let context = Unmanaged.passUnretained(recorder).toOpaque()
+        _ = sqlite3_update_hook(
+            handle,
+            { context, action, database, table, rowID in
+                guard let context, let table, Connection.isMain(database) else { return }
+                let kind: DatabaseChange.Kinds =
+                    action == SQLITE_INSERT ? .insert : action == SQLITE_UPDATE ? .update : .delete
+                Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
+                    .noteRow(kind, table, rowID)
+            }, context)
+        _ = sqlite3_commit_hook(
+            handle,
+            { context in
+                guard let context else { return 0 }
+                Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteCommit()
+                return 0
+            }, context)
+        _ = sqlite3_rollback_hook(
+            handle,
+            { context in
+                guard let context else { return }
+                Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteRollback()
+            }, context)
+        // Setting an authorizer lets SQLite prepare each statement anew at its next run, and so tells
+        // what it writes. The same call has been made before, with the same handle.
+        try? installAuthorizer()
+        refreshSchema(recorder)
+        _ = question(recorder)
+        skipChangeLog(recorder)
+    }
+
+    /// Takes the hooks away; harmless where there are none.
+    func stopRecording() {
+        guard let recorder else { return }
+        sqlite3_finalize(recorder.versionQuery)
+        _ = sqlite3_update_hook(handle, nil, nil)
+        _ = sqlite3_commit_hook(handle, nil, nil)
+        _ = sqlite3_rollback_hook(handle, nil, nil)
+        self.recorder = nil
+        // Statements are prepared anew, and may empty a table without looking at its rows again.
+        try? installAuthorizer()
+    }
+
+    /// Runs `body`, which prepares a statement.
+    func preparing(_ body: () -> Int32) -> Int32 {
+        guard let recorder else { return body() }
+        return recorder.preparing(body)
+    }
+
+    fileprivate static func isMain(_ database: UnsafePointer<CChar>?) -> Bool {
+        guard let database else { return false }
+        return strcmp(database, "main") == 0
+    }
+
+    // MARK: - The authorizer
+
+    /// Notes what a statement may do, while it is prepared.
+    ///
+    /// - Returns: Whether to answer with SQLITE_IGNORE, which for a deletion means: row by row. "If the
+    ///   action code is SQLITE_DELETE and the callback returns SQLITE_IGNORE then the DELETE operation
+    ///   proceeds but the truncate optimization is disabled."
+    func observe(
+        _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?
+    ) -> Bool {
+        if action == SQLITE_READ {
+            // SQLite names no database for a table of which no column is read, as for count(*).
+            guard readTables != nil, let name, database == nil || Self.isMain(database) else {
+                return false
+            }
+            readTables?.insert(ObservedTables.key(of: String(cString: name)))
+            return false
+        }
+        guard let recorder, !recorder.isPaused else { return false }
+        var facts = recorder.facts ?? StatementFacts()
+        defer { recorder.facts = facts }
+        switch action {
+        case SQLITE_INSERT: facts.note(.insert, name, database)
+        case SQLITE_UPDATE:
+            facts.note(.update, name, database)
+            if let name, let argument, Self.isMain(database) {
+                facts.columns[String(cString: name).lowercased(), default: []]
+                    .insert(String(cString: argument).lowercased())
+            }
+        case SQLITE_DELETE:
+            facts.note(.delete, name, database)
+            guard let name, Self.isMain(database), !facts.isDrop else { return false }
+            return !String(cString: name).hasPrefix("sqlite_")
+        case SQLITE_CREATE_TABLE, SQLITE_CREATE_VTABLE: facts.noteSchema(.insert, name, database)
+        case SQLITE_DROP_TABLE, SQLITE_DROP_VTABLE:
+            facts.isDrop = true
+            facts.noteSchema(.delete, name, database)
+        case SQLITE_DROP_INDEX, SQLITE_DROP_TRIGGER, SQLITE_DROP_VIEW, SQLITE_DROP_TEMP_INDEX,
+            SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_TEMP_TRIGGER, SQLITE_DROP_TEMP_VIEW:
+            facts.isDrop = true
+        // The database comes first here.
+        case SQLITE_ALTER_TABLE: facts.noteSchema(.update, argument, name)
+        case SQLITE_SAVEPOINT:
+            guard let name, let argument else { return false }
+            let operations: [String: StatementFacts.Savepoint] = [
+                "BEGIN": .begin, "RELEASE": .release, "ROLLBACK": .rollback,
+            ]
+            facts.savepoint = operations[String(cString: name)]
+                .map { ($0, String(cString: argument)) }
+        default: break
+        }
+        return false
+    }
+}
+
+extension StatementFacts {
+    fileprivate mutating func note(
+        _ kind: DatabaseChange.Kinds, _ table: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?
+    ) {
+        guard let table, Connection.isMain(database) else { return }
+        let name = String(cString: table)
+        if ["sqlite_master", "sqlite_schema"].contains(name) {
+            schema["sqlite_schema", default: []].formUnion(kind)
+        } else if !name.hasPrefix("sqlite_") {
+            writes[name, default: []].formUnion(kind)
+        }
+    }
+
+    fileprivate mutating func noteSchema(
+        _ kind: DatabaseChange.Kinds, _ table: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?
+    ) {
+        guard let table, Connection.isMain(database) else { return }
+        schema[String(cString: table), default: []].formUnion(kind)
+    }
+}
+
+extension Connection {
+    /// Notes in `readTables` what statements read, from now on.
+    func beginNotingTables() throws {
+        readTables = []
+        // Those that are kept are prepared anew, and so tell it as well.
+        try installAuthorizer()
+    }
+}

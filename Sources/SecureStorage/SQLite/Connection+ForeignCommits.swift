@@ -1,0 +1,178 @@
+internal import CSQLCipher
+
+/// Whether another connection has committed, and telling what was committed in the order of the commits.
+extension Connection {
+    enum Question {
+        /// As of now; what others have written may become visible yet.
+        case answered
+        /// Nobody is writing.
+        case final
+        /// Somebody holds a lock.
+        case busy
+    }
+
+    /// Tells what has been committed since the last call, and before it that others have committed.
+    ///
+    /// To be called after a statement's end, when nothing of its outcome is needed any more.
+    func tellCommitted() {
+        guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
+        recorder.settle(isAutocommit: !isInTransaction)
+        guard !recorder.committed.isEmpty || (recorder.owesQuestion && seesTheLatest) else {
+            return
+        }
+        recorder.owesQuestion = recorder.owesQuestion && !seesTheLatest
+        recorder.willAsk()
+        askForForeignCommits(recorder)
+        for recorded in recorder.takeCommitted() {
+            var hasNewSchema = false
+            if !recorded.schema.isEmpty {
+                let before = recorder.schema.version
+                refreshSchema(recorder)
+                hasNewSchema = recorder.schema.version != before || before == nil
+            }
+            var change = recorder.schema.change(of: recorded, hasNewSchema: hasNewSchema)
+            // The log itself is nobody's business.
+            change.tables[Self.changeLog] = nil
+            logCommitted(recorded, change)
+            if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
+        }
+    }
+
+    /// Asks whether others have committed, and tells it.
+    ///
+    /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken for a moment.
+    func lookForForeignCommits(isLast: Bool) -> Question {
+        guard let recorder else { return .final }
+        guard seesTheLatest else {
+            // In a transaction or beside an open result set; asked at their end.
+            recorder.owesQuestion = true
+            return .final
+        }
+        let hasLock = isLast && !configuration.isReadOnly && takeWriterLock()
+        let question = askForForeignCommits(recorder)
+        if hasLock {
+            uninterrupted { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            recorder.settle(isAutocommit: !isInTransaction)
+        }
+        guard isLast, question == .answered else { return question }
+        return hasLock || configuration.isReadOnly ? .final : .busy
+    }
+
+    /// Whether the next statement sees what others have committed until now.
+    private var seesTheLatest: Bool {
+        !isInTransaction && sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
+    }
+
+    private func takeWriterLock() -> Bool {
+        neverWaits = true
+        defer { neverWaits = false }
+        return uninterrupted { sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK }
+    }
+
+    @discardableResult
+    private func askForForeignCommits(_ recorder: ChangeRecorder) -> Question {
+        let before = recorder.knownVersion
+        let question = question(recorder)
+        guard question != .busy else { return .busy }
+        // Also when the question has failed: nil tells nothing, so it counts as a change.
+        if recorder.knownVersion == nil || recorder.knownVersion != before {
+            refreshSchema(recorder)
+            var change = foreignChange(recorder)
+            change.tables[Self.changeLog] = nil
+            if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
+        }
+        return question
+    }
+
+    /// Looks up `PRAGMA data_version`, which no commit of this connection changes.
+    func question(_ recorder: ChangeRecorder) -> Question {
+        neverWaits = true
+        defer { neverWaits = false }
+        recorder.isPaused = true
+        defer { recorder.isPaused = false }
+        return uninterrupted {
+            if recorder.versionQuery == nil {
+                _ = sqlite3_prepare_v3(
+                    handle, "PRAGMA data_version", -1, UInt32(SQLITE_PREPARE_PERSISTENT),
+                    &recorder.versionQuery, nil)
+            }
+            let code = recorder.versionQuery.map { sqlite3_step($0) } ?? SQLITE_ERROR
+            defer { _ = sqlite3_reset(recorder.versionQuery) }  // repeats the outcome of the step
+            guard code & 0xff != SQLITE_BUSY else { return .busy }
+            recorder.knownVersion =
+                code == SQLITE_ROW ? sqlite3_column_int64(recorder.versionQuery, 0) : nil
+            return .answered
+        }
+    }
+
+    // MARK: - The schema
+
+    /// Reads what has to be known of the schema.
+    func refreshSchema(_ recorder: ChangeRecorder) {
+        var schema = ObservedSchema()
+        schema.version = number("PRAGMA schema_version", recorder).1
+        // Those of dropped tables stay known: what was done to them before may be told later.
+        schema.rowTables = recorder.schema.rowTables
+        schema.shadows = recorder.schema.shadows
+        rows(
+            """
+            SELECT lower(l.name), l.type, l.wr, (
+                SELECT lower(c.name) FROM pragma_table_info(l.name) c
+                WHERE c.pk > 0 AND upper(c.type) = 'INTEGER')
+            FROM pragma_table_list l WHERE l.schema = 'main'
+            """, recorder
+        ) { row in
+            guard let name = sqlite3_column_text(row, 0).map({ String(cString: $0) }),
+                let type = sqlite3_column_text(row, 1).map({ String(cString: $0) })
+            else { return }
+            let hasRowIDs = sqlite3_column_int(row, 2) == 0 && ["table", "shadow"].contains(type)
+            if hasRowIDs { schema.rowTables.insert(name) } else { schema.rowTables.remove(name) }
+            if type == "shadow" { schema.shadows.insert(name) } else { schema.shadows.remove(name) }
+            schema.rowIDColumns[name] = sqlite3_column_text(row, 3).map { String(cString: $0) }
+        }
+        let sql = "SELECT 1 FROM sqlite_schema WHERE sql LIKE '%replace%' LIMIT 1"
+        rows(sql, recorder) { _ in schema.mayReplace = true }
+        recorder.schema = schema
+    }
+
+    /// The number in the first row; nil when there is none, with the primary code of the failure.
+    private func number(_ sql: String, _ recorder: ChangeRecorder) -> (Int32, Int64?) {
+        var number: Int64?
+        let code = rows(sql, recorder) { number = sqlite3_column_int64($0, 0) }
+        return (code, number)
+    }
+
+    /// Hands over two numbers and a text of each row; false when the query has failed.
+    func numbersAndText(
+        _ sql: String, _ recorder: ChangeRecorder, _ body: (Int64, Int64, String?) -> Void
+    ) -> Bool {
+        let code = rows(sql, recorder) {
+            body(
+                sqlite3_column_int64($0, 0), sqlite3_column_int64($0, 1),
+                sqlite3_column_text($0, 2).map { String(cString: $0) })
+        }
+        return code == SQLITE_DONE
+    }
+
+    /// Runs a query of the library's own beside the statements of the caller.
+    @discardableResult
+    private func rows(
+        _ sql: String, _ recorder: ChangeRecorder, _ body: (OpaquePointer) -> Void
+    ) -> Int32 {
+        let wasPaused = recorder.isPaused
+        recorder.isPaused = true
+        defer { recorder.isPaused = wasPaused }
+        return uninterrupted {
+            var statement: OpaquePointer?
+            defer { sqlite3_finalize(statement) }
+            var code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+            guard code == SQLITE_OK, let statement else { return code & 0xff }
+            code = sqlite3_step(statement)
+            while code == SQLITE_ROW {
+                body(statement)
+                code = sqlite3_step(statement)
+            }
+            return code & 0xff
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// What statements have changed, as the hooks of a connection tell it: by name, not yet compared with
+/// the schema.
+struct RecordedChanges {
+    /// Of tables with row ids, which the update hook sees row by row.
+    var rows: [String: DatabaseChange.Table] = [:]
+    /// Of statements that have changed something: what they may write, by the authorizer.
+    ///
+    /// Counts for the tables that the update hook does not see.
+    var writes: [String: DatabaseChange.Kinds] = [:]
+    /// By statements on the schema; they count when the schema's version has changed.
+    var schema: [String: DatabaseChange.Kinds] = [:]
+    /// Columns that were set, by lower-case name of the table: one may be the row id.
+    var columns: [String: Set<String>] = [:]
+    /// Whether something has happened that nobody has recorded.
+    var isUnknown = false
+
+    /// Whether a row of the change log tells of it already.
+    var isLogged: Bool { rows[Connection.changeLog] != nil }
+
+    var isEmpty: Bool { rows.isEmpty && writes.isEmpty && schema.isEmpty && !isUnknown }
+
+    /// Notes what the update hook has seen of a table.
+    mutating func note(_ table: String, _ kinds: DatabaseChange.Kinds, _ rowIDs: [Int64]?) {
+        rows[table, default: .init(kinds: kinds, rowIDs: [])].note(kinds, rowIDs)
+    }
+
+    mutating func merge(_ later: RecordedChanges) {
+        for (table, changes) in later.rows {
+            rows[table, default: .init(kinds: changes.kinds, rowIDs: [])].merge(changes)
+        }
+        writes.merge(later.writes) { $0.union($1) }
+        schema.merge(later.schema) { $0.union($1) }
+        columns.merge(later.columns) { $0.union($1) }
+        isUnknown = isUnknown || later.isUnknown
+    }
+}
+
+/// What a statement may do, as the authorizer is told while SQLite prepares it.
+struct StatementFacts {
+    enum Savepoint { case begin, release, rollback }
+
+    /// Another one for each statement; 0 while it is prepared.
+    var number = 0
+    var writes: [String: DatabaseChange.Kinds] = [:]
+    var columns: [String: Set<String>] = [:]
+    var schema: [String: DatabaseChange.Kinds] = [:]
+    /// With the name of the savepoint.
+    var savepoint: (Savepoint, String)?
+    /// Whether it drops something, which must not be told to ignore its deletions.
+    var isDrop = false
+
+    func merging(_ other: StatementFacts) -> StatementFacts {
+        var merged = self
+        merged.writes.merge(other.writes) { $0.union($1) }
+        merged.columns.merge(other.columns) { $0.union($1) }
+        merged.schema.merge(other.schema) { $0.union($1) }
+        merged.savepoint = other.savepoint ?? savepoint
+        return merged
+    }
+}

@@ -1,0 +1,41 @@
+internal import Foundation
+
+/// Keeps the processes of an app group off a file while one of them makes or opens it.
+///
+/// Elsewhere than on Apple platforms there is nothing to be done here: who makes a file has its lock file, see
+/// `DatabaseFile.withCreationLock`, and who migrates it has its write lock.
+enum FileCoordination {
+    #if canImport(Darwin)
+        static func writing<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R {
+            try coordinate(body) { coordinator, error, accessor in
+                coordinator.coordinate(
+                    writingItemAt: url, options: .forMerging, error: error, byAccessor: accessor)
+            }
+        }
+
+        static func reading<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R {
+            try coordinate(body) { coordinator, error, accessor in
+                coordinator.coordinate(
+                    readingItemAt: url, options: .withoutChanges, error: error,
+                    byAccessor: accessor)
+            }
+        }
+
+        private static func coordinate<R>(
+            _ body: (URL) throws -> R,
+            _ start: (NSFileCoordinator, NSErrorPointer, (URL) -> Void) -> Void
+        ) throws -> R {
+            var outcome: Result<R, any Error>?
+            var refusal: NSError?
+            start(NSFileCoordinator(filePresenter: nil), &refusal) { url in
+                outcome = Result { try body(url) }
+            }
+            guard let outcome else { throw refusal ?? CocoaError(.fileReadUnknown) }
+            return try outcome.get()
+        }
+    #else
+        static func writing<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R { try body(url) }
+
+        static func reading<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R { try body(url) }
+    #endif
+}

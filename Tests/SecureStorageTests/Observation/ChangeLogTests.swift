@@ -1,0 +1,137 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Which tables the commits of others have changed.
+@Suite(.timeLimit(.minutes(10))) struct ChangeLogTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func openPool(keepsChangeLog: Bool = true) throws -> SecureDatabasePool {
+        let pool = try database.openPool { $0.keepsChangeLog = keepsChangeLog }
+        try pool.write {
+            try $0.executeStatements(
+                "CREATE TABLE IF NOT EXISTS a (x); CREATE TABLE IF NOT EXISTS b (x)")
+        }
+        return pool
+    }
+
+    private func rows(_ pool: SecureDatabasePool) async throws -> [String?] {
+        try await pool.read {
+            try $0.strings("SELECT tables FROM securestorage_changes ORDER BY id")
+        }
+    }
+
+    @Test func `the tables of another connection's commits are known`() async throws {
+        let (other, own) = (try openPool(), try openPool())
+        var changes = own.changes().makeAsyncIterator()
+        try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
+        #expect(await changes.next()?.tables.keys.sorted() == ["a"])
+        try await other.write { db in
+            try db.executeUpdate("INSERT INTO b VALUES (1)")
+            try db.executeUpdate("UPDATE b SET x = 2")
+        }
+        let change = await changes.next()
+        #expect(change?.includesForeign == true)
+        #expect(change?.hasUnknownTables == false)
+        #expect(change?.tables.keys.sorted() == ["b"])
+        #expect(change?.tables["b"]?.kinds == [.insert, .update])
+        #expect(change?.tables["b"]?.rowIDs == nil)
+    }
+
+    @Test func `an observer of one table rests while another process changes another`() async throws
+    {
+        let (other, own) = (try openPool(), try openPool())
+        var changes = own.changes(in: ["a"]).makeAsyncIterator()
+        try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
+        #expect(await changes.next()?.includesForeign == false)
+        for _ in 1...5 {
+            try await other.write { try $0.executeUpdate("INSERT INTO b VALUES (1)") }
+        }
+        try await other.write { try $0.executeUpdate("DELETE FROM a") }
+        let change = await changes.next()
+        #expect(change?.tables.keys.sorted() == ["a"])
+        #expect(change?.tables["a"]?.kinds == .delete)
+    }
+
+    @Test func `what is rolled back, or changes nothing, leaves no row`() async throws {
+        let pool = try openPool()
+        let before = try await rows(pool)
+        try? await pool.write { db in
+            try db.executeUpdate("INSERT INTO a VALUES (1)")
+            throw CancellationError()
+        }
+        try await pool.write { try $0.executeUpdate("UPDATE a SET x = 2 WHERE x = 'none'") }
+        #expect(try await rows(pool) == before)
+        try await pool.write { try $0.executeUpdate("INSERT INTO a VALUES (1)") }
+        #expect(try await rows(pool).dropFirst(before.count) == [#"{"a":1}"#])
+    }
+
+    @Test func `a statement that commits by itself is told of, too`() async throws {
+        let queue = SecureDatabaseQueue(
+            databaseStore: try database.openStore { $0.keepsChangeLog = true })
+        try await queue.inDatabase { db in
+            try db.executeStatements("CREATE TABLE a (id INTEGER PRIMARY KEY, x)")
+            try db.executeUpdate("INSERT INTO a VALUES (7, 1), (8, 2)")
+            // What the caller asks for is his own statement's.
+            #expect(try db.lastInsertRowId() == 8)
+            #expect(try db.changedRowCount() == 2)
+            try db.beginExclusiveTransaction()
+            try db.executeUpdate("INSERT INTO a VALUES (9, 1)")
+            try db.commit()
+            #expect(try db.lastInsertRowId() == 9)
+        }
+        let rows = try await queue.inDatabase {
+            try $0.strings("SELECT tables FROM securestorage_changes ORDER BY id")
+        }
+        #expect(rows.suffix(2) == [#"{"a":1}"#, #"{"a":1}"#])
+    }
+
+    @Test func `a commit that no row explains is one of unknown tables`() async throws {
+        let (other, own) = (try openPool(keepsChangeLog: false), try openPool())
+        var changes = own.changes(in: ["a"]).makeAsyncIterator()
+        try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
+        _ = await changes.next()
+        try await other.write { try $0.executeUpdate("INSERT INTO b VALUES (1)") }
+        let change = await changes.next()
+        #expect(change?.hasUnknownTables == true)
+    }
+
+    @Test func `the log is bounded, and who has missed rows knows it`() async throws {
+        let (other, own) = (try openPool(), try openPool())
+        var changes = own.changes(in: ["a"]).makeAsyncIterator()
+        try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
+        _ = await changes.next()
+        // While the own writer is busy elsewhere nothing is read.
+        try await own.writeWithoutTransaction { db in
+            _ = try db.int("SELECT count(*) FROM a")
+            Threads.run(1) { _ in
+                for _ in 1...1300 {
+                    try? other.write { try $0.executeUpdate("INSERT INTO b VALUES (1)") }
+                }
+            }
+        }
+        let change = await changes.next()
+        #expect(change?.hasUnknownTables == true)
+        let count = try await own.read { try $0.int("SELECT count(*) FROM securestorage_changes") }
+        #expect(count ?? 0 <= 1100)
+        #expect(try await own.read { try $0.int("SELECT count(*) FROM b") } == 1300)
+    }
+
+    @Test func `its price is known`() throws {
+        func commitsPerSecond(_ keepsChangeLog: Bool) throws -> Double {
+            let database = try TemporaryDatabase()
+            let pool = try database.openPool { $0.keepsChangeLog = keepsChangeLog }
+            try pool.write { try $0.executeUpdate("CREATE TABLE a (x)") }
+            let start = ContinuousClock.now
+            for _ in 1...300 { try pool.write { try $0.executeUpdate("INSERT INTO a VALUES (1)") } }
+            return 300 / ((ContinuousClock.now - start) / .seconds(1))
+        }
+        var ratios: [Double] = []
+        for _ in 1...5 { ratios.append(try commitsPerSecond(false) / commitsPerSecond(true)) }
+        // More than a tenth: off by default.
+        print("a commit with a change log takes \(ratios.sorted()[2]) times one without")
+        #expect(ratios.sorted()[2] < 5)
+    }
+}

@@ -1,0 +1,409 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ChangeObservationTests {
+    // MARK: - What is told
+
+    @Test(
+        arguments: [
+            ("INSERT INTO t VALUES (1, 2)", DatabaseChange.Kinds.insert),
+            ("UPDATE t SET a = 1", .update),
+            ("DELETE FROM t WHERE id = 7", .delete),
+            ("DELETE FROM t", .delete),
+            ("INSERT INTO t VALUES (7, 1) ON CONFLICT DO UPDATE SET a = 2", .update),
+            ("INSERT INTO t VALUES (9, 1) RETURNING id", .insert),
+            ("INSERT INTO t (a) SELECT a FROM t; DELETE FROM t WHERE id = 7", [.insert, .delete]),
+        ] as [(String, DatabaseChange.Kinds)])
+    func `each kind of change is told by table`(
+        _ sql: String, _ kinds: DatabaseChange.Kinds
+    ) async throws {
+        let observed = try ObservedDatabase(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (7, 7), (8, 8)")
+        #expect(try await observed.tables(changedBy: sql).kinds == ["t": kinds])
+    }
+
+    @Test(arguments: [
+        "UPDATE t SET a = 1 WHERE id = 99", "DELETE FROM t WHERE id = 99", "SELECT * FROM t",
+        "CREATE TABLE IF NOT EXISTS t (a)", "CREATE TEMP TABLE x (a); INSERT INTO x VALUES (1)",
+        "INSERT OR IGNORE INTO t VALUES (1, 1)", "UPDATE w SET a = 1 WHERE a = 99", "DELETE FROM u",
+    ])
+    func `what changes no row tells nothing`(_ sql: String) async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 1);
+            CREATE TABLE u (a); CREATE TABLE w (a PRIMARY KEY) WITHOUT ROWID
+            """)
+        #expect(try await observed.tables(changedBy: sql).kinds == [:])
+    }
+
+    @Test func `row ids are told when they are asked for`() async throws {
+        let observed = try ObservedDatabase()
+        let tables = try await observed.tables(
+            changedBy: "INSERT INTO t VALUES (5, 1), (6, 1); DELETE FROM t WHERE id = 5",
+            rowIDs: true)
+        #expect(tables["t"]?.rowIDs == [5, 6])
+        let others = try await observed.tables(changedBy: "DELETE FROM t")
+        #expect(others["t"]?.rowIDs == .some(nil))
+    }
+
+    @Test func `emptying a table tells each of its rows`() async throws {
+        let observed = try ObservedDatabase()
+        try observed.run("INSERT INTO t (a) VALUES (1), (2), (3)")
+        let tables = try await observed.tables(changedBy: "DELETE FROM t", rowIDs: true)
+        #expect(tables.kinds == ["t": .delete])
+        #expect(tables["t"]?.rowIDs == [1, 2, 3])
+    }
+
+    @Test(arguments: [
+        "REPLACE INTO t VALUES (9, 1)", "UPDATE OR REPLACE t SET a = 1",
+        "UPDATE t SET id = 9 WHERE id = 2", "UPDATE t SET rowid = 9 WHERE id = 2",
+    ])
+    func `row ids are unknown where rows may have gone without a word`(_ sql: String) async throws {
+        let observed = try ObservedDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
+        try observed.run("INSERT INTO t VALUES (1, 1), (2, 2)")
+        let tables = try await observed.tables(changedBy: sql, rowIDs: true)
+        #expect(tables["t"] != nil)
+        #expect(tables["t"]?.rowIDs == .some(nil))
+    }
+
+    @Test func `more row ids than are worth the memory are unknown`() async throws {
+        let observed = try ObservedDatabase()
+        let insert = """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+            INSERT INTO t (a) SELECT i FROM n
+            """
+        let few = try await observed.tables(
+            changedBy: String(format: insert, 10_000), rowIDs: true)
+        #expect(few["t"]?.rowIDs?.count == 10_000)
+        let many = try await observed.tables(
+            changedBy: String(format: insert, 10_001), rowIDs: true)
+        #expect(many["t"]?.rowIDs == .some(nil))
+    }
+
+    // MARK: - Indirect changes
+
+    @Test func `what triggers and foreign keys do is told`() async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE child (p REFERENCES parent ON DELETE CASCADE);
+            CREATE TABLE other (a PRIMARY KEY, p REFERENCES parent ON DELETE CASCADE) WITHOUT ROWID;
+            CREATE TABLE log (a); CREATE TABLE names (a PRIMARY KEY) WITHOUT ROWID;
+            CREATE TRIGGER tr AFTER DELETE ON parent BEGIN
+                INSERT INTO log VALUES (old.id); INSERT INTO names VALUES (old.id); END;
+            INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1); INSERT INTO other VALUES (1, 1)
+            """)
+        #expect(
+            try await observed.tables(changedBy: "DELETE FROM parent").kinds == [
+                "parent": .delete, "child": .delete, "other": .delete, "log": .insert,
+                "names": .insert,
+            ])
+    }
+
+    @Test func `tables without row ids and full-text tables are told`() async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE w (a PRIMARY KEY, b) WITHOUT ROWID;
+            CREATE VIRTUAL TABLE f USING fts5(x)
+            """)
+        #expect(
+            try await observed.tables(changedBy: "INSERT INTO w VALUES (1, 2)").kinds
+                == ["w": .insert])
+        #expect(try await observed.tables(changedBy: "DELETE FROM w").kinds == ["w": .delete])
+        #expect(
+            try await observed.tables(changedBy: "INSERT INTO f VALUES ('word')").kinds
+                == ["f": .insert])
+        // The statement of the first time, prepared already.
+        for _ in 1...2 {
+            let tables = try await observed.tables { db in
+                try db.executeUpdate("INSERT INTO f VALUES (?)", values: ["another"])
+            }
+            #expect(tables.kinds == ["f": .insert])
+        }
+        #expect(try await observed.tables(changedBy: "DELETE FROM f").kinds == ["f": .delete])
+    }
+
+    @Test(
+        arguments: [
+            ("CREATE TABLE n (a)", ["n": DatabaseChange.Kinds.insert]),
+            ("ALTER TABLE t ADD COLUMN b", ["t": .update]),
+            ("CREATE INDEX i ON t (a)", [:]),
+            ("CREATE VIEW v AS SELECT * FROM t", [:]),
+            ("DROP TABLE t", ["t": .delete]),
+        ] as [(String, [String: DatabaseChange.Kinds])])
+    func `a change of the schema is told`(
+        _ sql: String, _ expected: [String: DatabaseChange.Kinds]
+    ) async throws {
+        let observed = try ObservedDatabase()
+        try observed.run("INSERT INTO t VALUES (1, 2)")
+        var kinds = try await observed.tables(changedBy: sql).kinds
+        #expect(kinds.removeValue(forKey: "sqlite_schema") != nil)
+        #expect(kinds.filter { expected.keys.contains($0.key) } == expected)
+    }
+
+    @Test func `whatever can be dropped is dropped while somebody observes`() async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE a (x); CREATE INDEX i ON a (x); CREATE VIEW v AS SELECT * FROM a;
+            CREATE TRIGGER tr AFTER INSERT ON a BEGIN DELETE FROM a; END;
+            CREATE VIRTUAL TABLE f USING fts5(x); CREATE TEMP TABLE b (x)
+            """)
+        let drops = """
+            DROP TRIGGER tr; DROP VIEW v; DROP INDEX i; DROP TABLE a; DROP TABLE f; DROP TABLE b
+            """
+        #expect(try await observed.tables(changedBy: drops)["a"]?.kinds == .delete)
+        let left = try await observed.queue.inDatabase {
+            try $0.strings(
+                "SELECT name FROM sqlite_schema UNION SELECT name FROM sqlite_temp_schema")
+        }
+        #expect(left == ["marker"])
+    }
+
+    // MARK: - Transactions
+
+    @Test(
+        arguments: [
+            ("BEGIN; INSERT INTO t VALUES (1, 1); ROLLBACK", [:]),
+            ("BEGIN; INSERT INTO t VALUES (1, 1); COMMIT", ["t": DatabaseChange.Kinds.insert]),
+            (
+                """
+                BEGIN; INSERT INTO u VALUES (1); SAVEPOINT s; INSERT INTO t VALUES (1, 1);
+                ROLLBACK TO s; RELEASE s; COMMIT
+                """, ["u": .insert]
+            ),
+            (
+                """
+                SAVEPOINT one; SAVEPOINT two; INSERT INTO t VALUES (1, 1); RELEASE two;
+                INSERT INTO u VALUES (1); RELEASE one
+                """, ["t": .insert, "u": .insert]
+            ),
+            (
+                """
+                SAVEPOINT s; INSERT INTO t VALUES (1, 1); SAVEPOINT S; INSERT INTO u VALUES (1);
+                ROLLBACK TO s; INSERT INTO w VALUES (1); RELEASE s; RELEASE s
+                """, ["t": .insert, "w": .insert]
+            ),
+            (
+                """
+                SAVEPOINT one; INSERT INTO t VALUES (1, 1); SAVEPOINT two; INSERT INTO u VALUES (1);
+                ROLLBACK TO one; INSERT INTO w VALUES (1); RELEASE one
+                """, ["w": .insert]
+            ),
+            ("BEGIN; CREATE TABLE n (a); ROLLBACK; INSERT INTO u VALUES (1)", ["u": .insert]),
+            ("BEGIN; INSERT INTO w VALUES (1); INSERT OR ROLLBACK INTO w VALUES (1)", [:]),
+            ("INSERT OR FAIL INTO w VALUES (1), (1)", ["w": .insert]),
+            ("INSERT INTO w VALUES (1), (1)", [:]),
+            ("INSERT INTO t VALUES (1, 1), (1, 1)", [:]),
+            ("INSERT OR FAIL INTO t VALUES (1, 1), (1, 1)", ["t": .insert]),
+        ] as [(String, [String: DatabaseChange.Kinds])])
+    func `what is rolled back is not told`(
+        _ sql: String, _ kinds: [String: DatabaseChange.Kinds]
+    ) async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE u (a);
+            CREATE TABLE w (a PRIMARY KEY) WITHOUT ROWID
+            """)
+        #expect(try await observed.tables(changedBy: sql).kinds == kinds)
+    }
+
+    @Test func `a failed statement in a transaction that is committed is not told`() async throws {
+        let observed = try ObservedDatabase()
+        let tables = try await observed.tables { db in
+            try db.beginExclusiveTransaction()
+            try? db.executeUpdate("INSERT INTO t VALUES (1, 1), (1, 1)")
+            try db.executeUpdate("INSERT INTO u VALUES (1)")
+            try db.commit()
+        }
+        #expect(tables.kinds == ["u": .insert])
+    }
+
+    @Test func `a commit that fails is told when it has succeeded`() async throws {
+        let observed = try ObservedDatabase(
+            """
+            CREATE TABLE p (id INTEGER PRIMARY KEY);
+            CREATE TABLE c (p REFERENCES p DEFERRABLE INITIALLY DEFERRED)
+            """)
+        let rolledBack = try await observed.tables { db in
+            try db.executeStatements("BEGIN; INSERT INTO c VALUES (1)")
+            #expect(storageError { try db.commit() } != nil)
+            try db.rollback()
+        }
+        #expect(rolledBack.kinds == [:])
+        let repaired = try await observed.tables { db in
+            try db.executeStatements("BEGIN; INSERT INTO c VALUES (1)")
+            #expect(storageError { try db.commit() } != nil)
+            try db.executeStatements("INSERT INTO p VALUES (1); COMMIT")
+        }
+        #expect(repaired.kinds == ["c": .insert, "p": .insert])
+    }
+
+    @Test func `a nested block that fails takes its part with it`() async throws {
+        let observed = try ObservedDatabase()
+        let tables = try await observed.tables { db in
+            try observed.queue.inExclusiveTransaction { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1, 1)")
+                try? observed.queue.inExclusiveTransaction { db in
+                    try db.executeUpdate("INSERT INTO u VALUES (1)")
+                    throw ObservedDatabase.UnknownTables()
+                }
+                return false
+            }
+        }
+        #expect(tables.kinds == ["t": .insert])
+    }
+
+    @Test func `a result set that is closed early has committed`() async throws {
+        let observed = try ObservedDatabase()
+        let tables = try await observed.tables { db in
+            let rs = try db.executeQuery("INSERT INTO t VALUES (1, 1), (2, 1) RETURNING id")
+            _ = try rs.next()
+            rs.close()
+        }
+        #expect(tables.kinds == ["t": .insert])
+    }
+
+    @Test func `a kept statement is followed like any other`() async throws {
+        let observed = try ObservedDatabase()
+        let tables = try await observed.tables(rowIDs: true) { db in
+            let insert = try db.prepare("INSERT INTO t VALUES (?, 1)")
+            for number in 1...3 { try insert.executeUpdate(values: [number]) }
+        }
+        #expect(tables["t"]?.rowIDs == [1, 2, 3])
+    }
+
+    @Test func `a transaction that has begun before is told without its tables`() async throws {
+        let observed = try ObservedDatabase()
+        try observed.run("BEGIN; INSERT INTO t VALUES (1, 1)")
+        var iterator = observed.queue.changes().makeAsyncIterator()
+        try observed.run("INSERT INTO u VALUES (1); COMMIT")
+        let change = await iterator.next()
+        #expect(change?.hasUnknownTables == true)
+        #expect(change?.mayAffect("t") == true)
+    }
+
+    // MARK: - Observers
+
+    @Test func `each observer is told of its tables only`() async throws {
+        let observed = try ObservedDatabase()
+        var first = observed.queue.changes(in: ["T"]).makeAsyncIterator()
+        var second = observed.queue.changes(in: ["u", "marker"]).makeAsyncIterator()
+        try observed.run("INSERT INTO u VALUES (1)")
+        try observed.run("INSERT INTO t VALUES (1, 1); INSERT INTO marker VALUES (1)")
+        #expect(await first.next()?.tables.keys.sorted() == ["t"])
+        #expect(await second.next()?.tables.keys.sorted() == ["marker", "u"])
+    }
+
+    @Test func `a slow observer gets the union of what it has missed`() async throws {
+        let observed = try ObservedDatabase()
+        var iterator = observed.queue.changes(rowIDs: true).makeAsyncIterator()
+        for number in 1...100 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
+        try observed.run("DELETE FROM t WHERE id = 1")
+        let change = await iterator.next()
+        #expect(change?.tables.kinds == ["t": [.insert, .delete]])
+        #expect(change?.tables["t"]?.rowIDs == Set(1...100))
+        try observed.run("INSERT INTO u VALUES (1)")
+        #expect(await iterator.next()?.tables.kinds == ["u": .insert])
+    }
+
+    @Test func `changes come in the order of the commits`() async throws {
+        let observed = try ObservedDatabase()
+        let (stream, told) = AsyncStream.makeStream(of: Set<Int64>.self)
+        let changes = observed.queue.changes(in: ["t"], rowIDs: true)
+        let observer = Task {
+            told.yield([])
+            for await change in changes { told.yield(change.tables["t"]?.rowIDs ?? []) }
+        }
+        var seen: [Int64] = []
+        var iterator = stream.makeAsyncIterator()
+        _ = await iterator.next()
+        // The observer begins a moment later.
+        try await Task.sleep(for: .milliseconds(100))
+        for number in 1...50 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
+        while seen.last != 50, let rows = await iterator.next() { seen += rows.sorted() }
+        #expect(seen == Array(1...50))
+        observer.cancel()
+        await observer.value
+    }
+
+    @Test func `cancelling the task ends the sequence and lets the observer go`() async throws {
+        let observed = try ObservedDatabase()
+        weak var queue: SecureDatabaseQueue?
+        do {
+            let own = SecureDatabaseQueue(databaseStore: observed.queue.databaseStore)
+            queue = own
+            let changes = own.changes()
+            let task = Task {
+                var count = 0
+                for await _ in changes { count += 1 }
+                return count
+            }
+            try await Task.sleep(for: .milliseconds(50))
+            task.cancel()
+            _ = await task.value
+        }
+        // Its last turn ends a moment later.
+        try observed.run("INSERT INTO t VALUES (1, 1)")
+        for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(queue == nil)
+    }
+
+    @Test func `an iterator that goes takes its observer with it`() async throws {
+        let observed = try ObservedDatabase()
+        weak var queue: SecureDatabaseQueue?
+        func observe() {
+            let own = SecureDatabaseQueue(databaseStore: observed.queue.databaseStore)
+            queue = own
+            _ = own.changes().makeAsyncIterator()
+        }
+        observe()
+        try observed.run("INSERT INTO t VALUES (1, 1)")
+        for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(queue == nil)
+    }
+
+    @Test func `a cancelled task gets nothing`() async throws {
+        let observed = try ObservedDatabase()
+        let queue = observed.queue
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            var iterator = queue.changes().makeAsyncIterator()
+            return await iterator.next()
+        }
+        task.cancel()
+        #expect(await task.value == nil)
+    }
+
+    @Test func `a file that is opened again tells that anything may have changed`() async throws {
+        let observed = try ObservedDatabase()
+        var iterator = observed.queue.changes(in: ["t"]).makeAsyncIterator()
+        try await observed.queue.inDatabase { db in
+            db.close()
+            try db.open(with: TemporaryDatabase.key)
+        }
+        #expect(await iterator.next()?.hasUnknownTables == true)
+        try observed.run("INSERT INTO t VALUES (1, 1)")
+        #expect(await iterator.next()?.tables.kinds == ["t": .insert])
+    }
+
+    @Test func `a pool tells what it writes`() async throws {
+        let database = try TemporaryDatabase()
+        let pool = try database.openPool()
+        try setUp(pool)
+        var iterator = pool.changes(in: ["t"], rowIDs: true).makeAsyncIterator()
+        try insert(7, into: pool)
+        let change = await iterator.next()
+        #expect(change?.tables["t"]?.kinds == .insert)
+        #expect(change?.tables["t"]?.rowIDs == [7])
+        #expect(change?.includesForeign == false)
+    }
+
+    private func setUp(_ pool: SecureDatabasePool) throws {
+        try pool.write { try $0.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY)") }
+    }
+
+    private func insert(_ number: Int, into pool: SecureDatabasePool) throws {
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", values: [number]) }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct KeyValueObservationTests {
+    let database: TemporaryDatabase
+    let store: SecureKeyValueStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        store = try SecureKeyValueStore(databaseStore: database.openStore(), name: "settings")
+    }
+
+    private func put(_ value: String, forKey key: String) throws {
+        try store.put(value, forKey: key)
+    }
+
+    private func remove(_ key: String) throws { try store.remove(key) }
+
+    @Test func `the values of a key come when it is put and removed`() async throws {
+        var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
+        #expect(try await values.next()?.get() == .some(nil))
+        try put("dark", forKey: "theme")
+        #expect(try await values.next()?.get() == "dark")
+        try put("large", forKey: "size")
+        try put("dark", forKey: "theme")
+        try remove("theme")
+        #expect(try await values.next()?.get() == .some(nil))
+    }
+
+    @Test func `a value of another type is a failure that the next one ends`() async throws {
+        struct Theme: Codable, Equatable { var isDark: Bool }
+        var values = store.values(forKey: "theme", as: Theme.self).makeAsyncIterator()
+        #expect(try await values.next()?.get() == .some(nil))
+        try put("dark", forKey: "theme")
+        let wrong = await values.next()
+        #expect(throws: SecureStorageError.self) { try wrong?.get() }
+        try await store.put(Theme(isDark: true), forKey: "theme")
+        #expect(try await values.next()?.get() == Theme(isDark: true))
+    }
+
+    @Test func `changes are told of one key, and not when its value stays`() async throws {
+        try put("light", forKey: "theme")
+        let (stream, told) = AsyncStream.makeStream(of: KeyValueChange.self)
+        let changes = store.changes(forKey: "theme")
+        let task = Task { for await change in changes { told.yield(change) } }
+        var iterator = stream.makeAsyncIterator()
+        // It begins a moment later.
+        try await Task.sleep(for: .milliseconds(200))
+        try put("large", forKey: "size")
+        try put("light", forKey: "theme")
+        try put("dark", forKey: "theme")
+        let first = await iterator.next()
+        #expect(first?.key == "theme")
+        #expect(first?.isPresent == true)
+        try remove("theme")
+        #expect(await iterator.next()?.isPresent == false)
+        task.cancel()
+        await task.value
+    }
+
+    @Test func `another store's values arrive`() async throws {
+        var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
+        #expect(try await values.next()?.get() == .some(nil))
+        // Observed by then.
+        try put("medium", forKey: "size")
+        let other = try SecureKeyValueStore(databaseStore: database.openStore(), name: "settings")
+        try await other.put("dark", forKey: "theme")
+        #expect(try await values.next()?.get() == "dark")
+    }
+}

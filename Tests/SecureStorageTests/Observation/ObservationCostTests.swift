@@ -1,0 +1,75 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ObservationCostTests {
+    /// The least seconds of several rounds, in which the machine did least else.
+    private static func seconds(_ body: () throws -> Void) rethrows -> Double {
+        var least = Double.infinity
+        for _ in 1...5 {
+            let began = ContinuousClock.now
+            try body()
+            least = min(least, (ContinuousClock.now - began) / .seconds(1))
+        }
+        return least
+    }
+
+    private static func insert(_ count: Int, into queue: SecureDatabaseQueue) throws {
+        try queue.inExclusiveTransaction { db in
+            for number in 0..<count {
+                try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [number])
+            }
+            return false
+        }
+    }
+
+    private static func commit(_ count: Int, on queue: SecureDatabaseQueue) throws {
+        for number in 0..<count {
+            try queue.inDatabase {
+                try $0.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [number])
+            }
+        }
+    }
+
+    private struct Costs {
+        let insert: Double
+        let commit: Double
+    }
+
+    /// Microseconds of an insert in a transaction, and of one that commits by itself.
+    private static func costs(of queue: SecureDatabaseQueue) throws -> Costs {
+        let insert = try seconds { try Self.insert(20_000, into: queue) } / 20_000 * 1e6
+        let commit = try seconds { try Self.commit(2_000, on: queue) } / 2_000 * 1e6
+        return Costs(insert: insert, commit: commit)
+    }
+
+    @Test func `who is not observed pays nothing, who is pays little`() throws {
+        let observed = try ObservedDatabase { $0.synchronous = .normal }
+        let before = try Self.costs(of: observed.queue)
+        let (with, withRows) = try Self.observedCosts(observed.queue)
+        try observed.run("SELECT 1")
+        let after = try Self.costs(of: observed.queue)
+        for (name, costs) in [
+            ("before", before), ("observed", with), ("observed with row ids", withRows),
+            ("after", after),
+        ] {
+            print("\(name): \(costs.insert) µs an insert, \(costs.commit) µs a commit")
+        }
+        guard !Sanitizer.isPresent else { return }
+        // Wide, since other tests run beside this one, and without optimisation; the figures are printed.
+        #expect(after.insert < before.insert * 4)
+        #expect(with.insert < before.insert * 10)
+        #expect(with.commit < before.commit * 10)
+    }
+
+    private static func observedCosts(
+        _ queue: SecureDatabaseQueue
+    ) throws -> (Costs, withRowIDs: Costs) {
+        let changes = queue.changes().makeAsyncIterator()
+        let with = try costs(of: queue)
+        let rows = queue.changes(rowIDs: true).makeAsyncIterator()
+        let withRows = try costs(of: queue)
+        withExtendedLifetime((changes, rows)) {}
+        return (with, withRows)
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ValueObservationTests {
+    let database: TemporaryDatabase
+    let pool: SecureDatabasePool
+
+    init() throws {
+        database = try TemporaryDatabase()
+        pool = try database.openPool()
+        try run("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER); CREATE TABLE u (a)")
+    }
+
+    private func run(_ sql: String) throws {
+        try pool.write { try $0.executeStatements(sql) }
+    }
+
+    struct Failure: Error {}
+
+    /// Runs a query whose runs are counted.
+    private func counted(
+        _ runs: Shared<Int>, _ sql: String
+    ) -> DatabaseValues<Int?> {
+        pool.values { db in
+            runs.withLock { $0 += 1 }
+            return try db.int(forQuery: sql)
+        }
+    }
+
+    @Test(arguments: [
+        "SELECT count(*) FROM t", "SELECT sum(a) FROM t WHERE id > 0", "SELECT n FROM v",
+        "SELECT count(*) FROM u WHERE a IN (SELECT a FROM t)", "SELECT (SELECT max(a) FROM t)",
+        "WITH c AS (SELECT * FROM t) SELECT count(*) FROM c",
+    ])
+    func `the value comes at once, and again when what was read has changed`(
+        _ sql: String
+    ) async throws {
+        try run("INSERT INTO t VALUES (1, 1); INSERT INTO u VALUES (1), (2)")
+        try run("CREATE VIEW v AS SELECT count(*) AS n FROM t")
+        var values = pool.values { try $0.int(forQuery: sql) ?? 0 }.makeAsyncIterator()
+        #expect(try await values.next()?.get() == 1)
+        try run("INSERT INTO t VALUES (2, 2)")
+        #expect(try await values.next()?.get() ?? 0 > 1)
+    }
+
+    @Test func `a queue has values as well`() async throws {
+        let observed = try ObservedDatabase()
+        var values = observed.queue.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
+            .makeAsyncIterator()
+        #expect(try await values.next()?.get() == 0)
+        try observed.run("INSERT INTO t VALUES (1, 1)")
+        #expect(try await values.next()?.get() == 1)
+    }
+
+    @Test func `tables that were not read lead to no run, and equal values are told once`()
+        async throws
+    {
+        let runs = Shared(0)
+        var values = counted(runs, "SELECT count(*) FROM t WHERE a > 0").makeAsyncIterator()
+        #expect(try await values.next()?.get() == 0)
+        // The observer's turn has passed when this is told.
+        try run("INSERT INTO t VALUES (1, 1)")
+        #expect(try await values.next()?.get() == 1)
+        let before = runs.current
+        try run("INSERT INTO u VALUES (1)")
+        try run("INSERT INTO t VALUES (2, 0)")
+        async let next = values.next()
+        // It runs for the one that it has read, to no new value.
+        while runs.current == before { try await Task.sleep(for: .milliseconds(1)) }
+        try run("INSERT INTO u VALUES (2)")
+        try run("INSERT INTO t VALUES (3, 1)")
+        #expect(try await next?.get() == 2)
+        #expect(runs.current == before + 2)
+    }
+
+    @Test func `what is read is noted anew at each run`() async throws {
+        let runs = Shared(0)
+        var values = pool.values { db in
+            runs.withLock { $0 += 1 }
+            guard try db.int(forQuery: "SELECT count(*) FROM t") ?? 0 > 0 else { return -1 }
+            return try db.int(forQuery: "SELECT count(*) FROM u") ?? 0
+        }.makeAsyncIterator()
+        #expect(try await values.next()?.get() == -1)
+        try run("INSERT INTO t VALUES (1, 1)")
+        #expect(try await values.next()?.get() == 0)
+        try run("INSERT INTO u VALUES (1)")
+        #expect(try await values.next()?.get() == 1)
+    }
+
+    @Test func `a full-text query and its table's inner tables are followed`() async throws {
+        try run("CREATE VIRTUAL TABLE f USING fts5(x)")
+        try run("CREATE VIRTUAL TABLE words USING fts5vocab(f, row)")
+        var matches = pool.values { try $0.int(forQuery: "SELECT count(*) FROM f('word')") }
+            .makeAsyncIterator()
+        var words = pool.values { try $0.int(forQuery: "SELECT count(*) FROM words") }
+            .makeAsyncIterator()
+        #expect(try await matches.next()?.get() == 0)
+        #expect(try await words.next()?.get() == 0)
+        try run("INSERT INTO f VALUES ('a word')")
+        #expect(try await matches.next()?.get() == 1)
+        #expect(try await words.next()?.get() == 2)
+    }
+
+    @Test func `a change of the schema leads to a run`() async throws {
+        try run("INSERT INTO u VALUES (1)")
+        var columns = pool.values { db in
+            let rs = try db.executeQuery("SELECT * FROM u")
+            defer { rs.close() }
+            _ = try rs.next()
+            return rs.columnCount
+        }.makeAsyncIterator()
+        #expect(try await columns.next()?.get() == 1)
+        try run("ALTER TABLE u ADD COLUMN b")
+        #expect(try await columns.next()?.get() == 2)
+    }
+
+    @Test func `an error is told and does not end the sequence`() async throws {
+        var values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM missing") }
+            .makeAsyncIterator()
+        let first = await values.next()
+        #expect(throws: SecureStorageError.self) { try first?.get() }
+        try run("CREATE TABLE missing (a)")
+        #expect(try await values.next()?.get() == 0)
+        try run("DROP TABLE missing")
+        let later = await values.next()
+        #expect(throws: SecureStorageError.self) { try later?.get() }
+        try run("CREATE TABLE missing (a); INSERT INTO missing VALUES (1)")
+        #expect(try await values.next()?.get() == 1)
+    }
+
+    @Test func `what is committed during a run leads to one more run`() async throws {
+        let runs = Shared(0)
+        let pool = pool
+        var values = pool.values { db in
+            let count = try db.int(forQuery: "SELECT count(*) FROM t") ?? 0
+            if runs.withLock({
+                $0 += 1; return $0
+            }) == 2 {
+                // On another connection, as another thread would.
+                let other = Thread {
+                    for number in 10..<60 {
+                        try? pool.write {
+                            try $0.executeUpdate("INSERT INTO t VALUES (?, 1)", values: [number])
+                        }
+                    }
+                }
+                other.start()
+                while !other.isFinished { usleep(1000) }
+            }
+            return count
+        }.makeAsyncIterator()
+        #expect(try await values.next()?.get() == 0)
+        try run("INSERT INTO t VALUES (1, 1)")
+        #expect(try await values.next()?.get() == 1)
+        let before = runs.current
+        #expect(try await values.next()?.get() == 51)
+        #expect(runs.current == before + 1)
+    }
+
+    @Test func `no change is lost between the first run and the registration`() async throws {
+        let pool = pool
+        for round in 1...50 {
+            try run("DELETE FROM t")
+            let writer = Thread {
+                for number in 1...20 {
+                    try? pool.write {
+                        try $0.executeUpdate("INSERT INTO t VALUES (?, 1)", values: [number])
+                    }
+                }
+            }
+            writer.start()
+            var values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
+                .makeAsyncIterator()
+            var last: Int?
+            while last != 20, let value = await values.next() { last = try value.get() }
+            #expect(last == 20, "round \(round)")
+        }
+    }
+
+    @Test func `cancelling the task ends the values`() async throws {
+        let (stream, told) = AsyncStream.makeStream(of: Int?.self)
+        let values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
+        let task = Task {
+            for await value in values { told.yield(try? value.get()) }
+        }
+        for await value in stream {
+            #expect(value == 0)
+            break
+        }
+        task.cancel()
+        await task.value
+    }
+
+    @Test func `values of a closed file go on when it is open`() async throws {
+        let other = try TemporaryDatabase()
+        let pool = SecureDatabasePool(url: other.url)
+        var values = pool.values { _ in 1 }.makeAsyncIterator()
+        let first = await values.next()
+        #expect(throws: SecureStorageError.self) { try first?.get() }
+        try await pool.open(with: TemporaryDatabase.key)
+        #expect(try await values.next()?.get() == 1)
+    }
+}

@@ -1,0 +1,298 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// One file, several processes.
+@Suite(.timeLimit(.minutes(60))) struct SharedDatabaseTests {
+    private let database: TemporaryDatabase
+    private let shared: SharedDatabase
+    static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    /// Seconds that a storm of processes lasts.
+    private static let seconds = environmentNumber("SECURESTORAGE_SECONDS", default: 3)
+
+    init() throws {
+        database = try TemporaryDatabase()
+        shared = Self.shared(database.path)
+    }
+
+    static func shared(_ path: String) -> SharedDatabase {
+        var configuration = SharedDatabase.defaultConfiguration
+        configuration.secondInstance = .allowed
+        // A machine that runs other tests may be slow.
+        configuration.busyTimeout = .seconds(120)
+        return SharedDatabase(at: URL(fileURLWithPath: path), configuration: configuration)
+    }
+
+    static var migrations: SchemaMigrations {
+        var migrations = SchemaMigrations()
+        migrations.add(
+            "counters",
+            sql: """
+                CREATE TABLE counter (id INTEGER PRIMARY KEY, value INTEGER NOT NULL);
+                INSERT INTO counter VALUES (1, 0);
+                CREATE TABLE entry (process INTEGER, number INTEGER);
+                """)
+        return migrations
+    }
+
+    @Test func `who may only read gets nil until somebody has made the file`() throws {
+        #expect(try shared.openReadOnly(with: Self.key) == nil)
+        #expect(try database.fileNames().isEmpty)
+        let none = SharedDatabase(at: database.url.appendingPathComponent("none/test.db"))
+        #expect(try none.openReadOnly(with: Self.key) == nil)
+
+        let writer = try shared.open(with: Self.key, migrations: Self.migrations)
+        try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }
+        let reader = try #require(try shared.openReadOnly(with: Self.key))
+        #expect(try reader.read { try $0.int("SELECT value FROM counter") } == 7)
+        let error = storageError {
+            try reader.write { try $0.executeUpdate("UPDATE counter SET value = 8") }
+        }
+        #expect(error?.code == 8)
+    }
+
+    @Test func `a file that cannot be opened is an error, not nil`() throws {
+        try shared.open(with: Self.key).close()
+        let wrong = DatabaseKey.raw(SecretBytes(copying: Data(count: 32) + []))
+        #expect(
+            storageError { _ = try shared.openReadOnly(with: wrong) }?.kind
+                == .authenticationFailed)
+        try Data("no database at all".utf8).write(to: database.url)
+        #expect(storageError { _ = try shared.openReadOnly(with: Self.key) } != nil)
+        #expect(storageError { _ = try shared.open(with: Self.key) } != nil)
+    }
+
+    @Test func `the log stays, empty, so that a reader needs to make none`() throws {
+        let writer = try shared.open(with: Self.key, migrations: Self.migrations)
+        try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }
+        writer.close()
+        let log = database.path + "-wal"
+        #expect(try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int == 0)
+        let names = try database.fileNames()
+        #expect(names == ["test.db", "test.db-salt", "test.db-shm", "test.db-wal"])
+        let reader = try #require(try shared.openReadOnly(with: Self.key))
+        #expect(try reader.read { try $0.int("SELECT value FROM counter") } == 7)
+        reader.close()
+        #expect(try database.fileNames() == names)
+        // A copy takes its place all the same, and it can be moved and removed.
+        let place = try TemporaryDatabase()
+        let other = try place.openStore()
+        try other.export(
+            to: database.url, key: Self.key, cipher: shared.configuration.cipher, replacing: true)
+        try shared.open(with: Self.key).close()
+        try SecureDatabaseStore.move(
+            at: database.url, to: database.directory.appendingPathComponent("moved.db"))
+        #expect(
+            try SecureDatabaseStore.remove(
+                at: database.directory.appendingPathComponent("moved.db")))
+        #expect(try database.fileNames().isEmpty)
+    }
+
+    @Test func `who has to wait too long gets an error that says so`() throws {
+        let writer = try shared.open(with: Self.key, migrations: Self.migrations)
+        var impatient = shared.configuration
+        impatient.busyTimeout = .milliseconds(20)
+        let other = try SharedDatabase(at: shared.url, configuration: impatient).open(
+            with: Self.key)
+        try writer.write { db in
+            try db.executeUpdate("UPDATE counter SET value = 1")
+            let error = storageError {
+                try other.write { try $0.executeUpdate("UPDATE counter SET value = 2") }
+            }
+            #expect(error?.isBusy == true)
+            // Reading waits for nobody.
+            let value = try other.read { try $0.int("SELECT value FROM counter") }
+            #expect(value == 0)
+        }
+        #expect(SecureStorageError.closed.isBusy == false)
+        try other.write { try $0.executeUpdate("UPDATE counter SET value = 3") }
+    }
+
+    @Test func `processes that start at once make and migrate the file once`() async throws {
+        let path = database.path
+        let count = environmentNumber("SECURESTORAGE_PROCESSES", default: 8)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...count {
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = path as String, number = number as Int] in
+                        let pool = try SharedDatabaseTests.shared(path).open(
+                            with: SharedDatabaseTests.key,
+                            migrations: SharedDatabaseTests.migrations)
+                        try pool.write { db in
+                            try db.executeUpdate("UPDATE counter SET value = value + 1")
+                            try db.executeUpdate("INSERT INTO entry VALUES (?, 1)", number)
+                        }
+                        pool.close()
+                    }
+                }
+            }
+        }
+        let pool = try shared.open(with: Self.key, migrations: Self.migrations)
+        #expect(try await pool.read { try $0.int("SELECT value FROM counter") } == count)
+        #expect(try await pool.read { try $0.int("SELECT count(*) FROM entry") } == count)
+    }
+
+    @Test func `writing and reading processes lose no update, and no reader waits`() async throws {
+        let path = database.path
+        try await shared.open(with: Self.key, migrations: Self.migrations).close()
+        let seconds = Self.seconds
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...4 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = path as String, number = number as Int, seconds = seconds as Int]
+                        in
+                        try SharedDatabaseStorm(path: path, number: number).write(for: seconds)
+                    }
+                }
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = path as String, number = number as Int, seconds = seconds as Int]
+                        in
+                        try SharedDatabaseStorm(path: path, number: number).read(for: seconds)
+                    }
+                }
+            }
+        }
+        let pool = try shared.open(with: Self.key)
+        let commits = try await pool.read { try $0.int("SELECT value FROM counter") } ?? 0
+        #expect(commits > 0)
+        #expect(try await pool.read { try $0.int("SELECT count(*) FROM entry") } == commits)
+        for number in 1...4 {
+            let written = try SharedDatabaseStorm(path: path, number: number).written()
+            #expect(
+                try await pool.read {
+                    try $0.int("SELECT count(*) FROM entry WHERE process = \(number)")
+                } == written)
+        }
+        #expect(try await pool.verifyIntegrity().isSound)
+        // What one process alone does on this machine, for comparison.
+        let start = ContinuousClock.now
+        var alone = 0
+        while .now - start < .seconds(1) {
+            try await pool.write { try $0.executeUpdate("UPDATE counter SET value = value + 1") }
+            alone += 1
+        }
+        SuddenDeath.report(
+            "4 writers and 4 readers: \(commits / max(seconds, 1)) commits a second; one alone: \(alone)"
+        )
+    }
+
+    @Test func `a kill of any of them disturbs no other, and loses nothing`() async throws {
+        let path = database.path
+        for round in 1...SuddenDeath.count(2) {
+            let pool = try shared.open(with: Self.key, migrations: Self.migrations)
+            let before = try await pool.read { try $0.int("SELECT value FROM counter") } ?? 0
+            await pool.close()
+            await withTaskGroup(of: Void.self) { group in
+                for number in 1...3 {
+                    let isVictim = number == 1
+                    group.addTask {
+                        await #expect(
+                            processExitsWith: isVictim ? .signal(SIGKILL) : .success
+                        ) {
+                            [
+                                path = path as String, number = (round * 10 + number) as Int,
+                                delay = (isVictim ? Int.random(in: 0...300_000) : -1) as Int
+                            ] in
+                            if delay >= 0 { SuddenDeath.after(microseconds: delay) }
+                            try SharedDatabaseStorm(path: path, number: number).write(
+                                for: delay >= 0 ? 60 : 1)
+                        }
+                    }
+                }
+            }
+            let after = try shared.open(with: Self.key)
+            let now = try await after.read { try $0.int("SELECT value FROM counter") } ?? 0
+            #expect(now > before)
+            #expect(try await after.read { try $0.int("SELECT count(*) FROM entry") } == now)
+            for number in 1...3 {
+                let storm = SharedDatabaseStorm(path: path, number: round * 10 + number)
+                let acknowledged = try storm.written()
+                let stored =
+                    try await after.read {
+                        try $0.int(
+                            "SELECT count(*) FROM entry WHERE process = \(round * 10 + number)")
+                    } ?? 0
+                #expect(stored == acknowledged || number == 1 && stored == acknowledged + 1)
+            }
+            #expect(try await after.verifyIntegrity().isSound)
+            await after.close()
+        }
+    }
+
+    @Test func `a directory for programs of one user is made for them alone`() async throws {
+        let parent = database.directory.path
+        await #expect(processExitsWith: .success) {
+            [parent = parent as String] in
+            #if os(Linux)
+                setenv("XDG_DATA_HOME", parent, 1)
+                let directory = try SharedDatabase.directory(named: "org.example.notes")
+                #expect(directory.path == parent + "/org.example.notes")
+                let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[
+                    .posixPermissions]
+                #expect(mode as? Int == 0o700)
+                #expect(try SharedDatabase.directory(named: "org.example.notes") == directory)
+                for name in ["", "..", "a/b", ".hidden"] {
+                    #expect(storageError { _ = try SharedDatabase.directory(named: name) } != nil)
+                }
+                chmod(directory.path, 0o777)
+                #expect(
+                    storageError { _ = try SharedDatabase.directory(named: "org.example.notes") }?
+                        .code == 14)
+            #endif
+        }
+    }
+}
+
+/// What the processes of a storm do, each with a file of its own in which it notes what was committed.
+struct SharedDatabaseStorm {
+    let path: String
+    let number: Int
+
+    private var log: String { path + ".written-\(number)" }
+
+    func written() throws -> Int {
+        FileManager.default.fileExists(atPath: log)
+            ? try Data(contentsOf: URL(fileURLWithPath: log)).count : 0
+    }
+
+    func write(for seconds: Int) throws {
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
+        let acknowledged = try #require(FileHandle(forWritingAtPath: log))
+        let pool = try SharedDatabaseTests.shared(path).open(with: SharedDatabaseTests.key)
+        let end = ContinuousClock.now + .seconds(seconds)
+        while .now < end {
+            try pool.write { db in
+                let value = try db.int("SELECT value FROM counter") ?? 0
+                try db.executeUpdate("INSERT INTO entry VALUES (?, ?)", number, value)
+                try db.executeUpdate("UPDATE counter SET value = ?", value + 1)
+            }
+            try acknowledged.write(contentsOf: Data("1".utf8))
+        }
+        pool.close()
+    }
+
+    func read(for seconds: Int) throws {
+        let pool = try #require(
+            try SharedDatabaseTests.shared(path).openReadOnly(with: SharedDatabaseTests.key))
+        let end = ContinuousClock.now + .seconds(seconds)
+        var last = 0
+        while .now < end {
+            let (value, entries) = try pool.read { db in
+                (
+                    try db.int("SELECT value FROM counter") ?? 0,
+                    try db.int("SELECT count(*) FROM entry") ?? 0
+                )
+            }
+            // One moment, and never an earlier one than before.
+            #expect(value == entries)
+            #expect(value >= last)
+            last = value
+        }
+        #expect(last > 0)
+        pool.close()
+    }
+}

@@ -1,0 +1,339 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A process that keeps off a file of a shared container for a while.
+@Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
+    private let database: TemporaryDatabase
+
+    private static let endless =
+        "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func openPool() throws -> SecureDatabasePool {
+        let pool = try database.openPool()
+        try pool.write {
+            try $0.executeStatements(
+                "CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES ('before')")
+        }
+        return pool
+    }
+
+    private func openQueue() throws -> SecureDatabaseQueue {
+        let db = try database.openStore()
+        try db.executeStatements(
+            "CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES ('before')")
+        return SecureDatabaseQueue(databaseStore: db)
+    }
+
+    #if os(Linux)
+        /// The inodes of the database and its side files on which this process holds a lock.
+        static func lockedFiles(_ path: String) throws -> [String] {
+            let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+            let own = locks.split(separator: "\n").map { $0.split(separator: " ") }
+                .filter { $0.contains(Substring("\(getpid())")) }
+            return ["", "-wal", "-shm", "-journal", "-salt"].filter { suffix in
+                var status = stat()
+                guard lstat(path + suffix, &status) == 0 else { return false }
+                return own.contains { $0.contains { $0.hasSuffix(":\(status.st_ino)") } }
+            }
+        }
+
+        @Test func `a suspended process holds no lock on the file`() throws {
+            let pool = try openPool()
+            _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
+            // The control: an open pool holds some.
+            #expect(try Self.lockedFiles(database.path) != [])
+            #expect(pool.suspend())
+            #expect(try Self.lockedFiles(database.path) == [])
+            pool.resume()
+            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+            #expect(try Self.lockedFiles(database.path) != [])
+            pool.close()
+
+            let queue = try openQueue()
+            #expect(try Self.lockedFiles(database.path) != [])
+            #expect(queue.suspend())
+            #expect(try Self.lockedFiles(database.path) == [])
+            queue.resume()
+            #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
+        }
+
+        @Test func `reading goes on from a copy, without a lock on the file`() throws {
+            let pool = try openPool()
+            #expect(try pool.suspend(keepingReads: true))
+            #expect(try Self.lockedFiles(database.path) == [])
+            let other = try database.openStore()
+            try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
+            other.close()
+            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+            #expect(try Self.lockedFiles(database.path) == [])
+            let error = storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } }
+            #expect(error == .suspended)
+            // Once the pool has the file again, a new read sees it, also while an old one runs.
+            try pool.read { db in
+                pool.resume()
+                let rows = try db.strings("SELECT x FROM t")
+                #expect(rows == ["before"])
+            }
+            #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before", "meanwhile"])
+        }
+    #endif
+
+    @Test func `asynchronous calls are refused with the same error`() async throws {
+        let pool = try openPool()
+        try await Self.suspend(pool, keepingReads: false)
+        await #expect(throws: SecureStorageError.suspended) {
+            try await pool.write { try $0.executeUpdate("DELETE FROM t") }
+        }
+        await #expect(throws: SecureStorageError.suspended) {
+            try await pool.read { try $0.int("SELECT 1") }
+        }
+        pool.resume()
+        #expect(try await pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+    }
+
+    /// On a thread of its own: it blocks.
+    private static func suspend(_ pool: SecureDatabasePool, keepingReads: Bool) async throws {
+        let isSuspended = try await Task.detached {
+            try pool.suspend(keepingReads: keepingReads)
+        }.value
+        #expect(isSuspended)
+    }
+
+    @Test func `calls are refused with one error until it is resumed`() throws {
+        let pool = try openPool()
+        #expect(pool.suspend())
+        #expect(pool.suspend())
+        #expect(
+            storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } } == .suspended)
+        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .suspended)
+        #expect(pool.isOpen())
+        pool.resume()
+        pool.resume()
+        #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES ('after')") }
+        pool.close()
+
+        let queue = try openQueue()
+        #expect(queue.suspend())
+        #expect(
+            storageError { try queue.inDatabase { try $0.executeUpdate("DELETE FROM t") } }
+                == .suspended)
+        #expect(
+            storageError {
+                try queue.inExclusiveTransaction { _ in false }
+            } == .suspended)
+        #expect(
+            storageError { try queue.inDatabase { try $0.open(with: TemporaryDatabase.key) } }
+                == nil)
+        queue.resume()
+        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 3)
+    }
+
+    @Test func `what runs may end within the grace`() async throws {
+        let pool = try openPool()
+        let begun = DispatchSemaphore(value: 0)
+        let writing = Task {
+            try await pool.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES ('during')")
+                begun.signal()
+                usleep(200_000)
+                try db.executeUpdate("INSERT INTO t VALUES ('during')")
+            }
+        }
+        await Task.detached { begun.wait() }.value
+        #expect(await Task.detached { pool.suspend(waiting: .seconds(60)) }.value)
+        try await writing.value
+        pool.resume()
+        #expect(
+            try await pool.read { try $0.strings("SELECT x FROM t") } == [
+                "before", "during", "during",
+            ])
+    }
+
+    @Test func `what does not end is interrupted and rolled back`() async throws {
+        let pool = try openPool()
+        let begun = DispatchSemaphore(value: 0)
+        let endless = "SELECT count(*) FROM (\(Self.endless))"
+        let writing = Task {
+            try await pool.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES ('during')")
+                begun.signal()
+                _ = try db.int(endless)
+            }
+        }
+        let reading = Task {
+            try await pool.read { db in
+                begun.signal()
+                _ = try db.int(endless)
+            }
+        }
+        await Task.detached {
+            begun.wait()
+            begun.wait()
+        }.value
+        #expect(await Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
+        await #expect(throws: SecureStorageError.self) { try await writing.value }
+        await #expect(throws: SecureStorageError.self) { try await reading.value }
+        pool.resume()
+        #expect(try await pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a block that goes on after that gets the error at its next statement`(
+        _ isPool: Bool
+    ) throws {
+        let pool = isPool ? try openPool() : nil
+        let queue = isPool ? nil : try openQueue()
+        let begun = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        let error = Shared<SecureStorageError?>(nil)
+        let isSuspended = Shared(false)
+        // Threads of their own, since all of them wait.
+        Threads.run(3) { number in
+            switch number {
+            case 0:
+                let block: (SecureDatabaseStore) throws -> Void = { db in
+                    try db.executeUpdate("INSERT INTO t VALUES ('during')")
+                    begun.signal()
+                    goOn.wait()
+                    try db.executeUpdate("INSERT INTO t VALUES ('during')")
+                }
+                let thrown = storageError {
+                    try pool?.write { try block($0) }
+                    try queue?.inExclusiveTransaction {
+                        try block($0)
+                        return false
+                    }
+                }
+                error.withLock { $0 = thrown }
+            case 1:
+                begun.wait()
+                let result =
+                    pool?.suspend(waiting: .milliseconds(10))
+                    ?? queue?.suspend(waiting: .milliseconds(10))
+                isSuspended.withLock { $0 = result ?? false }
+            default:
+                usleep(400_000)
+                goOn.signal()
+            }
+        }
+        #expect(error.current == .suspended)
+        #expect(isSuspended.current)
+        pool?.resume()
+        queue?.resume()
+        let inPool = try pool?.read { try $0.int("SELECT count(*) FROM t") }
+        let inQueue = try queue?.inDatabase { try $0.int("SELECT count(*) FROM t") }
+        #expect(inPool ?? inQueue == 1)
+    }
+
+    @Test func `inside a block of its own it says that it cannot`() throws {
+        let pool = try openPool()
+        try pool.write { _ in #expect(!pool.suspend(waiting: .zero)) }
+        try pool.read { _ in #expect(!pool.suspend(waiting: .zero)) }
+        pool.close()
+        let queue = try openQueue()
+        try queue.inDatabase { _ in #expect(!queue.suspend(waiting: .zero)) }
+        #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
+    }
+
+    @Test func `a loop over rows ends`() async throws {
+        let pool = try openPool()
+        var rows = pool.rows(of: { try $0.executeQuery(Self.endless) }) {
+            $0.int(forColumnIndex: 0)
+        }.makeAsyncIterator()
+        #expect(try await rows.next() != nil)
+        #expect(await Task.detached { pool.suspend(waiting: .milliseconds(50)) }.value)
+        await #expect(throws: SecureStorageError.self) {
+            while try await rows.next() != nil {}
+        }
+        pool.resume()
+    }
+
+    @Test(arguments: [true, false])
+    func `observers are told afterwards of what others have done meanwhile`(
+        _ isPool: Bool
+    ) async throws {
+        let pool = isPool ? try openPool() : nil
+        let queue = isPool ? nil : try openQueue()
+        let query: @Sendable (SecureDatabaseStore) throws -> Int? = {
+            try $0.int("SELECT count(*) FROM t")
+        }
+        guard let values = pool?.values(of: query) ?? queue?.values(of: query) else { return }
+        var iterator = values.makeAsyncIterator()
+        #expect(try await iterator.next()?.get() == 1)
+        #expect(
+            await Task.detached { (pool?.suspend() ?? queue?.suspend()) == true }.value)
+        let other = try database.openStore()
+        try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
+        other.close()
+        pool?.resume()
+        queue?.resume()
+        #expect(try await iterator.next()?.get() == 2)
+    }
+
+    @Test func `notifications come before and after`() async throws {
+        let pool = try openPool()
+        let names = Shared<[String]>([])
+        let observers = [Notification.Name.secureDatabaseWillSuspend, .secureDatabaseDidResume].map
+        {
+            name in
+            NotificationCenter.default.addObserver(forName: name, object: pool, queue: nil) { _ in
+                names.withLock {
+                    $0.append(name == .secureDatabaseWillSuspend ? "will suspend" : "did resume")
+                }
+            }
+        }
+        defer { observers.forEach { NotificationCenter.default.removeObserver($0) } }
+        pool.suspend()
+        pool.suspend()
+        pool.resume()
+        pool.resume()
+        #expect(names.current == ["will suspend", "did resume"])
+    }
+
+    @Test func `a suspended pool can be closed, and opened again`() throws {
+        let pool = try openPool()
+        try pool.suspend(keepingReads: true)
+        pool.close()
+        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
+        try pool.open(with: TemporaryDatabase.key)
+        #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
+    }
+
+    @Test func `suspending and resuming under load harms nothing`() throws {
+        let pool = try openPool()
+        try pool.write { try $0.executeUpdate("CREATE TABLE n (i INTEGER)") }
+        let rounds = Rounds()
+        let stored = Shared(0)
+        Threads.run(5) { number in
+            guard number > 0 else {
+                for number in 1...30 {
+                    let isSuspended = try? pool.suspend(
+                        keepingReads: number % 3 == 0, waiting: .milliseconds(number % 5))
+                    #expect(isSuspended == true)
+                    usleep(2000)
+                    pool.resume()
+                    let before = stored.current
+                    // Until somebody was let in again.
+                    for _ in 1...5000 where stored.current == before { usleep(1000) }
+                    #expect(stored.current > before)
+                }
+                rounds.end()
+                return
+            }
+            while !rounds.isOver {
+                let error = storageError {
+                    try pool.write { try $0.executeUpdate("INSERT INTO n VALUES (1)") }
+                    stored.withLock { $0 += 1 }
+                    _ = try pool.read { try $0.int("SELECT count(*) FROM n") }
+                }
+                // A statement may be interrupted, a call refused.
+                if let error { #expect(error == .suspended || error.code == 9, "\(error)") }
+            }
+        }
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM n") } == stored.current)
+    }
+}
