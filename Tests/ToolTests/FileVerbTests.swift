@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The verbs that work on whole files.
-@Suite(.timeLimit(.minutes(10))) struct FileVerbTests {
+@Suite(.timeLimit(.minutes(60))) struct FileVerbTests {
     let workspace: Workspace
     private static let key = "--key-file key --kdf-iterations 1"
 
