@@ -67,11 +67,7 @@ import Testing
                 let text = snippet.joined(separator: "\n")
                 #expect(
                     compiled.contains { $0.contains(text) },
-<<<<<<< HEAD
                     "\(document.lastPathComponent): in no compiled test:\n\(text)")
-=======
-                    "\(document.lastPathComponent): not in the compiled snippets:\n\(text)")
->>>>>>> origin/main
             }
         }
         #expect(count >= 8, "\(count) snippets were found")
