@@ -123,7 +123,7 @@ extension SecureStorageError {
             code
         case .authenticationFailed, .notEncrypted: 26
         case .closed: 21
-        case .legacyFormat, .typeConversionFailed: nil
+        case .suspended, .legacyFormat, .typeConversionFailed: nil
         }
     }
 }
