@@ -46,6 +46,8 @@ extension SecureDatabasePool {
     func read<T>(
         in slot: PoolConnections.Slot, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
+        // A copy stays as long as a block reads it.
+        defer { withExtendedLifetime(slot.source) {} }
         let reader: SecureDatabaseStore
         do {
             reader = try slot.reader ?? makeReader(slot.source)

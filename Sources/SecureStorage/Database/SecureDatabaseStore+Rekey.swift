@@ -139,8 +139,10 @@ struct Reopening {
     let path: String
     /// One of them is the file's.
     let keys: [DerivedKey]
-    /// Whether it is not the database itself, but what a suspended pool reads.
-    var isCopy = false
+    /// Non-nil when it is not the database itself, but what a suspended pool reads.
+    var copy: ReadableCopy?
+
+    var isCopy: Bool { copy != nil }
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
         try withEachKey {

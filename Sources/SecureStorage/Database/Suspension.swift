@@ -69,3 +69,13 @@ extension SecureDatabaseStore {
         _ = try? openConnection()
     }
 }
+
+/// A copy of the file that is read while its pool is suspended; removed with the last reference, since SQLite opens and
+/// locks a file by its name.
+final class ReadableCopy: Sendable {
+    private let path: String
+
+    init(path: String) { self.path = path }
+
+    deinit { DatabaseFile(resolvedPath: path).removeDraft() }
+}

@@ -43,21 +43,17 @@ extension PoolConnections {
 
     /// Goes back to the file.
     func returnToFile() {
-        let (readers, copy): ([SecureDatabaseStore], Reopening?) = condition.withLock {
+        // The copy goes when they are closed, and nobody is about to open it.
+        let old: (rest: Rest, readers: [SecureDatabaseStore]) = condition.withLock {
             let old = rest
             rest = .none
             isBarred = false
             condition.broadcast()
-            guard case .copy(let copy) = old else {
-                admitWaiting()
-                return ([], nil)
-            }
-            let readers = takeIdle()
-            admitWaiting()
-            return (readers, copy)
+            defer { admitWaiting() }
+            guard case .copy = old else { return (old, []) }
+            return (old, takeIdle())
         }
-        for reader in readers { reader.close() }
-        if let copy { Self.remove(copy) }
+        for reader in old.readers { reader.close() }
     }
 
     /// Copies the file into the temporary directory, for reading without its locks.
@@ -67,11 +63,7 @@ extension PoolConnections {
             "SecureStorage-\(UUID().uuidString).db")
         let copy = FileCopy(source: source, configuration: configuration, key: nil)
         try copy.write(to: NewFile(at: url, replacing: false)) { _ in }
-        return Reopening(path: url.path, keys: source.keys, isCopy: true)
-    }
-
-    /// Readers that still run keep what they have open.
-    static func remove(_ copy: Reopening) {
-        DatabaseFile(resolvedPath: copy.path).removeDraft()
+        return Reopening(
+            path: url.path, keys: source.keys, copy: ReadableCopy(path: url.path))
     }
 }

@@ -47,8 +47,6 @@ extension SecureDatabasePool: SuspendableDatabase {
             connections.waitForReaders { suspension.isOutdated(wish) }
             if suspension.begin(wish) {
                 connections.leaveFile(readingFrom: copy)
-            } else if let copy {
-                PoolConnections.remove(copy)
             }
             done.signal()
         }
