@@ -89,13 +89,17 @@ extension DatabaseFile {
     private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
         let own = SaltFile(of: self)
         let new = try SaltFile(of: draft).salts()
-        if let new {
-            let older = (try? own.salts())?.filter { !new.contains($0) } ?? []
-            try own.replace(with: new + older.prefix(1))
+        let older = new.flatMap { new in
+            (try? own.salts())?.first { !new.contains($0) }
         }
+        if let new { try own.replace(with: new + (older.map { [$0] } ?? [])) }
         try rename()
         syncDirectory()
-        if let new { try own.replace(with: new) } else { try own.remove() }
+        if let new {
+            if older != nil { try own.replace(with: new) }
+        } else {
+            try own.remove()
+        }
         try SaltFile(of: draft).remove()
     }
 

@@ -53,7 +53,9 @@ extension PoolConnections {
             guard case .copy = old else { return (old, []) }
             return (old, takeIdle())
         }
-        for reader in old.readers { reader.close() }
+        withExtendedLifetime(old.rest) {
+            for reader in old.readers { reader.close() }
+        }
     }
 
     /// Copies the file into the temporary directory, for reading without its locks.
