@@ -2,7 +2,7 @@ public import Foundation
 public import SecureStorage
 
 extension SecureVaultLevels {
-    /// Makes a backup of the vault: its database, and the keys of its levels. See ``VaultBackup``.
+    /// Makes a backup of the vault, of its database and of the keys of its levels: see ``VaultBackup``.
     ///
     /// Others read and write meanwhile. ``SecureVaultFactory/restore(from:to:unlockedBy:newPassword:replacing:configuration:progress:)``
     /// restores it, on any machine.

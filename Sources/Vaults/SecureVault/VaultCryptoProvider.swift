@@ -76,12 +76,9 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         return strongerKey
     }
 
-    /// Raises the parameters of a vault that has weaker ones than asked for.
-    ///
-    /// Two steps, after each of which the password opens: the salt stays, so that the key of the second step can be found
-    /// after a crash between them, and so that two processes at once come to the same key.
-    ///
-    /// - Parameter rewrap: Stores what the password wraps under the key that it gets.
+    // Raises the parameters of a vault that has weaker ones than asked for. Two steps, after each of which the password
+    // opens: the salt stays, so that the key of the second step can be found after a crash between them, and so that
+    // two processes at once come to the same key.
     func strengthen(_ password: Data, rewrap: (_ key: Data) throws -> Void) throws {
         let derivation = try derivation()
         guard derivation.parameters.isWeaker(than: parameters) else { return }

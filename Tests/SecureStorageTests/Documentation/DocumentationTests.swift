@@ -11,7 +11,7 @@ import Testing
     /// doc comments of the sources.
     private static func documents() throws -> [URL] {
         var documents = [root.appendingPathComponent("README.md")]
-        for folder in ["Docs", "Sources/SecureStorage"] {
+        for folder in ["Docs", "Sources"] {
             let names = try FileManager.default.subpathsOfDirectory(
                 atPath: root.appendingPathComponent(folder).path)
             documents += names.filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }
