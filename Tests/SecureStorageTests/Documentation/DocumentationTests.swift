@@ -51,6 +51,8 @@ import Testing
         let compiled = try [
             "DocumentedSnippets.swift", "SharingSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
+            "../../VaultsTests/Envelope/KeySnippets.swift",
+            "../../VaultsTests/SecureVault/SecureVaultBackupTests.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",
         ].map { name in
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -63,6 +63,31 @@ struct SecureVaultBackupTests {
         }
     }
 
+    @Test func `the steps of the guide`() throws {
+        defer { clear() }
+        let (code, backupURL, password) = (code, backup, Self.old)
+        let typed = code.formatted
+        try folder.withVault(InMemoryKeyStore()) { vault throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: password)
+            let (levels, providers) = (vault.levels, vault.providers)
+            // begin
+            try levels.makeBackup(
+                of: providers.database.db, at: backupURL, unlockedBy: [code], password: password)
+            // end
+        }
+        let factory = device.factory(InMemoryKeyStore(), quick: true)
+        let file = device.file
+        // begin
+        try factory.restore(
+            from: backupURL, to: file, unlockedBy: RecoveryCode(typed), newPassword: password)
+        let vault = try factory.makeVault(reporter: nil)
+        // end
+        try vault.levels.authWith(password: password)
+        #expect(try vault.text(1) == "text")
+        try vault.providers.database.db.close()
+    }
+
     @Test func `without a new password the vault has a generated one, as after a first run`() throws
     {
         defer { clear() }
