@@ -85,7 +85,7 @@ final class DefaultAutofillSecureVault: AutofillSecureVault {
         at url: URL, unlockedBy source: any KeyEncryptionKeySource, password: SecretBytes?
     ) throws {
         try levels.makeBackup(
-            of: providers.database.db, at: url, unlockedBy: [source], password: password)
+            at: url, unlockedBy: [source], password: password)
     }
 }
 

@@ -17,15 +17,15 @@ struct BackupDatabase {
         self.configuration = configuration
     }
 
-    /// Lends the database.
+    /// Lends the database; `isLasting`, when a copy of it is made that outlives the workspace.
     func withStore<R>(
-        readOnly: Bool, _ body: (SecureDatabaseStore) throws -> R
+        readOnly: Bool, isLasting: Bool = false, _ body: (SecureDatabaseStore) throws -> R
     ) throws -> R {
         var configuration = configuration
         configuration.isReadOnly = readOnly
         configuration.journalMode = .delete
         // What is in the workspace is thrown away after a power cut.
-        configuration.synchronous = .normal
+        if !isLasting { configuration.synchronous = .normal }
         configuration.secondInstance = .allowed
         do {
             let store = SecureDatabaseStore(url: url, configuration: configuration)

@@ -37,6 +37,17 @@ final class BackupFile {
         return UInt64(status.st_size)
     }
 
+    /// Where the next bytes are read.
+    func position() throws -> off_t {
+        let position = lseek(descriptor, 0, SEEK_CUR)
+        guard position >= 0 else { throw failure("read") }
+        return position
+    }
+
+    func seek(to position: off_t) throws {
+        guard lseek(descriptor, position, SEEK_SET) == position else { throw failure("read") }
+    }
+
     /// The next bytes: none at the end only, else any number of them up to `count`.
     func read(upTo count: Int) throws -> Data {
         var data = Data(count: count)

@@ -50,8 +50,21 @@ final class BackupWorkspace {
 
     /// Removes all files.
     func empty() throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: path) {
-            guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else {
+        // By the descriptor: what has taken the directory's name is none of ours.
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0, let list = fdopendir(copy) else {
+            throw BackupFile.failure(errno, "look into", path)
+        }
+        defer { closedir(list) }
+        rewinddir(list)
+        while let entry = readdir(list) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
+                    String(cString: $0)
+                }
+            }
+            guard name != ".", name != ".." else { continue }
+            guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
                 throw BackupFile.failure(errno, "remove", "\(path)/\(name)")
             }
         }
@@ -116,7 +129,9 @@ final class BackupWorkspace {
             }
             var own = stat()
             var named = stat()
-            if fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino {
+            if fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino,
+                own.st_dev == named.st_dev
+            {
                 guard own.st_uid == geteuid(), fchmod(descriptor, 0o700) == 0 else {
                     close(descriptor)
                     throw VaultBackupError.fileFailed(

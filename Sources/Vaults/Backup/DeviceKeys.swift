@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The keys of a vault in a key store, and those that take their place while a backup is restored.
+/// The keys of a vault, and those that take their place while a backup is restored.
 ///
 /// The new ones wait under names of their own until the database under them has its name. Then they take the
 /// names of the old ones. The database's key is staged last, and unstaged last: as long as it waits, the other
@@ -9,13 +9,13 @@ internal import SecureStorage
 struct DeviceKeys {
     static let suffix = " (restoring)"
 
-    let store: any KeyStore
+    let entries: any KeyEntries
     /// The name of the database's key.
     let database: String
     /// The name of the key that wraps data keys; nil for a vault that keeps them in another way.
     let keyEncryption: String?
 
-    init(_ store: any KeyStore, database: String, keyEncryption: String?) throws {
+    init(_ entries: any KeyEntries, database: String, keyEncryption: String?) throws {
         func refuse(_ reason: String) -> VaultBackupError { .unacceptableContents(reason: reason) }
         let names = [database] + (keyEncryption.map { [$0] } ?? [])
         guard names.allSatisfy({ (1...240).contains($0.utf8.count) && !$0.hasSuffix(Self.suffix) })
@@ -23,13 +23,15 @@ struct DeviceKeys {
         guard Set(names.map { Array($0.utf8) }).count == names.count else {
             throw refuse("one name for two keys")
         }
-        self.store = store
+        self.entries = entries
         self.database = database
         self.keyEncryption = keyEncryption
     }
 
     init(_ store: any KeyStore, _ names: VaultKeyNames) throws {
-        try self.init(store, database: names.database, keyEncryption: names.keyEncryption)
+        try self.init(
+            KeyStoreEntries(keyStore: store), database: names.database,
+            keyEncryption: names.keyEncryption)
     }
 
     /// The names that are in use.
@@ -41,52 +43,54 @@ struct DeviceKeys {
     /// Stores new keys beside the old ones.
     func stage(database: SecretBytes, keyEncryption: SecretBytes?) throws {
         if let pendingKeyEncryption, let keyEncryption {
-            try store.store(keyEncryption, forName: pendingKeyEncryption)
+            try entries.store(keyEncryption, forName: pendingKeyEncryption)
         }
-        try store.store(database, forName: pendingDatabase)
+        try entries.store(database, forName: pendingDatabase)
     }
 
     /// Removes new keys whose database never got its name.
     func unstage() throws {
-        if let pendingKeyEncryption { try store.remove(pendingKeyEncryption) }
-        try store.remove(pendingDatabase)
+        if let pendingKeyEncryption { try entries.remove(pendingKeyEncryption) }
+        try entries.remove(pendingDatabase)
     }
 
-    /// Puts the new keys in the place of the old ones.
-    func promote() throws {
+    /// Puts the new keys in the place of the old ones; who has opened the vault meanwhile may have done so, too.
+    func promote(_ new: SecretBytes) throws {
         // None when a kill came between the two removals of `unstage`.
-        if let keyEncryption, let pendingKeyEncryption, let key = try read(pendingKeyEncryption) {
-            try store.store(key, forName: keyEncryption)
+        if let keyEncryption, let pendingKeyEncryption,
+            let key = try entries.read(pendingKeyEncryption)
+        {
+            try entries.store(key, forName: keyEncryption)
         }
-        try store.store(store.read(pendingDatabase), forName: database)
+        try entries.store(new, forName: database)
         try unstage()
-    }
-
-    /// The key of a name; nil where there is none, and only there.
-    func read(_ name: String) throws -> SecretBytes? {
-        do {
-            return try store.read(name)
-        } catch KeyStoreError.notFound {
-            return nil
-        }
     }
 
     /// Whether a restore is at work, or was interrupted.
     func arePending() throws -> Bool {
-        if try read(pendingDatabase) != nil { return true }
-        return try pendingKeyEncryption.map { try read($0) != nil } ?? false
+        if try entries.read(pendingDatabase) != nil { return true }
+        return try pendingKeyEncryption.map { try entries.read($0) != nil } ?? false
     }
 
     /// Ends what a killed restore has begun; true when there was something.
-    func finish(for url: URL, _ configuration: SecureDatabaseConfiguration) throws -> Bool {
-        guard let new = try read(pendingDatabase) else {
-            return try pendingKeyEncryption.map { try store.remove($0) } ?? false
+    func finish(
+        for url: URL, _ configuration: SecureDatabaseConfiguration,
+        _ form: (SecretBytes) -> DatabaseKey = { .raw($0) }
+    ) throws -> Bool {
+        guard let new = try entries.read(pendingDatabase) else {
+            guard let pendingKeyEncryption, try entries.read(pendingKeyEncryption) != nil else {
+                return false
+            }
+            try entries.remove(pendingKeyEncryption)
+            return true
         }
         if !SecureDatabaseStore.exists(at: url) {
             try unstage()
-        } else if try opens(url, new, configuration) {
-            try promote()
-        } else if let old = try read(database), try opens(url, old, configuration) {
+        } else if try opens(url, form(new), configuration) {
+            try promote(new)
+        } else if let old = try entries.read(database),
+            try opens(url, form(old), configuration)
+        {
             try unstage()
         } else {
             throw VaultBackupError.currentUnreadable(
@@ -96,14 +100,14 @@ struct DeviceKeys {
     }
 
     private func opens(
-        _ url: URL, _ key: SecretBytes, _ configuration: SecureDatabaseConfiguration
+        _ url: URL, _ key: DatabaseKey, _ configuration: SecureDatabaseConfiguration
     ) throws -> Bool {
         var configuration = configuration
         configuration.isReadOnly = true
         configuration.secondInstance = .allowed
         let store = SecureDatabaseStore(url: url, configuration: configuration)
         do {
-            try store.open(with: .raw(key)) { _ in nil }
+            try store.open(with: key) { _ in nil }
             store.close()
             return true
         } catch SecureStorageError.authenticationFailed {

@@ -38,6 +38,7 @@ final class OpenedBackup {
     /// The keys, which a wrong password is told by.
     func unlock(with source: any KeyEncryptionKeySource) throws -> BackupKeys {
         let key = try header.keySet.unwrap(with: source)
+        try authenticateHeader(with: key)
         let keys = try BackupKeys(key)
         for wrapped in header.keys {
             switch wrapped {
@@ -50,6 +51,20 @@ final class OpenedBackup {
             }
         }
         return keys
+    }
+
+    /// Reads the first part of the stream, which is bound to the header.
+    ///
+    /// Before anything else that the header asks for is derived: who has forged it could ask for much.
+    private func authenticateHeader(with key: DataEncryptionKey) throws {
+        let begin = try file.position()
+        try VaultBackupError.asDamage {
+            let reader = try SealedStreamReader(with: key, context: header.bytes) {
+                [file] in try file.read(upTo: $0)
+            }
+            _ = try reader.read()
+        }
+        try file.seek(to: begin)
     }
 
     /// Writes the database, which is encrypted with the backup's key.

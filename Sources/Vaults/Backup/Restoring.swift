@@ -1,17 +1,21 @@
+internal import Crypto
 internal import Foundation
 internal import SecureStorage
 
 /// Restores one backup.
 struct Restoring {
-    /// Changes the database before it has its name: gets the backup's data keys, and those wrapped for this device.
+    /// Changes the database before it has its name: gets the backup's data keys, those wrapped for this device, and
+    /// the database's new key.
     typealias Preparation =
-        (SecureDatabaseStore, [DataEncryptionKey], [WrappedKeySet]) throws -> Void
+        (SecureDatabaseStore, [DataEncryptionKey], [WrappedKeySet], SecretBytes) throws -> Void
 
     let backup: URL
     let source: any KeyEncryptionKeySource
     let keys: DeviceKeys
     let replacing: VaultReplacement
     let configuration: SecureDatabaseConfiguration
+    /// How the database's key opens it.
+    var form: (SecretBytes) -> DatabaseKey = { .raw($0) }
 
     func write(
         to url: URL, _ preparing: Preparation, _ progress: VaultBackupProgress.Handler
@@ -24,13 +28,16 @@ struct Restoring {
         let unlocked = try opened.unlock(with: source)
         let workspace = try BackupWorkspace(for: url)
         do {
-            _ = try keys.finish(for: workspace.target, configuration)
+            _ = try keys.finish(for: workspace.target, configuration, form)
         } catch VaultBackupError.currentUnreadable where replacing == .anything {}
         // Early, on what is only claimed: it is authentic when anything is replaced.
-        try checkCurrent(at: workspace.target, opened.header.metadata)
+        _ = try checkCurrent(at: workspace.target, opened.header.metadata)
         let database = BackupDatabase(workspace, unlocked, configuration)
         try opened.extract(to: database.url, with: unlocked, progress)
         try database.check(opened.header.metadata, progress)
+        let content =
+            replacing == .sameVaultNotNewer
+            ? try database.withStore(readOnly: true, ContentDigest.of) : nil
 
         let databaseKey = SecretBytes.random(count: 32)
         let keyEncryptionKey = try keys.keyEncryption.map { try KeyEncryptionKey.random(name: $0) }
@@ -41,61 +48,75 @@ struct Restoring {
         try database.withStore(readOnly: false) { store in
             try store.beginExclusiveTransaction()
             do {
-                try preparing(store, unlocked.dataKeys, sets)
+                try preparing(store, unlocked.dataKeys, sets, databaseKey)
                 try store.commit()
             } catch {
                 try? store.rollback()
                 throw error
             }
         }
+        // Again: unpacking takes its time.
+        let isReplacing = try checkCurrent(at: workspace.target, opened.header.metadata, content)
         try keys.stage(database: databaseKey, keyEncryption: keyEncryptionKey?.secret())
         do {
-            try database.withStore(readOnly: true) { store in
+            try database.withStore(readOnly: true, isLasting: true) { store in
                 try store.backup(
-                    to: workspace.target, key: .raw(databaseKey), replacing: replacing != .nothing
+                    to: workspace.target, key: form(databaseKey), replacing: isReplacing
                 ) { try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction)) }
             }
         } catch {
             // The old database may have its old keys only; what cannot be removed now goes later.
-            _ = try? keys.finish(for: workspace.target, configuration)
+            _ = try? keys.finish(for: workspace.target, configuration, form)
             throw error
         }
-        try keys.promote()
+        try keys.promote(databaseKey)
         return RestoredVault(metadata: opened.header.metadata, keySets: sets)
     }
 
-    /// Whether the vault at the place, if there is one, may give way to the backup.
-    private func checkCurrent(at url: URL, _ metadata: VaultBackupMetadata) throws {
+    /// Whether there is a vault at the place, which may give way to the backup.
+    ///
+    /// - Parameter content: What the backup holds, when it is known already.
+    private func checkCurrent(
+        at url: URL, _ metadata: VaultBackupMetadata, _ content: SHA256.Digest? = nil
+    ) throws -> Bool {
         let exists = SecureDatabaseStore.exists(at: url)
-        switch replacing {
-        case .anything:
-            return
-        case .nothing:
-            guard !exists else {
-                throw VaultBackupError.taken(
-                    reason: "there is a vault at \(KeyStoreError.quoted(url.path))")
-            }
-            for name in keys.names where try keys.read(name) != nil {
+        guard replacing != .anything else { return exists }
+        guard exists else {
+            for name in keys.names where try keys.entries.read(name) != nil {
                 throw VaultBackupError.taken(
                     reason:
                         "the key store has a key \(KeyStoreError.quoted(name)) already, which data "
                         + "elsewhere may need")
             }
-        case .sameVault, .sameVaultNotNewer:
-            guard exists else { return }
-            let current = try identity(at: url)
-            guard current.id == metadata.vaultID else {
-                throw VaultBackupError.otherVault(backup: metadata.vaultID, current: current.id)
+            return false
+        }
+        guard replacing != .nothing else {
+            throw VaultBackupError.taken(
+                reason: "there is a vault at \(KeyStoreError.quoted(url.path))")
+        }
+        try withCurrent(at: url) { current, identity in
+            guard identity.id == metadata.vaultID else {
+                throw VaultBackupError.otherVault(backup: metadata.vaultID, current: identity.id)
             }
-            guard replacing == .sameVault || current.generation <= metadata.generation else {
+            guard replacing == .sameVaultNotNewer else { return }
+            // Of the same generation it is the backup's own state, or a later one.
+            let isChanged =
+                try content.map {
+                    try identity.generation == metadata.generation
+                        && ContentDigest.of(current) != $0
+                } ?? false
+            guard identity.generation <= metadata.generation, !isChanged else {
                 throw VaultBackupError.olderThanCurrent(
-                    backup: metadata.generation, current: current.generation)
+                    backup: metadata.generation, current: identity.generation)
             }
         }
+        return true
     }
 
-    private func identity(at url: URL) throws -> VaultIdentity {
-        guard let key = try keys.read(keys.database) else {
+    private func withCurrent(
+        at url: URL, _ body: (SecureDatabaseStore, VaultIdentity) throws -> Void
+    ) throws {
+        guard let key = try keys.entries.read(keys.database) else {
             throw VaultBackupError.currentUnreadable(reason: "the key store has no key for it")
         }
         var configuration = configuration
@@ -103,7 +124,7 @@ struct Restoring {
         let store = SecureDatabaseStore(url: url, configuration: configuration)
         do {
             // To write: a log that a killed app has left would be in the way of the new file.
-            try store.open(with: .raw(key)) { _ in nil }
+            try store.open(with: form(key)) { _ in nil }
         } catch SecureStorageError.authenticationFailed {
             throw VaultBackupError.currentUnreadable(reason: "the key store's key does not open it")
         }
@@ -112,6 +133,6 @@ struct Restoring {
             throw VaultBackupError.currentUnreadable(
                 reason: "it has no vault id, since no backup was ever made of it")
         }
-        return identity
+        try body(store, identity)
     }
 }

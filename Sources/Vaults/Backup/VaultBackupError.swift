@@ -44,7 +44,7 @@ public enum VaultBackupError: Error, Equatable, Sendable {
     /// Another call, or another process, is at work on the same file.
     case inUse(path: String)
 
-    /// The vault at the place is of a later generation than the backup.
+    /// The vault at the place is newer than the backup: of a later generation, or of the same one and changed since.
     case olderThanCurrent(backup: UInt64, current: UInt64)
 
     /// The vault at the place is not the one that the backup was made of.
@@ -91,6 +91,9 @@ extension VaultBackupError: CustomStringConvertible {
             "\(reason); choose another one, or replace it"
         case .inUse(let path):
             "\(quoted(path)) is in use by another call or process; close it, or try again later"
+        case .olderThanCurrent(let backup, let current) where backup == current:
+            "the vault there was changed after the backup was made; replace a newer vault only on "
+                + "purpose"
         case .olderThanCurrent(let backup, let current):
             "the backup is of generation \(backup), and the vault there of generation \(current); "
                 + "replace a newer vault only on purpose"

@@ -5,9 +5,9 @@ public import SecureStorage
 public enum VaultReplacement: Sendable, CaseIterable {
     /// Nothing: there is no file at the place, and the key store has neither of the two keys.
     case nothing
-    /// The same vault, unless its generation is later than the backup's.
+    /// The same vault, unless it is newer: of a later generation than the backup's, or changed since the backup.
     case sameVaultNotNewer
-    /// The same vault, whatever its generation.
+    /// The same vault, whatever has become of it.
     case sameVault
     /// Anything: another vault, a file that no key opens, keys without a file.
     case anything
@@ -81,7 +81,7 @@ extension VaultBackup {
             try Restoring(
                 backup: backup, source: source, keys: DeviceKeys(keyStore, keyNames),
                 replacing: replacing, configuration: configuration
-            ).write(to: url, { try preparing($0, $2) }, progress)
+            ).write(to: url, { db, _, sets, _ in try preparing(db, sets) }, progress)
         }
     }
 

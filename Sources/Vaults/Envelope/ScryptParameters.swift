@@ -53,7 +53,7 @@ public struct ScryptParameters: Sendable, Equatable {
     /// The memory of one derivation, in bytes.
     public var memory: Int { 128 * cost * blockSize }
 
-    /// Whether a guess costs less memory or less work than with the default of today.
+    /// Whether a guess costs less memory or less work than with the default of today, and not more of the other.
     ///
     /// ``WrappedKeySet/upgrade(unlocking:)`` then wraps the key again.
     public var needsUpgrade: Bool { isWeaker(than: .default) }
@@ -62,8 +62,10 @@ public struct ScryptParameters: Sendable, Equatable {
 
     private var work: Int { cost * blockSize * parallelism }
 
+    /// Less of one, and not more of the other: two programs that ask for different things do not take turns.
     func isWeaker(than other: ScryptParameters) -> Bool {
-        memory < other.memory || work < other.work
+        memory <= other.memory && work <= other.work
+            && (memory, work) != (other.memory, other.work)
     }
 }
 

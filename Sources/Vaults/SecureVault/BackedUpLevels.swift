@@ -8,16 +8,16 @@ struct BackedUpLevels {
     private static let hashingSaltName = "SecureVault hashing salt"
 
     let root: SecretBytes
-    /// nil where it is a constant of the app, or there is none.
+    /// nil where there is none, or of another length than 32 bytes: then it is a constant of the app.
     let hashingSalt: SecretBytes?
 
     /// - Throws: `SecureVaultError` of a key store that cannot be read.
     init(root: SecretBytes, crypto: any SecureStorageCryptoProvider) throws {
         self.root = root
-        // The salt itself is nil also when it cannot be read.
-        let hashes = try crypto.hashData(Data()) != nil
-        hashingSalt = (hashes ? crypto.hashingSalt : nil)
-            .flatMap { $0.count == KeyMaterial.length ? SecretBytes(copying: $0) : nil }
+        let salt = try (crypto as? VaultCryptoProvider)?.storedHashingSalt() ?? crypto.hashingSalt
+        hashingSalt = salt.flatMap {
+            $0.count == KeyMaterial.length ? SecretBytes(copying: $0) : nil
+        }
     }
 
     /// - Throws: `VaultBackupError` when the backup is not one of a vault with levels.

@@ -20,7 +20,9 @@ struct DeviceKey {
                 do {
                     return try makeDatabase(key)
                 } catch let error where Self.isWrongKey(error) {
-                    guard let restored = try openRestored(makeDatabase) else { throw error }
+                    guard let restored = try openRestored(insteadOf: key, makeDatabase) else {
+                        throw error
+                    }
                     return restored
                 }
             }
@@ -44,15 +46,12 @@ struct DeviceKey {
             removeCandidate()
             return database
         } catch  where Self.isWrongKey(error) {
-            // Another process may have ended its first run since we looked.
-            if var key = try keystore.l1Key() {
-                defer { key.erase() }
-                return try wrapped { try makeDatabase(key) }
-            }
             if isNew { removeCandidate() }
-            guard let restored = try wrapped({ try openRestored(makeDatabase) }) else {
-                throw SecureVaultError.noL1Key
-            }
+            guard
+                let restored = try wrapped({
+                    try openRestored(insteadOf: key, makeDatabase)
+                })
+            else { throw SecureVaultError.noL1Key }
             removeCandidate()
             return restored
         } catch {
@@ -60,20 +59,32 @@ struct DeviceKey {
         }
     }
 
-    /// The database of a restored backup whose key was on its way to its name when the program ended.
+    /// The database when another process has ended its first run since we looked, or when a backup was restored, whose key
+    /// was on its way to its name when the program ended.
     private func openRestored<Database>(
-        _ makeDatabase: (Data) throws -> Database
+        insteadOf key: Data, _ makeDatabase: (Data) throws -> Database
     ) throws -> Database? {
-        let pending = keystore.l1KeyEntryName + DeviceKeys.suffix
-        guard var key = try keystore.readData(named: pending, serviceName: service) else {
-            return nil
-        }
-        defer { key.erase() }
-        do {
-            let database = try makeDatabase(key)
-            try keystore.storeL1Key(key)
-            try keystore.removeData(named: pending, serviceName: service)
+        let entries = VaultKeyEntries(keystore: keystore)
+        if let pending = try entries.pendingKey,
+            let database = try openIfKeyFits(pending, makeDatabase)
+        {
+            try entries.store(pending, forName: keystore.l1KeyEntryName)
+            // Not that of another restore.
+            if try entries.pendingKey == pending {
+                try entries.remove(keystore.l1KeyEntryName + DeviceKeys.suffix)
+            }
             return database
+        }
+        guard let now = try entries.read(keystore.l1KeyEntryName), now.withData({ $0 != key })
+        else { return nil }
+        return try openIfKeyFits(now, makeDatabase)
+    }
+
+    private func openIfKeyFits<Database>(
+        _ key: SecretBytes, _ makeDatabase: (Data) throws -> Database
+    ) throws -> Database? {
+        do {
+            return try key.withData { try makeDatabase($0) }
         } catch  where Self.isWrongKey(error) {
             return nil
         }

@@ -11,7 +11,7 @@ internal import SecureStorage
 ///     14     16  the salt
 ///     30      8  SHA-256 of all bytes before, truncated
 /// ```
-struct PasswordDerivation {
+struct PasswordDerivation: Equatable {
     let parameters: ScryptParameters
     let salt: Data
 

@@ -35,6 +35,8 @@ struct PasswordLevelKey {
             named: keystore.generatedPasswordEntryName, serviceName: keystore.keychainServiceName
         ) { try crypto.generatePassword() }
         defer { password.erase() }
+        // The salt of hashes too: later a missing one is a lost one.
+        _ = try crypto.hashData(Data())
         var wrapped = try keystore.readData(
             named: keystore.l2KeyEntryName, serviceName: keystore.keychainServiceName
         ) {
@@ -45,34 +47,59 @@ struct PasswordLevelKey {
         wrapped.erase()
     }
 
-    /// The key; who gets it erases it.
+    /// The key, and the record that it was unwrapped from or is wrapped in now.
     ///
+    /// - Parameter exclusively: Keeps other processes from changing the record while it runs a block.
     /// - Throws: `.invalidPassword`, `.noL2Key`, and what the key store throws.
-    func unwrap(with password: SecretBytes) throws -> SecretBytes {
+    func unwrap(
+        with password: SecretBytes, _ exclusively: Exclusively = { try $0() }
+    ) throws -> (key: SecretBytes, record: Data) {
         guard let wrapped = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
-        var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
+        guard let crypto = crypto as? VaultCryptoProvider else {
+            var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
+            defer { wrapping.erase() }
+            var key = try crypto.decrypt(wrapped, withKey: wrapping)
+            return (SecretBytes(erasing: &key), wrapped)
+        }
+        var (wrapping, derivation) = try password.withData {
+            try crypto.wrappingKey(of: $0) { wrapped }
+        }
         defer { wrapping.erase() }
         var key = try crypto.decrypt(wrapped, withKey: wrapping)
         defer { key.erase() }
+        var record = wrapped
         // Unlocked it is anyway: what fails here is done at the next unlock.
-        try? password.withData { try strengthen($0, key, wrapped) }
-        return SecretBytes(copying: key)
-    }
-
-    private func strengthen(_ password: Data, _ key: Data, _ wrapped: Data) throws {
-        try (crypto as? VaultCryptoProvider)?.strengthen(password) { wrapping in
-            // Another process may have changed the password meanwhile.
-            guard try keystore.encryptedL2Key() == wrapped else {
-                throw SecureVaultError.invalidPassword
+        try? password.withData {
+            try crypto.settle($0, derivation) { wrapping in
+                let stronger = try crypto.encrypt(key, withKey: wrapping)
+                try replace(record, with: stronger, exclusively)
+                record = stronger
             }
-            try keystore.storeEncryptedL2Key(crypto.encrypt(key, withKey: wrapping))
         }
+        return (SecretBytes(copying: key), record)
     }
 
     /// Wraps the key with another password, in one step of the key store.
-    func rewrap(_ key: SecretBytes, with password: SecretBytes) throws {
+    ///
+    /// - Throws: ``Conflict`` when another process has replaced `record` meanwhile.
+    func rewrap(
+        _ key: SecretBytes, with password: SecretBytes, replacing record: Data,
+        _ exclusively: Exclusively
+    ) throws {
         let wrapped = try key.withData { key in try password.withData { try wrap(key, $0) } }
-        try keystore.storeEncryptedL2Key(wrapped)
+        try replace(record, with: wrapped, exclusively)
+    }
+
+    typealias Exclusively = (() throws -> Void) throws -> Void
+
+    /// Somebody else was first.
+    struct Conflict: Error {}
+
+    private func replace(_ record: Data, with new: Data, _ exclusively: Exclusively) throws {
+        try exclusively {
+            guard try keystore.encryptedL2Key() == record else { throw Conflict() }
+            try keystore.storeEncryptedL2Key(new)
+        }
     }
 
     /// What the key store is to hold for the key under a password, with a new salt: all of it, or the old one's.

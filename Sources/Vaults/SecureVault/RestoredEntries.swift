@@ -4,22 +4,31 @@ internal import SecureStorage
 /// Entries that the key store of a restored vault gets when the vault is first opened.
 ///
 /// Until then they lie in the database, in a table of their own: they have to take the place of the old ones
-/// together with the database, and that only has one name.
-enum RestoredEntries {
+/// together with the database, and that only has one name. They are sealed with a key that follows from the database's, so that
+/// nobody who can only write to the database decides what the key store gets.
+struct RestoredEntries {
     private static let table = "securestorage_restored"
 
-    /// Puts them into a database that has no name yet.
-    static func put(_ entries: [(name: String, data: Data)], into db: SecureDatabaseStore) throws {
-        try db.executeUpdate("DROP TABLE IF EXISTS \(table)")
+    var entries: [(name: String, secret: SecretBytes)] = []
+
+    /// Puts them into a database that has no name yet, and that has `key`.
+    func put(into db: SecureDatabaseStore, key: SecretBytes) throws {
+        var writer = ByteWriter(capacity: 4096)
+        for entry in entries {
+            writer.part(entry.name)
+            entry.secret.withUnsafeBytes { writer.part($0) }
+        }
+        var bytes = writer.bytes
+        writer = ByteWriter(capacity: 0)  // else it would share the bytes
+        let sealed = try Self.sealing(key).seal(
+            SecretBytes(erasing: &bytes), table: Self.table, column: "entries", row: 1)
+        try db.executeUpdate("DROP TABLE IF EXISTS \(Self.table)")
         try db.executeUpdate(
             """
-            CREATE TABLE \(table) (
-                position INTEGER PRIMARY KEY, name TEXT NOT NULL, data BLOB NOT NULL)
+            CREATE TABLE \(Self.table) (
+                one INTEGER PRIMARY KEY CHECK (one = 1), entries BLOB NOT NULL)
             """)
-        for entry in entries {
-            try db.executeUpdate(
-                "INSERT INTO \(table) (name, data) VALUES (?, ?)", values: [entry.name, entry.data])
-        }
+        try db.executeUpdate("INSERT INTO \(Self.table) VALUES (1, ?)", sealed)
     }
 
     /// Moves them, if there are any: in their order, and again from the beginning after a crash.
@@ -32,31 +41,61 @@ enum RestoredEntries {
             guard try database.read({ try $0.tableExists(table) }) else { return }
             try database.write { db in
                 guard try db.tableExists(table) else { return }
-                let entries = try read(in: db)
-                for entry in entries {
-                    try keystore.writeData(
-                        entry.data, named: entry.name, serviceName: keystore.keychainServiceName)
-                }
-                if !entries.contains(where: { $0.name == keystore.generatedPasswordEntryName }) {
-                    try keystore.clearGeneratedPassword()
+                // What does not open was not put there by a restore of this vault.
+                if let key = try VaultKeyEntries(keystore: keystore).read(keystore.l1KeyEntryName),
+                    let restored = try? RestoredEntries(in: db, key: key)
+                {
+                    try restored.store(in: keystore)
                 }
                 try db.executeUpdate("DROP TABLE \(table)")
             }
+            // A power cut must not bring them back after the password was changed.
+            try database.checkpoint()
         } catch {
             throw SecureVaultError.make(of: error) { .databaseError(cause: $0) }
         }
     }
 
-    private static func read(in db: SecureDatabaseStore) throws -> [(name: String, data: Data)] {
-        let rows = try db.executeQuery("SELECT name, data FROM \(table) ORDER BY position")
-        defer { rows.close() }
-        var entries: [(name: String, data: Data)] = []
-        while try rows.next() {
-            guard let name = rows.string(forColumnIndex: 0),
-                let data = rows.data(forColumnIndex: 1)
-            else { throw SecureVaultError.encodingFailed }
-            entries.append((name, data))
+    private init(in db: SecureDatabaseStore, key: SecretBytes) throws {
+        let sealed = try db.data(forQuery: "SELECT entries FROM \(Self.table)") ?? Data()
+        let secret = try Self.sealing(key).openSecret(
+            sealed, table: Self.table, column: "entries", row: 1)
+        try secret.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            func part() throws -> UnsafeRawBufferPointer {
+                let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+                guard rest.count >= 4 + length else { throw SecureVaultError.encodingFailed }
+                defer { rest = rest.dropFirst(4 + length) }
+                return UnsafeRawBufferPointer(rebasing: rest.dropFirst(4).prefix(length))
+            }
+            while !rest.isEmpty {
+                let name = String(decoding: try part(), as: UTF8.self)
+                entries.append((name, SecretBytes(copying: try part())))
+            }
         }
-        return entries
+    }
+
+    init() {}
+
+    private func store(in keystore: any SecureStorageKeyStoreProvider) throws {
+        for entry in entries {
+            try VaultKeyEntries(keystore: keystore).store(entry.secret, forName: entry.name)
+        }
+        if !entries.contains(where: { $0.name == keystore.generatedPasswordEntryName }) {
+            try keystore.clearGeneratedPassword()
+        }
+    }
+
+    private static func sealing(_ key: SecretBytes) throws -> DataEncryptionKey {
+        try DataEncryptionKey(name: "SecureVault restored", bytes: key)
+    }
+}
+
+extension SecureVaultDatabase {
+    fileprivate func checkpoint() throws {
+        switch self {
+        case .queue(let queue): _ = try queue.checkpoint(.passive)
+        case .pool(let pool): _ = try pool.checkpoint(.passive)
+        }
     }
 }

@@ -4,11 +4,10 @@ public import SecureStorage
 extension SecureVaultLevels {
     /// Makes a backup of the vault, of its database and of the keys of its levels: see ``VaultBackup``.
     ///
-    /// Others read and write meanwhile. ``SecureVaultFactory/restore(from:to:unlockedBy:newPassword:replacing:configuration:progress:)``
+    /// Others read and write meanwhile. ``SecureVaultFactory/restore(from:to:unlockedBy:newPassword:replacing:keyForm:configuration:progress:)``
     /// restores it, on any machine.
     ///
     /// - Parameters:
-    ///   - database: The vault's.
     ///   - url: The place of the backup, whose directory exists.
     ///   - sources: What unlocks the backup: passwords, recovery codes. It need not be the vault's password.
     ///   - password: The vault's, also when L2 is unlocked: L3 is in the backup, too. nil before the user has set one.
@@ -20,8 +19,7 @@ extension SecureVaultLevels {
     ///   `.keystoreReadError`; ``VaultBackupError``; `SecureStorageError`; what `progress` throws.
     @discardableResult
     public func makeBackup(
-        of database: SecureVaultDatabase, at url: URL,
-        unlockedBy sources: [any KeyEncryptionKeySource], password: SecretBytes?,
+        at url: URL, unlockedBy sources: [any KeyEncryptionKeySource], password: SecretBytes?,
         label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
@@ -46,13 +44,14 @@ extension SecureVaultFactory {
     /// before, or the restored vault: there is nothing to be cleaned up.
     ///
     /// - Parameters:
-    ///   - backup: As ``SecureVaultLevels/makeBackup(of:at:unlockedBy:password:label:replacing:progress:)`` has made it.
-    ///   - url: The place of the vault's database, whose directory exists; opened with ``VaultDatabaseProvider/KeyForm/raw``.
+    ///   - backup: As ``SecureVaultLevels/makeBackup(at:unlockedBy:password:label:replacing:progress:)`` has made it.
+    ///   - url: The place of the vault's database, where the factory's database provider looks for it; its directory exists.
     ///   - source: The password, recovery code or key of the backup.
     ///   - newPassword: The vault's from now on, at least one byte; nil stands for a generated one, as after a first run.
     ///   - replacing: What may be there already.
-    ///   - configuration: As the database's, where its cipher is not the default.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
+    ///   - keyForm: As the database provider's.
+    ///   - configuration: As the database provider's, where its cipher is not the default.
+    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work. ``makeVault(reporter:)`` throws meanwhile.
     /// - Returns: What the backup says about itself, authenticated.
     /// - Throws: ``VaultBackupError``: `.inUse` after a vault was made, a wrong password is told from damage;
     ///   ``SecureVaultError``: `.invalidPassword` for an empty new one; ``KeyStoreError``; `SecureStorageError`; what `progress` throws.
@@ -60,32 +59,29 @@ extension SecureVaultFactory {
     public func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
         newPassword: SecretBytes?, replacing: VaultReplacement = .nothing,
+        keyForm: VaultDatabaseProvider.KeyForm = .raw,
         configuration: SecureDatabaseConfiguration = .init(),
         progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         guard newPassword?.count != 0 else { throw SecureVaultError.invalidPassword }
-        let restored = try withoutVault {
+        return try restoring {
             let (crypto, keystore) = try makeEncryptionProviders(reporter: nil)
             let passwordKey = PasswordLevelKey(crypto: crypto, keystore: keystore)
-            let service = keystore.keychainServiceName
             let keys = try DeviceKeys(
-                keystore.keyStore, database: "\(service).\(keystore.l1KeyEntryName)",
+                VaultKeyEntries(keystore: keystore), database: keystore.l1KeyEntryName,
                 keyEncryption: nil)
             return try VaultBackupError.translating(url.path, isDatabase: true) {
                 try Restoring(
                     backup: backup, source: source, keys: keys, replacing: replacing,
-                    configuration: configuration
+                    configuration: configuration, form: keyForm.databaseKey
                 ).write(
                     to: url,
-                    { db, dataKeys, _ in
+                    { db, dataKeys, _, key in
                         let levels = try BackedUpLevels(keys: dataKeys)
-                        try RestoredEntries.put(
-                            passwordKey.entries(for: levels, newPassword), into: db)
+                        try passwordKey.entries(for: levels, newPassword).put(into: db, key: key)
                     }, progress)
-            }
+            }.metadata
         }
-        guard let restored else { throw VaultBackupError.inUse(path: url.path) }
-        return restored.metadata
     }
 }
 
@@ -93,10 +89,10 @@ extension PasswordLevelKey {
     /// What the key store is to hold of restored levels.
     fileprivate func entries(
         for levels: BackedUpLevels, _ newPassword: SecretBytes?
-    ) throws -> [(name: String, data: Data)] {
-        var entries: [(name: String, data: Data)] = []
+    ) throws -> RestoredEntries {
+        var restored = RestoredEntries()
         if let salt = levels.hashingSalt {
-            entries.append((crypto.keychainAccountName, salt.copied))
+            restored.entries.append((crypto.keychainAccountName, salt))
         }
         let password: SecretBytes
         if let newPassword {
@@ -104,8 +100,11 @@ extension PasswordLevelKey {
         } else {
             var generated = try crypto.generatePassword()
             password = SecretBytes(erasing: &generated)
-            entries.append((keystore.generatedPasswordEntryName, password.copied))
+            restored.entries.append((keystore.generatedPasswordEntryName, password))
         }
-        return try entries + newEntries(levels.root, with: password)
+        for entry in try newEntries(levels.root, with: password) {
+            restored.entries.append((entry.name, SecretBytes(copying: entry.data)))
+        }
+        return restored
     }
 }

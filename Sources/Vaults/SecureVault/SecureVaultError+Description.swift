@@ -32,12 +32,17 @@ extension SecureVaultError: CustomStringConvertible {
 
     /// Errors of others may quote what they have choked on, which can be a secret: those tell their type only.
     private static func text(of error: any Error) -> String {
+        ownText(of: error) ?? "an error of the type \(type(of: error))"
+    }
+
+    private static func ownText(of error: any Error) -> String? {
         switch error {
         case let error as SecureVaultError: error.description
         case let error as SecureStorageError: error.description
         case let error as KeyStoreError: error.description
         case let error as EnvelopeError: error.description
-        default: "an error of the type \(type(of: error))"
+        case let error as VaultBackupError: error.description
+        default: nil
         }
     }
 
@@ -45,7 +50,7 @@ extension SecureVaultError: CustomStringConvertible {
         switch status {
         case KeyStoreStatus.unavailable:
             "it is locked or not available; try again later, and make no new key (\(status))"
-        case -25300: "there is no such entry (\(status))"
+        case KeyStoreStatus.notFound: "there is no such entry (\(status))"
         case -25299: "there is such an entry already (\(status))"
         case -25293: "it refused; look at its permissions (\(status))"
         case -26275: "an entry is damaged; restore it from a backup (\(status))"
@@ -89,7 +94,7 @@ extension SecureVaultError: CustomNSError {
         }
     }
 
-    /// The cause under `NSUnderlyingErrorKey`, and SQLite's primary result code under `SQLiteResultCode`.
+    /// The cause under `NSUnderlyingErrorKey` if it is an error of this package, and SQLite's primary result code under `SQLiteResultCode`.
     ///
     /// Those of the innermost cause, where causes are nested.
     public var errorUserInfo: [String: Any] {
@@ -105,7 +110,7 @@ extension SecureVaultError: CustomNSError {
             if let cause = cause as? SecureVaultError {
                 return cause.errorUserInfo.merging(info) { _, outer in outer }
             }
-            info[NSUnderlyingErrorKey] = cause
+            if Self.ownText(of: cause) != nil { info[NSUnderlyingErrorKey] = cause }
             if let code = (cause as? SecureStorageError)?.resultCode {
                 info["SQLiteResultCode"] = NSNumber(value: code)
             }

@@ -90,10 +90,11 @@ extension SecureVaultError {
 /// The status of a failure of a key store: what Apple's Security framework returns for the same failure.
 enum KeyStoreStatus {
     static let unavailable: Int32 = -25308  // errSecInteractionNotAllowed
+    static let notFound: Int32 = -25300  // errSecItemNotFound
 
     static func of(_ error: any Error) -> Int32 {
         switch error as? KeyStoreError {
-        case .notFound: -25300  // errSecItemNotFound
+        case .notFound: notFound
         case .alreadyExists: -25299  // errSecDuplicateItem
         case .unavailable: unavailable
         case .refused: -25293  // errSecAuthFailed

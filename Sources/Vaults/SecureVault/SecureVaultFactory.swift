@@ -10,7 +10,7 @@ public import Foundation
 ///
 /// Thread-safe.
 public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
-    // @unchecked: `vault` is only touched under `lock`.
+    // @unchecked: `vault` and `isRestoring` are only touched under `lock`.
 
     /// Makes a vault's encryption.
     public typealias CryptoProviderInitialization =
@@ -38,10 +38,19 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     private let lock = NSLock()
     private var vault: Vault?
 
+    private var isRestoring = false
+
     /// Runs `body` while no vault is made, and only if none was.
-    func withoutVault<R>(_ body: () throws -> R) throws -> R? {
-        try lock.withLock { vault == nil ? try body() : nil }
+    func restoring<R>(_ body: () throws -> R) throws -> R {
+        try lock.withLock {
+            guard vault == nil, !isRestoring else { throw isBusy }
+            isRestoring = true
+        }
+        defer { lock.withLock { isRestoring = false } }
+        return try body()
     }
+
+    private var isBusy: VaultBackupError { .inUse(path: "the vault of this factory") }
 
     /// A factory, which makes nothing yet.
     ///
@@ -68,19 +77,20 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     /// - Parameter reporter: Learns of a failure of this call.
     /// - Returns: The vault.
     /// - Throws: `SecureVaultError`: `.noL1Key` when there is data and its key is missing,
-    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, else `.initFailed`.
+    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, else `.initFailed`, also while a backup is restored.
     public func makeVault(reporter: (any SecureVaultReporting)?) throws -> Vault {
-        try lock.withLock {
-            if let vault { return vault }
-            do {
+        do {
+            return try lock.withLock {
+                if let vault { return vault }
+                guard !isRestoring else { throw SecureVaultError.initFailed(cause: isBusy) }
                 let made = Vault(providers: try makeSecureStorageProviders(reporter: reporter))
                 vault = made
                 return made
-            } catch {
-                let error = SecureVaultError.make(of: error) { .initFailed(cause: $0) }
-                reporter?.secureVaultError(error)
-                throw error
             }
+        } catch {
+            let error = SecureVaultError.make(of: error) { .initFailed(cause: $0) }
+            reporter?.secureVaultError(error)
+            throw error
         }
     }
 

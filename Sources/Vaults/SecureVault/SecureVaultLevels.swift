@@ -20,6 +20,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     public static let defaultAccessDuration: Duration = .seconds(3 * 24 * 60 * 60)
 
     private let key: PasswordLevelKey
+    let database: SecureVaultDatabase
     private let access: ExpiringValue<DataEncryptionKey>
     /// One derivation at a time: each takes 128 MiB, and a change of the password has to be alone.
     private let derivations = NSLock()
@@ -33,12 +34,13 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///   - providers: What the vault was made with.
     ///   - accessDuration: How long a password holds.
     ///   - clock: For tests; the default goes on while the machine sleeps.
-    public init<DatabaseProvider>(
+    public init<DatabaseProvider: SecureStorageDatabaseProvider>(
         providers: SecureStorageProviders<DatabaseProvider>,
         accessDuration: Duration = SecureVaultLevels.defaultAccessDuration,
         clock: some IdleClock = SystemIdleClock()
     ) {
         key = PasswordLevelKey(crypto: providers.crypto, keystore: providers.keystore)
+        database = providers.database.db
         access = ExpiringValue(expiresAfter: accessDuration / .seconds(1), clock: clock)
     }
 
@@ -65,9 +67,9 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Sets another password.
     ///
-    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the password. Calls that are under way end with the
-    /// key that they have, which is the same before and after. A crash leaves the old password or
-    /// the new one.
+    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the password, also one inside a
+    /// ``withL2(_:)`` that is under way on another thread. A crash leaves the old password or the new one. Of two processes that
+    /// change it at once one is told that its old password is wrong. The database must not be closed.
     ///
     /// - Parameters:
     ///   - oldPassword: nil when the user has set none yet.
@@ -80,8 +82,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
             guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
                 throw SecureVaultError.invalidPassword
             }
-            let root = try unwrap(with: old)
-            try mapped { try key.rewrap(root, with: newPassword) }
+            try mapped { try rewrap(from: old, to: newPassword) }
             // It is of no use any more. Where it cannot be removed now, it is at the next unlock.
             try? key.keystore.clearGeneratedPassword()
             gate.withLock { generatedPasswordIsStale = true }
@@ -166,7 +167,25 @@ public final class SecureVaultLevels: @unchecked Sendable {
     }
 
     private func unwrap(with password: SecretBytes) throws -> SecretBytes {
-        try mapped { try key.unwrap(with: password) }
+        try mapped { try key.unwrap(with: password, exclusively).key }
+    }
+
+    private func rewrap(from old: SecretBytes, to new: SecretBytes) throws {
+        var attempts = 0
+        while true {
+            let (root, record) = try key.unwrap(with: old, exclusively)
+            do {
+                return try key.rewrap(root, with: new, replacing: record, exclusively)
+            } catch is PasswordLevelKey.Conflict where attempts < 3 {
+                // Another process has changed the password, which is then wrong, or how it is derived.
+                attempts += 1
+            }
+        }
+    }
+
+    /// The key store has no lock over several calls; the vault's database has one.
+    private func exclusively(_ body: () throws -> Void) throws {
+        try database.write { _ in try body() }
     }
 
     private func grant(

@@ -11,6 +11,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     private let parameters: ScryptParameters
 
     private static let derivationEntryName = "password-derivation"
+    private static let previousEntryName = "password-derivation.previous"
     private static let hashingSaltLength = 32
 
     /// The encryption of one vault.
@@ -49,7 +50,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// The salt of passwords; empty when the key store cannot be read.
     public var passwordSalt: Data { (try? derivation().salt) ?? Data() }
 
-    /// The salt of hashes: what the first run has stored; nil when the key store cannot be read.
+    /// The salt of hashes: what the first run has stored; nil when the key store cannot be read, or has lost it.
     public var hashingSalt: Data? { try? storedHashingSalt() }
 
     /// The key that a password stands for.
@@ -59,34 +60,66 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// - Throws: `SecureVaultError`: `.noL2Key` when the salt is lost, and a wrapped key needs it;
     ///   `.keystoreReadError`, `.invalidPassword` for an empty one.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
-        let derivation = try derivation()
-        var key = try derivation.key(of: password)
-        guard derivation.parameters.isWeaker(than: parameters),
-            let wrapped = try keystore.encryptedL2Key(), !opens(wrapped, key)
-        else { return key }
-        // Another password, or a crash between the two steps of `strengthen`.
-        let stronger = PasswordDerivation(parameters: parameters, salt: derivation.salt)
-        var strongerKey = try stronger.key(of: password)
-        guard opens(wrapped, strongerKey) else {
-            strongerKey.erase()
-            return key
-        }
-        key.erase()
-        try store(stronger)
-        return strongerKey
+        try wrappingKey(of: password) { try keystore.encryptedL2Key() }.key
     }
 
-    // Raises the parameters of a vault that has weaker ones than asked for. Two steps, after each of which the password
-    // opens: the salt stays, so that the key of the second step can be found after a crash between them, and so that
-    // two processes at once come to the same key.
-    func strengthen(_ password: Data, rewrap: (_ key: Data) throws -> Void) throws {
-        let derivation = try derivation()
-        guard derivation.parameters.isWeaker(than: parameters) else { return }
-        let stronger = PasswordDerivation(parameters: parameters, salt: derivation.salt)
-        var key = try stronger.key(of: password)
-        defer { key.erase() }
-        try rewrap(key)
-        try store(stronger)
+    /// The key that a password stands for, and how: of several derivations that are possible the one that opens what is wrapped, else the
+    /// vault's own.
+    ///
+    /// There are several while parameters are being raised, after a crash in between, and for a moment afterwards: another process
+    /// may have read the old ones, and be about to change the password with them.
+    func wrappingKey(
+        of password: Data, opening wrapped: () throws -> Data?
+    ) throws -> (key: Data, derivation: PasswordDerivation) {
+        let current = try derivation()
+        var key = try current.key(of: password)
+        var others = try previousDerivation().map { [$0] } ?? []
+        if current.parameters.isWeaker(than: parameters) {
+            others.append(PasswordDerivation(parameters: parameters, salt: current.salt))
+        }
+        guard !others.isEmpty, let wrapped = try? wrapped(), !opens(wrapped, key) else {
+            return (key, current)
+        }
+        for other in others {
+            guard var otherKey = try? other.key(of: password) else { continue }
+            if opens(wrapped, otherKey) {
+                key.erase()
+                return (otherKey, other)
+            }
+            otherKey.erase()
+        }
+        return (key, current)
+    }
+
+    /// After an unlock: raises parameters that are weaker than asked for, or ends what a crash has interrupted.
+    ///
+    /// The salt stays, so that the key of a step can be found after a crash, and so that two processes come to the same key.
+    ///
+    /// - Parameters:
+    ///   - opened: How the password has opened.
+    ///   - rewrap: Stores what the password wraps under the key that it gets.
+    /// - Throws: What the key store throws. The password opens all the same, then and later.
+    func settle(
+        _ password: Data, _ opened: PasswordDerivation, rewrap: (_ key: Data) throws -> Void
+    ) throws {
+        let current = try derivation()
+        if opened.parameters.isWeaker(than: parameters) {
+            let stronger =
+                current.parameters.isWeaker(than: parameters)
+                ? PasswordDerivation(parameters: parameters, salt: current.salt) : current
+            var key = try stronger.key(of: password)
+            defer { key.erase() }
+            try rewrap(key)
+            guard stronger != current else { return }
+            try store(current, Self.previousEntryName)
+            try store(stronger, Self.derivationEntryName)
+        } else if opened == current {
+            guard try previousDerivation() != nil else { return }
+            try keystore.removeData(
+                named: Self.previousEntryName, serviceName: keychainServiceName)
+        } else if current.parameters.isWeaker(than: opened.parameters) {
+            try store(opened, Self.derivationEntryName)
+        }
     }
 
     /// A new salt with the parameters asked for, as an entry of the key store, and the key that a password stands for with it.
@@ -105,9 +138,14 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         return true
     }
 
-    private func store(_ derivation: PasswordDerivation) throws {
+    private func store(_ derivation: PasswordDerivation, _ name: String) throws {
         try keystore.writeData(
-            derivation.bytes, named: Self.derivationEntryName, serviceName: keychainServiceName)
+            derivation.bytes, named: name, serviceName: keychainServiceName)
+    }
+
+    private func previousDerivation() throws -> PasswordDerivation? {
+        try keystore.readData(named: Self.previousEntryName, serviceName: keychainServiceName)
+            .flatMap { try? PasswordDerivation(bytes: $0) }
     }
 
     /// SHA-256 of the salt and the value.
@@ -121,9 +159,14 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         try SaltedHash(salt: salt ?? storedHashingSalt()).of(data)
     }
 
-    private func storedHashingSalt() throws -> Data {
+    /// - Throws: `SecureVaultError.keystoreReadError`, rather than another salt.
+    func storedHashingSalt() throws -> Data {
         try keystore.readData(named: keychainAccountName, serviceName: keychainServiceName) {
-            Data(RandomBytes.make(Self.hashingSaltLength))
+            // With another salt nothing would be found any more.
+            guard try keystore.encryptedL2Key() == nil else {
+                throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.notFound)
+            }
+            return Data(RandomBytes.make(Self.hashingSaltLength))
         }
     }
 

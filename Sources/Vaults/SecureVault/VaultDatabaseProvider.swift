@@ -25,6 +25,13 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
         /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes a tenth of a
         /// second more.
         case passphrase
+
+        func databaseKey(_ key: SecretBytes) -> DatabaseKey {
+            switch self {
+            case .raw: .raw(key)
+            case .passphrase: .passphrase(key)
+            }
+        }
     }
 
     /// The open database.
@@ -47,12 +54,7 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     ) throws {
         var migrations = SchemaMigrations()
         try registerMigrationsHandler(&migrations)
-        let secret = SecretBytes(copying: key)
-        let databaseKey: DatabaseKey =
-            switch keyForm {
-            case .raw: .raw(secret)
-            case .passphrase: .passphrase(secret)
-            }
+        let databaseKey = keyForm.databaseKey(SecretBytes(copying: key))
         switch writerType {
         case .queue:
             let store = SecureDatabaseStore(url: file, configuration: configuration)

@@ -152,9 +152,21 @@ import Testing
     @Test func `a cancelled task ends its check`() async throws {
         let db = try makeFile(3000)
         let queue = SecureDatabaseQueue(databaseStore: db)
-        let task = Task { try await queue.inDatabase { try $0.verifyIntegrity() } }
-        try await Task.sleep(for: .milliseconds(20))
+        let (begun, told) = AsyncStream.makeStream(of: Void.self)
+        let cancelled = DispatchSemaphore(value: 0)
+        let task = Task {
+            try await queue.inDatabase { db in
+                try db.verifyIntegrity {
+                    guard $0.fraction < 0.5 else { return }
+                    told.finish()
+                    cancelled.wait()
+                    cancelled.signal()
+                }
+            }
+        }
+        for await _ in begun {}
         task.cancel()
+        cancelled.signal()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 9000)
     }

@@ -132,7 +132,7 @@ struct BackupCrashTests {
     ) throws {
         try VaultBackup.restore(
             from: backup, to: url, unlockedBy: code, keyStore: keyStore,
-            keyNames: TestVault.names, replacing: .sameVaultNotNewer, preparing: TestVault.keep)
+            keyNames: TestVault.names, replacing: .sameVault, preparing: TestVault.keep)
     }
 
     @Test func `no plaintext is on the disk at any time`() throws {

@@ -45,15 +45,61 @@ struct RestoreTests {
     {
         let backup = try makeBackup()
         let key = try vault.keyStore.read("db")
-        try vault.withStore { try $0.executeUpdate("DELETE FROM login") }
         try vault.restore(backup, code, replacing: .sameVaultNotNewer)
         try vault.checkRestored(rows: 5)
         #expect(try vault.keyStore.read("db") != key, "the old key opens nothing any more")
-        // Again, over what has both keys already.
+        // Again, over what has both keys already, and has changed.
         let kek = try vault.keyStore.read("kek")
-        try vault.restore(backup, code, replacing: .sameVaultNotNewer)
+        try vault.withStore { try $0.executeUpdate("DELETE FROM login") }
+        #expect(
+            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) }
+                == .olderThanCurrent(backup: 1, current: 1))
+        try vault.restore(backup, code, replacing: .sameVault)
         try vault.checkRestored(rows: 5)
         #expect(try vault.keyStore.read("kek") != kek)
+    }
+
+    @Test(arguments: [VaultReplacement.sameVault, .sameVaultNotNewer])
+    func `the keys of a vault that lies elsewhere are not replaced`(
+        _ replacing: VaultReplacement
+    ) throws {
+        let backup = try makeBackup()
+        let key = try vault.keyStore.read("db")
+        let elsewhere = vault.place.directory.appendingPathComponent("elsewhere.db")
+        #expect(
+            backupError({
+                try VaultBackup.restore(
+                    from: backup, to: elsewhere, unlockedBy: code, keyStore: vault.keyStore,
+                    keyNames: TestVault.names, replacing: replacing)
+            })?.kind == "taken", "the key of the vault is another's")
+        #expect(try vault.keyStore.read("db") == key)
+        #expect(try vault.withStore(VaultIdentity.read)?.generation == 1)
+        #expect(!SecureDatabaseStore.exists(at: elsewhere))
+    }
+
+    @Test(arguments: [
+        "UPDATE login SET name = 'x' WHERE id = 1", "INSERT INTO counter VALUES (1, NULL)",
+        "INSERT INTO counter VALUES (2, 0.5)", "DELETE FROM login WHERE id = 4",
+        "UPDATE login SET secret = CAST(secret AS TEXT) WHERE id = 0",
+        "CREATE INDEX i ON login (name)",
+        "CREATE TABLE \"odd \"\" name\" (a, b, PRIMARY KEY (b)) WITHOUT ROWID",
+    ])
+    func `any change since the backup makes a vault newer`(_ change: String) throws {
+        let backup = try makeBackup()
+        try vault.withStore { try $0.executeUpdate(change) }
+        #expect(
+            backupError { try vault.restore(backup, code, replacing: .sameVaultNotNewer) }
+                == .olderThanCurrent(backup: 1, current: 1))
+    }
+
+    @Test func `what is written anew and is the same is no change`() throws {
+        let backup = try makeBackup()
+        try vault.withStore { store in
+            try store.executeStatements(
+                "ANALYZE; UPDATE login SET name = name; CREATE TABLE t (a); DROP TABLE t; VACUUM")
+        }
+        try vault.restore(backup, code, replacing: .sameVaultNotNewer)
+        try vault.checkRestored(rows: 5)
     }
 
     @Test func `an older backup is refused unless told to, and nothing is changed`() throws {

@@ -138,9 +138,9 @@ struct VaultBackupTests {
         vault.data.clear()
         _ = try vault.withQueue { queue in
             store.isLocked = true
-            try queue.inDatabase {
-                #expect(try $0.int(forQuery: "SELECT count(name) FROM login") == 20)
-            }
+            var names: Int?
+            try queue.inDatabase { names = try $0.int(forQuery: "SELECT count(name) FROM login") }
+            #expect(names == 20)
             return try VaultBackup.make(
                 of: queue, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
         }

@@ -10,7 +10,7 @@ struct SealedNotes {
 
     func makeKeys(password: SecretBytes) throws -> DataEncryptionKey {
         // begin
-        let deviceKey = try KeyEncryptionKey.random(name: "device \(UUID())")
+        let deviceKey = try KeyEncryptionKey.random(name: "notes device \(UUID())")
         try keyStore.insert(deviceKey.secret(), forName: deviceKey.name)
 
         let dataKey = try DataEncryptionKey.random(name: "notes")
@@ -51,8 +51,10 @@ struct SealedNotes {
 
     // begin
     func deviceKey(of keys: WrappedKeySet) throws -> KeyEncryptionKey {
-        let names = keys.records.map(\.keyEncryptionKeyName).filter { $0.hasPrefix("device ") }
-        guard let name = names.first else { throw KeyStoreError.notFound(name: "device") }
+        let names = keys.records.map(\.keyEncryptionKeyName).filter {
+            $0.hasPrefix("notes device ")
+        }
+        guard let name = names.first else { throw KeyStoreError.notFound(name: "notes device") }
         return try KeyEncryptionKey(name: name, bytes: keyStore.read(name))
     }
     // end
@@ -78,13 +80,11 @@ struct SealedNotes {
         var keys = try keys()
         // begin
         let old = try deviceKey(of: keys)
-        let new = try KeyEncryptionKey.random(name: "device \(UUID())")
+        let new = try KeyEncryptionKey.random(name: "notes device \(UUID())")
         try keyStore.insert(new.secret(), forName: new.name)
         try keys.rewrap(from: old, to: new)
         try store(keys)
-        for name in try keyStore.names() where name.hasPrefix("device ") && name != new.name {
-            try keyStore.remove(name)
-        }
+        try keyStore.remove(old.name)
         // end
     }
 }

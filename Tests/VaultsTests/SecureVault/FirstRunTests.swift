@@ -18,7 +18,8 @@ struct FirstRunTests {
         let names = try store.names()
         #expect(
             names == [
-                "SecureVault.generated-password", "SecureVault.l1-key", "SecureVault.l2-key",
+                "SecureVault.generated-password", "SecureVault.hashing-salt",
+                "SecureVault.l1-key", "SecureVault.l2-key",
                 "SecureVault.password-derivation",
             ])
         let secrets = try names.map { try store.read($0) }
@@ -65,7 +66,7 @@ struct FirstRunTests {
                 #expect(try vault.titles().count == 6)
                 for id in 1...6 { #expect(try vault.text(Int64(id)) == "text") }
             }
-            #expect(try store.names().count == 4)
+            #expect(try store.names().count == 5)
         }
     }
 
@@ -95,7 +96,7 @@ struct FirstRunTests {
                     #expect(try vault.text(1) == "text", "step \(step)")
                 }
             }
-            #expect(try store.names().count == (setsPassword ? 3 : 4), "step \(step)")
+            #expect(try store.names().count == (setsPassword ? 4 : 5), "step \(step)")
         }
     }
 

@@ -70,10 +70,9 @@ struct SecureVaultBackupTests {
         try folder.withVault(InMemoryKeyStore()) { vault throws in
             try vault.store("a", "text")
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: password)
-            let (levels, providers) = (vault.levels, vault.providers)
+            let levels = vault.levels
             // begin
-            try levels.makeBackup(
-                of: providers.database.db, at: backupURL, unlockedBy: [code], password: password)
+            try levels.makeBackup(at: backupURL, unlockedBy: [code], password: password)
             // end
         }
         let factory = device.factory(InMemoryKeyStore(), quick: true)
@@ -173,7 +172,7 @@ struct SecureVaultBackupTests {
             try backUp(vault, password: Self.old)
             // Counts the generation on.
             try vault.levels.makeBackup(
-                of: vault.providers.database.db, at: folder.url.appendingPathComponent("later"),
+                at: folder.url.appendingPathComponent("later"),
                 unlockedBy: [code], password: Self.old)
             try vault.levels.authWith(password: Self.old)
             try vault.store("b", "text")
@@ -202,7 +201,7 @@ struct SecureVaultBackupTests {
 
     private func backUp(_ vault: NoteVault, password: SecretBytes?) throws {
         try vault.levels.makeBackup(
-            of: vault.providers.database.db, at: backup, unlockedBy: [code], password: password)
+            at: backup, unlockedBy: [code], password: password)
     }
 
     private func clear() {

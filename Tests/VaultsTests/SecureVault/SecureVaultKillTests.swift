@@ -37,7 +37,7 @@ struct SecureVaultKillTests {
             try folder.withVault(store) { (vault: NoteVault) throws in
                 #expect(try vault.text(1) == "text")
             }
-            #expect(try store.names().count == 4, "step \(step)")
+            #expect(try store.names().count == 5, "step \(step)")
             for (name, secret) in zip(before, kept) where !name.hasSuffix(".candidate") {
                 #expect(try store.read(name) == secret, "\(name) was replaced, step \(step)")
             }

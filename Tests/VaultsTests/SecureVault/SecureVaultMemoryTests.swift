@@ -91,7 +91,7 @@
         private static func keys(of vault: NoteVault, password: SecretBytes) throws -> [Needle] {
             let key = PasswordLevelKey(
                 crypto: vault.providers.crypto, keystore: vault.providers.keystore)
-            let root = try key.unwrap(with: password)
+            let root = try key.unwrap(with: password).key
             let top = try DataEncryptionKey(name: "SecureVault", bytes: root)
             defer { top.clear() }
             var needles = [needle(root)]

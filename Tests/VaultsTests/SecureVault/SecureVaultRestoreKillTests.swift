@@ -104,7 +104,7 @@ extension VaultFolder {
             try vault.store("a", "text")
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: old)
             try vault.levels.makeBackup(
-                of: vault.providers.database.db, at: backup,
+                at: backup,
                 unlockedBy: [RecoveryCode(SecureVaultRestoreKillTests.code)], password: old)
             try vault.levels.authWith(password: old)
             try vault.store("b", "text")

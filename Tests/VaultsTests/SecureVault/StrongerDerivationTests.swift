@@ -27,10 +27,11 @@ struct StrongerDerivationTests {
             #expect(try derivation().parameters == .default)
             #expect(try derivation().salt == salt)
             #expect(try vault.text(1) == "text")
-            let records = try store.names().map { try store.read($0) }
+            let records = try ["l2-key", "password-derivation"].map(read)
             #expect(
                 try vault.levels.l3Decrypt(data: l3, password: Self.password) == Data([1]))
-            #expect(try store.names().map { try store.read($0) } == records)
+            #expect(try ["l2-key", "password-derivation"].map(read) == records)
+            #expect(try !store.names().contains("SecureVault.password-derivation.previous"))
         }
         // An app that asks for less leaves it.
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
@@ -50,7 +51,7 @@ struct StrongerDerivationTests {
         }
     }
 
-    @Test(arguments: 0...4)
+    @Test(arguments: 0...6)
     func `a crash after any step of raising leaves a password that opens`(_ steps: Int) throws {
         defer { folder.remove() }
         _ = try makeWeakVault()
@@ -61,8 +62,8 @@ struct StrongerDerivationTests {
             #expect(try vault.text(1) == "text")
         }
         store.isLocked = false
-        // Two steps for each of two changes.
-        #expect(try derivation().parameters == (steps < 3 ? .cheapest : .default))
+        // Two steps for each of three changes.
+        #expect(try derivation().parameters == (steps < 5 ? .cheapest : .default))
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
             #expect(
                 vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
@@ -71,6 +72,62 @@ struct StrongerDerivationTests {
             #expect(try vault.text(1) == "text")
             #expect(try derivation().parameters == .default)
         }
+    }
+
+    @Test func `a password that another process changes with the old parameters meanwhile opens`()
+        throws
+    {
+        defer { folder.remove() }
+        _ = try makeWeakVault()
+        let new = SecretBytes(utf8: "battery staple")
+        try folder.withVault(store, quick: false, parameters: .cheapest) { other throws in
+            // As code of the reference does it: nothing is looked at again before it is stored.
+            let key = PasswordLevelKey(
+                crypto: other.providers.crypto, keystore: other.providers.keystore)
+            let root = try key.unwrap(with: Self.password).key
+            let wrapping = try new.withData { try other.providers.crypto.deriveKeyFromPassword($0) }
+            try other.providers.database.db.close()
+            try folder.withVault(store, quick: false, parameters: .default) { vault throws in
+                try vault.levels.authWith(password: Self.password)
+                #expect(try derivation().parameters == .default)
+            }
+            try other.providers.keystore.storeEncryptedL2Key(
+                root.withData { try other.providers.crypto.encrypt($0, withKey: wrapping) })
+        }
+        try folder.withVault(store, quick: false, parameters: .default) { vault throws in
+            #expect(
+                vaultError { try vault.levels.authWith(password: Self.password) }
+                    == "invalidPassword")
+            try vault.levels.authWith(password: new)
+            #expect(try vault.text(1) == "text")
+            vault.levels.lock()
+            try vault.levels.authWith(password: new)
+        }
+    }
+
+    @Test
+    func `of two changes of a password at once the later one learns that its old one is wrong`()
+        throws
+    {
+        defer { folder.remove() }
+        _ = try makeWeakVault()
+        try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
+            let key = PasswordLevelKey(
+                crypto: vault.providers.crypto, keystore: vault.providers.keystore)
+            let (root, record) = try key.unwrap(with: Self.password)
+            try vault.levels.resetL2Password(
+                oldPassword: Self.password, newPassword: SecretBytes(utf8: "first"))
+            #expect(throws: PasswordLevelKey.Conflict.self) {
+                try key.rewrap(root, with: SecretBytes(utf8: "second"), replacing: record) {
+                    try $0()
+                }
+            }
+            try vault.levels.authWith(password: SecretBytes(utf8: "first"))
+        }
+    }
+
+    private func read(_ name: String) throws -> SecretBytes {
+        try store.read("SecureVault." + name)
     }
 
     private func makeWeakVault() throws -> Data {
