@@ -14,8 +14,8 @@ import SecureStorage
 /// Statements run in a transaction that is taken back, on one connection until SQL changes more than that.
 final class SQLTarget: FuzzTarget {
     private let folder: URL
-    private let template: URL
     private let file: URL
+    private let template: Data
     private var store: SecureDatabaseStore
 
     private static let key = SecretBytes(copying: [UInt8](repeating: 3, count: 32))
@@ -24,13 +24,12 @@ final class SQLTarget: FuzzTarget {
 
     init() throws {
         folder = try Scratch.folder("sql")
-        template = folder.appendingPathComponent("template.db")
         file = folder.appendingPathComponent("sql.db")
         // What SQL may name without a folder ends up here.
         guard FileManager.default.changeCurrentDirectoryPath(folder.path) else {
             throw CocoaError(.fileNoSuchFile)
         }
-        store = Self.store(template)
+        store = Self.store(file)
         try store.open(with: .raw(Self.key))
         try store.executeStatements(
             """
@@ -45,6 +44,7 @@ final class SQLTarget: FuzzTarget {
             INSERT INTO words VALUES ('milk and bread');
             """)
         store.close()
+        template = try Data(contentsOf: file)
         try reopen()
     }
 
@@ -58,11 +58,11 @@ final class SQLTarget: FuzzTarget {
 
     private func reopen() throws {
         store.close()
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        where name != template.lastPathComponent {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        try FileManager.default.copyItem(at: template, to: file)
+        // Not copied as a file: libFuzzer's timer would interrupt that.
+        try template.write(to: file)
         store = Self.store(file)
         try store.open(with: .raw(Self.key))
         // No statement takes all memory, and none writes into another folder.
