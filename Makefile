@@ -1,9 +1,10 @@
 # Commands for people and for CI; `make help` lists them. Works on Linux and on macOS.
 
-SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
+SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+	Fuzz/Package.swift Fuzz/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash soak bench trait docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash soak fuzz bench trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -47,6 +48,9 @@ crash: setup ## long campaigns of kills, power cuts, failing and full disks (KIL
 
 soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
 	SECURESTORAGE_CALLS=$(or $(CALLS),10000) Scripts/run-tests --filter "16 threads of calls"
+
+fuzz: setup ## mutated inputs for all that reads what others may have written (SECONDS=600 each, FUZZ="sql values")
+	FUZZ_SECONDS=$(or $(SECONDS),600) Scripts/fuzz $(FUZZ)
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan

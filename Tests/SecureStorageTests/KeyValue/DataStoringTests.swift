@@ -81,4 +81,51 @@ import Testing
         try storage.remove(for: "k")
         #expect(try storage.get([String: [Double]].self, for: "k") == nil)
     }
+
+    /// As deep as its property list.
+    private struct Tree: Codable {
+        var branches: [Tree] = []
+
+        init(depth: Int) { branches = depth > 0 ? [Tree(depth: depth - 1)] : [] }
+
+        init(from decoder: any Decoder) throws {
+            var elements = try decoder.unkeyedContainer()
+            while !elements.isAtEnd { branches.append(try elements.decode(Tree.self)) }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var elements = encoder.unkeyedContainer()
+            for branch in branches { try elements.encode(branch) }
+        }
+    }
+
+    @Test func `a property list that contains itself is an error`() {
+        let storage = MemoryDataStorage()
+        // Object 0 is an array of object 0; then come the table and the trailer.
+        let list = Data("bplist00".utf8) + [0xa1, 0, 8] + [0, 0, 0, 0, 0, 0, 1, 1]
+        let numbers = [1, 0, 10].map { withUnsafeBytes(of: UInt64($0).bigEndian) { Data($0) } }
+        storage.put(data: numbers.reduce(list, +), for: "k")
+        #expect(throws: SecureStorageError.typeConversionFailed) {
+            try CodableStorage(store: storage).get(Tree.self, for: "k")
+        }
+    }
+
+    @Test func `a property list that is nested without end is an error`() {
+        let depth = 100_000
+        let storage = MemoryDataStorage()
+        let arrays = ["<array>", "</array>"].map { String(repeating: $0, count: depth) }
+        storage.put(data: Data("<plist>\(arrays.joined())</plist>".utf8), for: "k")
+        #expect(throws: SecureStorageError.typeConversionFailed) {
+            try CodableStorage(store: storage).get(Tree.self, for: "k")
+        }
+    }
+
+    @Test func `what is nested too deep to be read is not put`() throws {
+        let storage = CodableStorage(store: MemoryDataStorage())
+        try storage.put(Tree(depth: 63), for: "k")
+        #expect(try storage.get(Tree.self, for: "k") != nil)
+        #expect(throws: SecureStorageError.typeConversionFailed) {
+            try storage.put(Tree(depth: 64), for: "k")
+        }
+    }
 }

@@ -1,0 +1,65 @@
+import Foundation
+
+/// What is handed one input after the other, and has to come back from each.
+protocol FuzzTarget {
+    /// Ends the process when the library does anything else than it promises.
+    func run(_ input: Data) throws
+}
+
+/// The target of this process.
+enum RunningTarget {
+    // Set once, before libFuzzer's loop begins, and then used by its one thread.
+    nonisolated(unsafe) static var target: (any FuzzTarget)?
+
+    static func run(_ bytes: UnsafeRawBufferPointer) {
+        // A slice that does not begin at 0: whoever takes indices for offsets is found out.
+        let input = (Data([0]) + bytes).dropFirst()
+        do {
+            try target?.run(input)
+        } catch {
+            fatalError("an error that is not promised: \(type(of: error)), \(error)")
+        }
+    }
+}
+
+/// What `body` returns; nil for an error of the type that it promises.
+///
+/// Others go on, and end the process.
+func allowing<R, Failure>(
+    _ type: Failure.Type, where isPromised: (Failure) -> Bool = { _ in true },
+    _ body: () throws -> R
+) throws -> R? {
+    do {
+        return try body()
+    } catch let error as Failure where isPromised(error) {
+        return nil
+    }
+}
+
+/// The parts of an input; what is missing is zero.
+struct InputReader {
+    private(set) var rest: Data
+
+    init(_ input: Data) { rest = input }
+
+    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+    mutating func bytes(_ count: Int) -> Data {
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
+    }
+
+    mutating func number() -> Int64 {
+        bytes(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
+
+/// A folder in memory for the files of a run, which `Scripts/fuzz` removes.
+enum Scratch {
+    static func folder(_ name: String) throws -> URL {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("\(name)-\(ProcessInfo.processInfo.processIdentifier)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+}
