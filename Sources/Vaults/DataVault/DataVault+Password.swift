@@ -1,5 +1,5 @@
 internal import Foundation
-public import SecureStorage
+internal import SecureStorage
 
 extension DataVault {
     /// Unlocks the vault; does nothing, and checks nothing, when it is unlocked.

@@ -10,6 +10,9 @@ extension DataVaultContainer {
     /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with what the
     ///   handler has thrown.
     func finishDestruction(_ place: VaultPlace) throws {
+        // The handler may ask for the vault, on whatever thread.
+        guard beginFinishing(place) else { return }
+        defer { endFinishing(place) }
         let found = try VaultLock.held(at: place.lockPath) {
             guard let record = try? records.read(place), record.state.isDestroyed else {
                 return nil as VaultRecord?

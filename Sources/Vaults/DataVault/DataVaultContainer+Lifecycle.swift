@@ -90,7 +90,6 @@ extension DataVaultContainer {
     @discardableResult
     public func delete(id: String) throws -> Bool {
         let place = try VaultPlace(id: id, in: directory)
-        LiveVaults.existing(place)?.lock()
         let existed = try VaultLock.held(at: place.lockPath) {
             if let record = try? records.read(place) {
                 switch record.state {
@@ -103,6 +102,7 @@ extension DataVaultContainer {
             // Of a record that cannot be read nothing is to be saved but its name.
             let hadRecord = try records.remove(place)
             let hadDatabase = try place.hasDatabase()
+            LiveVaults.existing(place)?.lock()
             try place.removeDatabases()
             return hadRecord || hadDatabase
         }

@@ -10,7 +10,7 @@ internal import SecureStorage
 ///
 /// Thread-safe.
 public final class DataVaultContainer: @unchecked Sendable {
-    // @unchecked: `handler` is only touched under `lock`.
+    // @unchecked: `handler` and `finishing` are only touched under `lock`.
     /// Absolute, without links.
     let directory: String
     let records: VaultRecords
@@ -22,6 +22,7 @@ public final class DataVaultContainer: @unchecked Sendable {
 
     private let lock = NSLock()
     private var handler: DestructionHandler?
+    private var finishing: Set<Data> = []
 
     /// Destroys what depended on a vault, such as a database whose key it held.
     public typealias DestructionHandler = @Sendable (DataVaultDestruction) throws -> Void
@@ -71,6 +72,15 @@ public final class DataVaultContainer: @unchecked Sendable {
     public var onDestruction: DestructionHandler? {
         get { lock.withLock { handler } }
         set { lock.withLock { handler = newValue } }
+    }
+
+    /// Whether nobody is at the end of the vault's life yet.
+    func beginFinishing(_ place: VaultPlace) -> Bool {
+        lock.withLock { finishing.insert(place.identity).inserted }
+    }
+
+    func endFinishing(_ place: VaultPlace) {
+        lock.withLock { _ = finishing.remove(place.identity) }
     }
 
     /// - Returns: The directory's path without links.
