@@ -94,7 +94,7 @@ public final class DataVault: @unchecked Sendable {
             guard opened.values.isThere else { throw VaultValues.missing }
             return try body(opened)
         } catch {
-            guard !opened.values.isThere else { throw error }
+            guard !opened.values.isInPlace else { throw error }
             drop(opened)
             throw absence() ?? DataVaultError.ioReadError(cause: VaultValues.missing)
         }

@@ -6,7 +6,7 @@ internal import SecureStorage
 /// The type of a value is SQLite's own, TEXT or BLOB, so that it cannot contradict the value.
 final class VaultValues: Sendable {
     private let queue: SecureDatabaseQueue
-    private let path: String
+    private let file: VaultFile
 
     private static let schema =
         "CREATE TABLE value (name TEXT NOT NULL PRIMARY KEY, data NOT NULL) WITHOUT ROWID"
@@ -36,11 +36,13 @@ final class VaultValues: Sendable {
 
     /// Opens the database of a vault that was made before.
     init(_ path: String, key: DataEncryptionKey) throws {
-        self.path = path
+        guard let file = VaultFile(path) else {
+            throw DataVaultError.ioReadError(cause: Self.missing)
+        }
+        self.file = file
         let store = try Self.store(path)
         queue = SecureDatabaseQueue(databaseStore: store)
         try DataVaultError.reading {
-            guard isThere else { throw Self.missing }
             try queue.inDatabase { db in
                 // Gone since that look: nothing new is made in its place.
                 try db.open(with: .raw(Self.databaseKey(key))) { _ in Self.missing }
@@ -65,11 +67,11 @@ final class VaultValues: Sendable {
     static let missing = EnvelopeError.damaged(
         reason: "the vault's database is missing, and its record is there")
 
-    /// Whether the file still has its name: who destroys a vault takes it away from all who have it open.
-    var isThere: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
-    }
+    /// Whether nobody has destroyed the vault, who takes the file away from all who have it open.
+    var isThere: Bool { file.isThere }
+
+    /// Whether the file is the one of its name, too; takes longer.
+    var isInPlace: Bool { file.isInPlace }
 
     /// Closes the file, after the calls that are at work on it.
     func close() {
@@ -114,6 +116,7 @@ final class VaultValues: Sendable {
 
     func set(_ value: some SQLiteDatatypeBridgeable, _ name: String) throws {
         try DataVaultError.writing {
+            guard file.isInPlace else { throw Self.missing }
             try queue.inDatabase { try $0.executeUpdate(Self.upsert, values: [name, value]) }
         }
     }
@@ -121,7 +124,8 @@ final class VaultValues: Sendable {
     /// Whether there was a value.
     func remove(_ name: String) throws -> Bool {
         try DataVaultError.writing {
-            try queue.inDatabase { db in
+            guard file.isInPlace else { throw Self.missing }
+            return try queue.inDatabase { db in
                 try db.executeUpdate(Self.delete, values: [name])
                 return try db.changedRowCount() > 0
             }
