@@ -152,7 +152,14 @@ extension DataVaultContainer {
     /// Whether the key store has anything under the vault's name, also what is damaged.
     private func hasRecord(_ place: VaultPlace) throws -> Bool {
         try DataVaultError.reading {
-            try records.keyStore.names().contains { $0.utf8.elementsEqual(place.entryName.utf8) }
+            do {
+                _ = try records.keyStore.read(place.entryName)
+                return true
+            } catch KeyStoreError.notFound {
+                return false
+            } catch KeyStoreError.damaged {
+                return true
+            }
         }
     }
 }
