@@ -7,7 +7,7 @@ internal import SecureStorage
 /// after some time without use, when it is touched the next time, and it destroys itself after too many wrong
 /// passwords: both as its ``DataVaultPasswordPolicy`` says. `Docs/DataVault.md` is the guide.
 ///
-/// Vaults come from ``create(id:password:policy:)-(_,_,_)`` and ``vault(id:)``, or from a ``DataVaultContainer``. In one
+/// Vaults come from `DataVault.create(id:password:)` and `DataVault.vault(id:)`, or from a ``DataVaultContainer``. In one
 /// process there is one object for each vault. Several processes may use one vault.
 ///
 /// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and for other processes
@@ -41,10 +41,10 @@ public final class DataVault: @unchecked Sendable {
 
     // MARK: - Lock
 
-    /// Whether the vault is locked; it locks itself now when it was not used for too long.
+    /// Whether the vault is locked; it locks itself now when it was not used for too long, or is no more.
     ///
     /// Asking is no use.
-    public var isLocked: Bool { gate.withLock { current } == nil }
+    public var isLocked: Bool { openedNow == nil }
 
     /// Locks the vault: its file is closed, and its keys are cleared from memory.
     ///
@@ -108,8 +108,15 @@ public final class DataVault: @unchecked Sendable {
         gate.withLock { self.opened = opened }
     }
 
-    /// What is open, without using it.
-    var openedNow: OpenedVault? { gate.withLock { current } }
+    /// What is open, without using it; nothing when another process has destroyed the vault.
+    var openedNow: OpenedVault? {
+        guard let opened = gate.withLock({ current }) else { return nil }
+        guard opened.values.isThere else {
+            drop(opened)
+            return nil
+        }
+        return opened
+    }
 
     /// Gives what is open another time of inactivity.
     func setTimeout(of opened: OpenedVault, _ timeout: Duration?) {

@@ -170,6 +170,23 @@ struct DataVaultSharingTests {
         #expect(try home.databases().count == 1)
     }
 
+    @Test func `a vault that another process has made anew is locked here, with its new password`()
+        async throws
+    {
+        let vault = try await home.container().create(id: "a", password: "P4sSw0rD1")
+        await #expect(processExitsWith: .success) { [path = home.path as String] in
+            let container = try VaultHome(path: path).container()
+            try container.delete(id: "a")
+            let new = try container.create(id: "a", password: "P4sSw0rD2")
+            try new.setString("name", value: "new")
+        }
+        #expect(vault.isLocked)
+        let wrong = vaultCode { try vault.unlock(password: "P4sSw0rD1") }
+        #expect(wrong == 5)
+        try await vault.unlock(password: "P4sSw0rD2")
+        #expect(try vault.getString("name") == "new")
+    }
+
     @Test func `a change of the password in another process does not lock this one out`()
         async throws
     {
