@@ -29,10 +29,12 @@ enum LiveVaults {
 
     /// By a vault that goes; there may be a new one already.
     static func forget(_ place: VaultPlace) {
-        table.lock.withLock {
-            if table.references[place.identity]?.vault == nil {
-                table.references[place.identity] = nil
-            }
+        let other = table.lock.withLock {
+            let other = table.references[place.identity]?.vault
+            if other == nil { table.references[place.identity] = nil }
+            return other
         }
+        // Not under the lock: it may be the last reference, and end here.
+        withExtendedLifetime(other) {}
     }
 }

@@ -21,6 +21,7 @@
             _ kind: Kind
         ) async throws {
             let home = try VaultHome()
+            defer { withExtendedLifetime(home) {} }
             await #expect(processExitsWith: .success) {
                 [kind = kind as Kind, path = home.path as String] in
                 let target = try DamagedVault(VaultHome(path: path))

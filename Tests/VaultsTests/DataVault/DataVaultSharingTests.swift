@@ -92,6 +92,44 @@ struct DataVaultSharingTests {
         #expect(try home.databases().count == 1)
     }
 
+    @Test func `threads that create, use, destroy and delete one vault meet no surprise`() throws {
+        let container = try home.container()
+        container.onDestruction = { _ = try container.exists(id: $0.id) }
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 2
+        let (ownPolicy, surprises, group) = (policy, Failures(), DispatchGroup())
+        for number in 0..<8 {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                for round in 0..<30 {
+                    let code = vaultCode {
+                        switch (number + round) % 6 {
+                        case 0, 1:
+                            let vault = try container.create(
+                                id: "a", password: "P4sSw0rD1", policy: ownPolicy)
+                            try vault.setString("name", value: "value")
+                        case 2: try container.delete(id: "a")
+                        case 3: try container.vault(id: "a").unlock(password: "wrong password")
+                        default:
+                            let vault = try container.vault(id: "a")
+                            try vault.unlock(password: "P4sSw0rD1")
+                            let found = try vault.getString("name")
+                            guard found == nil || found == "value" else { throw LostValue() }
+                        }
+                    }
+                    let expected: Set<Int?> = [nil, 1, 3, 5, 8]
+                    surprises.collect { if !expected.contains(code) { throw Surprise(code: code) } }
+                }
+            }
+        }
+        group.wait()
+        #expect(surprises.texts == [])
+        try container.delete(id: "a")
+        #expect(try home.databases() == [])
+        #expect(try home.keyStore().names() == ["datavault.device-key"])
+    }
+
     @Test func `of two processes that write one vault nothing is lost`() async throws {
         _ = try await home.container().create(id: "a", password: "P4sSw0rD1")
         await withTaskGroup(of: Void.self) { group in
@@ -217,6 +255,10 @@ struct DataVaultSharingTests {
 }
 
 private struct LostValue: Error {}
+
+private struct Surprise: Error {
+    let code: Int?
+}
 
 private final class Failures: @unchecked Sendable {
     // @unchecked: `found` is only touched under `lock`.
