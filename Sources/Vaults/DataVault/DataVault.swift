@@ -94,6 +94,8 @@ public final class DataVault: @unchecked Sendable {
             guard opened.values.isThere else { throw VaultValues.missing }
             return try body(opened)
         } catch {
+            // Told already, by who knows why.
+            if case DataVaultError.doesNotExist = error { throw error }
             guard !opened.values.isInPlace else { throw error }
             drop(opened)
             throw absence() ?? DataVaultError.ioReadError(cause: VaultValues.missing)

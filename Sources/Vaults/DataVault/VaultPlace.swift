@@ -46,6 +46,11 @@ struct VaultPlace: Sendable {
         return name.utf8.count <= SecretName.maximumLength ? name : Self.hashPrefix + hash
     }
 
+    /// Whether a record of this id would have the name of an entry.
+    static func isEntryName(_ name: String, of id: String) -> Bool {
+        (try? VaultPlace(id: id, in: ""))?.entryName.utf8.elementsEqual(name.utf8) ?? false
+    }
+
     /// Whether an entry is the record of a vault, and whose, where its name tells.
     static func isEntryName(_ name: String) -> (isRecord: Bool, id: String?) {
         // Bytes, not characters: what follows the dot may combine with it.

@@ -44,7 +44,12 @@ struct VaultRecords: Sendable {
                 let entry = VaultPlace.isEntryName(name)
                 guard entry.isRecord else { return nil }
                 // Removed since it was listed.
-                return try entry.id ?? bytes(name).map { try VaultRecord.id(inBytes: $0) }
+                guard entry.id == nil, let bytes = try bytes(name) else { return entry.id }
+                let id = try VaultRecord.id(inBytes: bytes)
+                guard VaultPlace.isEntryName(name, of: id) else {
+                    throw EnvelopeError.damaged(reason: "the record is that of another vault")
+                }
+                return id
             }
         }
     }

@@ -172,6 +172,22 @@ struct DataVaultLifecycleTests {
         #expect(try container.idsOfEarlierInstallation() == [])
     }
 
+    @Test func `the list of ids has no gap and no false name`() throws {
+        let ids = ["x", "y"].map { String(repeating: $0, count: 250) } + ["short"]
+        for id in ids { _ = try container.create(id: id, password: "") }
+        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        let store = try home.keyStore()
+        let names = try store.names().filter { $0.hasPrefix("datavault.hash.") }
+        #expect(names.count == 2)
+        // A damaged record tells its id where that is in the name.
+        try store.store(.random(count: 100), forName: "datavault.id.short")
+        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        try store.store(try store.read(names[1]), forName: names[0])
+        #expect(vaultCode { _ = try container.ids() } == 6)
+        for id in ids { #expect(try container.delete(id: id)) }
+        #expect(try container.ids() == [])
+    }
+
     @Test func `files are this user's alone, named without the id, and not plaintext`() throws {
         let vault = try container.create(id: Marker.text, password: Marker.text)
         try vault.setString(Marker.text, value: Marker.text)

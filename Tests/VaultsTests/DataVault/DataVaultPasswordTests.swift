@@ -120,6 +120,36 @@ struct DataVaultPasswordTests {
         #expect(try !container.exists(id: "b"))
     }
 
+    @Test func `what a kill has left of a destruction is ended by the next call, with the handler`()
+        throws
+    {
+        nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
+        container.onDestruction = { destroyed.append($0) }
+        let calls: [(DataVaultContainer) throws -> Void] = [
+            { _ = try $0.exists(id: "a") }, { _ = try $0.vault(id: "a") },
+            { try $0.delete(id: "a") }, { _ = try $0.create(id: "a", password: "") },
+        ]
+        for (number, call) in calls.enumerated() {
+            let record = try #require(try container.records.read(vault.place))
+            try container.records.store(record.destroyed(.selfDestructed), vault.place)
+            let error = dataVaultError { try call(container) }
+            #expect(error?.isSelfDestructed == (number == 1 ? true : nil))
+            #expect(destroyed.count == number + 1)
+            #expect(destroyed.last == DataVaultDestruction(id: "a", isSelfDestructed: true))
+            if number < 3 {
+                #expect(try home.databases() == [])
+                _ = try container.create(id: "a", password: "P4sSw0rD1")
+            }
+        }
+        // A vault that was unlocked meanwhile learns of it.
+        let record = try #require(try container.records.read(vault.place))
+        try container.records.store(record.destroyed(.selfDestructed), vault.place)
+        let error = dataVaultError { try vault.changePassword("P4sSw0rD2") }
+        #expect(error?.isSelfDestructed == true)
+        #expect(vault.isLocked)
+        #expect(destroyed.count == 5)
+    }
+
     @Test func `the handler may make a new vault of the same id`() throws {
         container.onDestruction = { [container] in
             _ = try container.create(id: $0.id, password: "P4sSw0rD2")
