@@ -75,7 +75,7 @@ struct Restoring {
 
     /// Whether there is a vault at the place, which may give way to the backup.
     ///
-    /// - Parameter content: What the backup holds, when it is known already.
+    /// `content` is what the backup holds, when it is known already.
     private func checkCurrent(
         at url: URL, _ metadata: VaultBackupMetadata, _ content: SHA256.Digest? = nil
     ) throws -> Bool {

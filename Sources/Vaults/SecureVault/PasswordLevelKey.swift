@@ -49,7 +49,8 @@ struct PasswordLevelKey {
 
     /// The key, and the record that it was unwrapped from or is wrapped in now.
     ///
-    /// - Parameter exclusively: Keeps other processes from changing the record while it runs a block.
+    /// `exclusively` keeps other processes from changing the record while it runs a block.
+    ///
     /// - Throws: `.invalidPassword`, `.noL2Key`, and what the key store throws.
     func unwrap(
         with password: SecretBytes, _ exclusively: Exclusively = { try $0() }

@@ -93,12 +93,9 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
 
     /// After an unlock: raises parameters that are weaker than asked for, or ends what a crash has interrupted.
     ///
-    /// The salt stays, so that the key of a step can be found after a crash, and so that two processes come to the same key.
-    ///
-    /// - Parameters:
-    ///   - opened: How the password has opened.
-    ///   - rewrap: Stores what the password wraps under the key that it gets.
-    /// - Throws: What the key store throws. The password opens all the same, then and later.
+    /// `opened` is how the password has opened; `rewrap` stores what it wraps under the key that it gets. The salt stays, so that
+    /// the key of a step can be found after a crash, and so that two processes come to the same key. When something here
+    /// throws, the password opens all the same, then and later.
     func settle(
         _ password: Data, _ opened: PasswordDerivation, rewrap: (_ key: Data) throws -> Void
     ) throws {

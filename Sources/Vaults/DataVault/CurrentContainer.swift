@@ -1,0 +1,86 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The container of the calls of ``DataVault`` itself: this program's own, or one that programs share.
+final class CurrentContainer: @unchecked Sendable {
+    // @unchecked: everything is only touched under `lock`.
+    static let shared = CurrentContainer()
+
+    private let lock = NSLock()
+    private var container: DataVaultContainer?
+    private var handler: DataVaultContainer.DestructionHandler?
+
+    var onDestruction: DataVaultContainer.DestructionHandler? {
+        get { lock.withLock { handler } }
+        set {
+            lock.withLock {
+                handler = newValue
+                container?.onDestruction = newValue
+            }
+        }
+    }
+
+    /// The container; at first this program's own, which is made when it is asked for.
+    var value: DataVaultContainer {
+        get throws {
+            try lock.withLock {
+                if let container { return container }
+                return try use(Self.makePrivate())
+            }
+        }
+    }
+
+    func share(accessGroup: String) throws {
+        guard !accessGroup.isEmpty else {
+            throw DataVaultError.invalidArg(reason: "the access group is empty")
+        }
+        try lock.withLock { _ = try use(Self.makeShared(accessGroup)) }
+    }
+
+    private func use(_ made: DataVaultContainer) -> DataVaultContainer {
+        made.onDestruction = handler
+        container = made
+        return made
+    }
+
+    private static let directoryName = "DataVaults"
+
+    private static func makePrivate() throws -> DataVaultContainer {
+        let directory = try DataVaultError.writing {
+            try SharedDatabase.directory(named: programName)
+        }
+        .appendingPathComponent(directoryName, isDirectory: true)
+        #if canImport(Darwin)
+            let keyStore = try DataVaultError.reading {
+                try KeychainKeyStore(service: "DataVault")
+            }
+            return try DataVaultContainer(directory: directory, keyStore: keyStore)
+        #else
+            return try DataVaultContainer(directory: directory)
+        #endif
+    }
+
+    private static func makeShared(_ group: String) throws -> DataVaultContainer {
+        #if canImport(Darwin)
+            return try DataVaultContainer(
+                directory: DataVaultError.writing {
+                    try SharedDatabase.directory(appGroup: group, named: directoryName)
+                },
+                keyStore: DataVaultError.reading {
+                    try KeychainKeyStore(service: "DataVault", accessGroup: group)
+                })
+        #else
+            let directory = try DataVaultError.writing {
+                try SharedDatabase.directory(named: group)
+            }
+            return try DataVaultContainer(
+                directory: directory.appendingPathComponent(directoryName, isDirectory: true))
+        #endif
+    }
+
+    private static var programName: String {
+        let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+        let safe = name.replacingOccurrences(of: "/", with: "_")
+        return safe.isEmpty || safe.hasPrefix(".") ? "_" + safe : safe
+    }
+}

@@ -1,0 +1,150 @@
+internal import Foundation
+internal import SecureStorage
+
+extension DataVault {
+    /// Unlocks the vault; does nothing, and checks nothing, when it is unlocked.
+    ///
+    /// The try is counted before the password is checked, and stays counted when the process is killed meanwhile.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
+    ///   password too many; codes 50 to 57 when the password is right and no longer good: the vault stays
+    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    public func unlock(password: some DataVaultPassword) throws {
+        let password = password.passwordBytes
+        guard isLocked else { return }
+        try withRecord { record in
+            // Another thread was faster.
+            guard isLocked else { return }
+            let key = try container.check(password, of: &record, place)
+            record.tries = 0
+            try container.records.store(record, place)
+            try record.policy.check(password)
+            guard !record.isExpired(at: container.date()) else {
+                throw DataVaultError.passwordExpired
+            }
+            try hold(record, key)
+        }
+    }
+
+    /// Sets another password; the vault is unlocked, and stays so.
+    ///
+    /// One record of the key store is rewritten, and no value. A kill leaves the old password or the new one.
+    ///
+    /// - Parameter newPassword: Empty for the default password.
+    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.doesNotExist`, `.ioReadError`,
+    ///   `.ioWriteError`, `.outOfMemory`.
+    public func changePassword(_ newPassword: some DataVaultPassword) throws {
+        let password = newPassword.passwordBytes
+        try withOpened { opened in
+            try withRecord { record in
+                guard record.incarnation == opened.incarnation else {
+                    throw DataVaultError.doesNotExist
+                }
+                try record.policy.check(password)
+                record.tries = 0
+                try container.setPassword(password, of: &record, place, opened.key)
+                try container.records.store(record, place)
+            }
+        }
+    }
+
+    /// Unlocks the vault and sets another password, also where the old one has expired or breaks the policy.
+    ///
+    /// A wrong password counts as a try, also when the vault is unlocked. The new password is checked first: one that
+    /// breaks the policy costs no try.
+    ///
+    /// - Parameters:
+    ///   - password: The one that the vault has.
+    ///   - newPassword: Empty for the default password.
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password.
+    public func changePassword(
+        _ password: some DataVaultPassword, newPassword: some DataVaultPassword
+    ) throws {
+        let (old, new) = (password.passwordBytes, newPassword.passwordBytes)
+        try withRecord { record in
+            try record.policy.check(new)
+            let key = try container.check(old, of: &record, place)
+            record.tries = 0
+            try container.setPassword(new, of: &record, place, key)
+            try container.records.store(record, place)
+            if isLocked { try hold(record, key) }
+        }
+    }
+
+    /// Checks a password against the vault's policy, locked or not.
+    ///
+    /// - Parameter password: Whatever the user types as a new one.
+    /// - Throws: `DataVaultError`: codes 50 to 56; `.doesNotExist`, `.ioReadError`.
+    public func validatePassword(_ password: some DataVaultPassword) throws {
+        try record.policy.check(password)
+    }
+
+    /// How many wrong passwords more the vault takes; nil without a retry limit.
+    public var triesLeft: Int? {
+        get throws { try record.triesLeft }
+    }
+
+    /// Whether the password is the default one, the empty one.
+    public var isDefaultPasswordUsed: Bool {
+        get throws { try record.usesDefaultPassword }
+    }
+
+    // MARK: - Policy
+
+    /// The policy; while the vault is locked without ``DataVaultPasswordPolicy/expirationDays`` and
+    /// ``DataVaultPasswordPolicy/lockTimeout``, which read as 0.
+    public var passwordPolicy: DataVaultPasswordPolicy {
+        get throws {
+            let policy = try record.policy
+            return isLocked ? policy.asSeenWhileLocked : policy
+        }
+    }
+
+    /// Sets the policy; whether the password complies is found at the next unlock.
+    ///
+    /// - Parameter policy: While the vault is locked, ``DataVaultPasswordPolicy/expirationDays`` and
+    ///   ``DataVaultPasswordPolicy/lockTimeout`` stay as they are. The time of inactivity of other processes that have the
+    ///   vault unlocked changes at their next unlock.
+    /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.doesNotExist`, `.ioReadError`,
+    ///   `.ioWriteError`.
+    public func setPasswordPolicy(_ policy: DataVaultPasswordPolicy) throws {
+        try policy.validate()
+        try withRecord { record in
+            let opened = openedNow
+            var policy = policy
+            if opened?.incarnation != record.incarnation {
+                policy.expirationDays = record.policy.expirationDays
+                policy.lockTimeout = record.policy.lockTimeout
+            }
+            record.policy = policy
+            try container.records.store(record, place)
+            if let opened { setTimeout(of: opened, OpenedVault.timeout(policy)) }
+        }
+    }
+
+    // MARK: - The record
+
+    /// Lends the record of this vault under its lock, and ends what has begun when it destroys itself.
+    private func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
+        try endingDestruction {
+            try VaultLock.held(at: place.lockPath) {
+                var record = try container.readyRecord(place)
+                try body(&record)
+            }
+        }
+    }
+
+    private var record: VaultRecord {
+        get throws { try endingDestruction { try container.readyRecord(place) } }
+    }
+
+    private func endingDestruction<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as DestroyedVault {
+            lock()
+            throw container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+        }
+    }
+}

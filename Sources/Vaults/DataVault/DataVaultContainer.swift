@@ -1,0 +1,126 @@
+public import Foundation
+internal import SecureStorage
+
+/// A place where vaults lie: a directory for their files, and a key store for their keys.
+///
+/// Ids belong to their container. A container's key store is used for nothing else. Programs that share both share
+/// the vaults in them; all of them belong to the same user.
+///
+/// The calls of ``DataVault`` itself, such as `DataVault.create(id:password:)`, go to a container of their own.
+///
+/// Thread-safe.
+public final class DataVaultContainer: @unchecked Sendable {
+    // @unchecked: `handler` and `finishing` are only touched under `lock`.
+    /// Absolute, without links.
+    let directory: String
+    let records: VaultRecords
+    let clock: any IdleClock
+    /// The machine's date, for the age of passwords.
+    let date: @Sendable () -> Date
+    /// What a password becomes; for tests of everything but guessing.
+    let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
+
+    private let lock = NSLock()
+    private var handler: DestructionHandler?
+    private var finishing: Set<Data> = []
+
+    /// Destroys what depended on a vault, such as a database whose key it held.
+    public typealias DestructionHandler = @Sendable (DataVaultDestruction) throws -> Void
+
+    /// A container with keys in a key store of its own.
+    ///
+    /// - Parameters:
+    ///   - directory: Is made with mode 0700 when it does not exist, with its parents; belongs to this user,
+    ///     and nobody else may write it.
+    ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted then by
+    ///     a key that lies beside them, and a copy of the directory can be tried with any number of passwords.
+    ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are unlocked
+    ///     the next time.
+    ///   - clock: For tests; the default goes on while the machine sleeps.
+    /// - Throws: `DataVaultError`: `.invalidArg` for a directory that cannot be used, `.ioReadError`, `.ioWriteError`.
+    public convenience init(
+        directory: URL, keyStore: (any KeyStore)? = nil, parameters: ScryptParameters = .default,
+        clock: any IdleClock = SystemIdleClock()
+    ) throws {
+        try self.init(directory: directory, keyStore: keyStore, clock: clock) {
+            PasswordKey($0, parameters: parameters)
+        }
+    }
+
+    init(
+        directory: URL, keyStore: (any KeyStore)?, clock: any IdleClock = SystemIdleClock(),
+        date: @escaping @Sendable () -> Date = { Date() },
+        makePasswordKey: @escaping @Sendable (SecretBytes) -> any KeyEncryptionKeySource
+    ) throws {
+        self.directory = try Self.prepare(directory)
+        self.clock = clock
+        self.date = date
+        self.makePasswordKey = makePasswordKey
+        let path = self.directory
+        records = VaultRecords(
+            keyStore: try keyStore
+                ?? DataVaultError.reading {
+                    try FileKeyStore(directory: URL(fileURLWithPath: "\(path)/Keys"))
+                })
+    }
+
+    /// Is called after the key of a vault is gone, and its file where that could be removed.
+    ///
+    /// Default: nil. For vaults that have destroyed themselves and for those that were deleted. It is called on the
+    /// thread of the call that destroys the vault, and may make vaults; what it throws undoes nothing, and becomes the
+    /// cause of what that call throws. After a kill, the next call about the same id calls it: it can be called twice.
+    public var onDestruction: DestructionHandler? {
+        get { lock.withLock { handler } }
+        set { lock.withLock { handler = newValue } }
+    }
+
+    /// Whether nobody is at the end of the vault's life yet.
+    func beginFinishing(_ place: VaultPlace) -> Bool {
+        lock.withLock { finishing.insert(place.identity).inserted }
+    }
+
+    func endFinishing(_ place: VaultPlace) {
+        lock.withLock { _ = finishing.remove(place.identity) }
+    }
+
+    /// - Returns: The directory's path without links.
+    private static func prepare(_ directory: URL) throws -> String {
+        guard directory.isFileURL, !directory.path.utf8.contains(0) else {
+            throw DataVaultError.invalidArg(reason: "the directory is no file URL")
+        }
+        try DataVaultError.writing {
+            try FileManager.default.createDirectory(
+                at: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+        guard let resolved = realpath(directory.path, nil) else {
+            throw DataVaultError.ioReadError(cause: VaultPlace.systemError(errno, directory.path))
+        }
+        defer { free(resolved) }
+        var status = stat()
+        guard lstat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            status.st_uid == geteuid(), status.st_mode & 0o022 == 0
+        else {
+            throw DataVaultError.invalidArg(
+                reason: "the directory belongs to another user, or others may write it")
+        }
+        return String(cString: resolved)
+    }
+}
+
+/// A vault that is no more.
+public struct DataVaultDestruction: Sendable, Equatable {
+    /// The id that it had.
+    public let id: String
+
+    /// Whether too many wrong passwords have destroyed it; false for one that was deleted.
+    public let isSelfDestructed: Bool
+}
+
+extension DataVaultContainer: CustomStringConvertible, CustomReflectable {
+    /// The directory.
+    public var description: String { "DataVaultContainer(\(KeyStoreError.quoted(directory)))" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,75 @@
+public import Foundation
+internal import SecureStorage
+
+extension DataVaultError: CustomStringConvertible {
+    /// One line that says what failed, and what to do where that is known.
+    public var description: String {
+        switch self {
+        case .unknown(let cause):
+            cause.map { "the vault failed: \(Self.text(of: $0))" } ?? "the vault failed"
+        case .alreadyExists: "a vault of this id exists; open it, or delete it first"
+        case .conversionError: "the value is data, no string; read it as data"
+        case .doesNotExist(let isSelfDestructed, let cause):
+            (isSelfDestructed
+                ? "the vault has self-destructed after too many wrong passwords; create a new one"
+                : "there is no vault of this id; create it first")
+                + (cause.map { "; and afterwards: \(Self.text(of: $0))" } ?? "")
+        case .invalidArg(let reason): "invalid argument: \(reason)"
+        case .invalidPassword(let triesLeft):
+            "wrong password; "
+                + (triesLeft.map { "\($0) more and the vault destroys itself" } ?? "try again")
+        case .ioReadError(let cause): "the vault cannot be read: \(Self.text(of: cause))"
+        case .ioWriteError(let cause): "the vault cannot be written: \(Self.text(of: cause))"
+        case .locked: "the vault is locked; unlock it first"
+        case .nameTooLong: "an id or a name has \(DataVault.nameLengthLimit) bytes at most"
+        case .valueTooLarge: "a value has \(DataVault.valueSizeLimit) bytes at most"
+        case .dataTypeError: "the value is neither a string nor data"
+        case .outOfMemory: "there is not enough memory; close something, and try again"
+        case .passwordRequired: "the password must not be empty"
+        case .passwordUnderMinLength: "the password is too short"
+        case .passwordRequiresDigit: "the password needs a digit"
+        case .passwordRequiresUpper: "the password needs an upper-case letter"
+        case .passwordRequiresLower: "the password needs a lower-case letter"
+        case .passwordRequiresSpecial:
+            "the password needs one of \(DataVaultPasswordPolicy.specialCharacters)"
+        case .passwordUnderMinUnique: "the password needs more different characters"
+        case .passwordExpired: "the password has expired; change it"
+        }
+    }
+
+    /// Errors of others may quote what they have choked on, which can be a secret: those tell their type only.
+    private static func text(of error: any Error) -> String {
+        switch error {
+        case let error as DataVaultError: error.description
+        case let error as SecureStorageError: error.description
+        case let error as KeyStoreError: error.description
+        case let error as EnvelopeError: error.description
+        default: "an error of the type \(type(of: error))"
+        }
+    }
+}
+
+extension DataVaultError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension DataVaultError: CustomReflectable {
+    /// A mirror without children: a cause of the app's may hold anything.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension DataVaultError: CustomNSError {
+    /// `DataVaultError`.
+    public static var errorDomain: String { "DataVaultError" }
+
+    /// The code of the original.
+    public var errorCode: Int { code }
+
+    /// The cause under `NSUnderlyingErrorKey`.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        info[NSUnderlyingErrorKey] = cause
+        return info
+    }
+}

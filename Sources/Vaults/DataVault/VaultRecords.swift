@@ -1,0 +1,102 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The records of a container's vaults in its key store, and the device's key that seals them.
+struct VaultRecords: Sendable {
+    let keyStore: any KeyStore
+
+    private static let deviceKeyName = "datavault.device-key"
+
+    /// The record of a vault, whatever its state; nil when there is none.
+    ///
+    /// - Throws: `DataVaultError.ioReadError` when it cannot be read, or is not what was stored.
+    func read(_ place: VaultPlace) throws -> VaultRecord? {
+        try DataVaultError.reading {
+            guard let bytes = try bytes(place.entryName) else { return nil }
+            return try VaultRecord(bytes: bytes, of: place.id, key: deviceKey())
+        }
+    }
+
+    /// Stores a record, and replaces the one that was there; it is durable then.
+    func store(_ record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            try keyStore.store(secret(record, place), forName: place.entryName)
+        }
+    }
+
+    /// Stores the first record of a vault.
+    func insert(_ record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            try keyStore.insert(secret(record, place), forName: place.entryName)
+        }
+    }
+
+    /// Whether there was one.
+    @discardableResult
+    func remove(_ place: VaultPlace) throws -> Bool {
+        try DataVaultError.writing { try keyStore.remove(place.entryName) }
+    }
+
+    /// The ids of all records, also of those that cannot be read.
+    func ids() throws -> [String] {
+        try DataVaultError.reading {
+            try keyStore.names().compactMap { name in
+                let entry = VaultPlace.isEntryName(name)
+                guard entry.isRecord else { return nil }
+                // Removed since it was listed.
+                guard entry.id == nil, let bytes = try bytes(name) else { return entry.id }
+                let id = try VaultRecord.id(inBytes: bytes)
+                guard VaultPlace.isEntryName(name, of: id) else {
+                    throw EnvelopeError.damaged(reason: "the record is that of another vault")
+                }
+                return id
+            }
+        }
+    }
+
+    // MARK: - The device's key
+
+    /// Makes the device's key at the first vault.
+    ///
+    /// Beside records it is never made: a new one would not open them, and a lost one may come back.
+    func prepareDeviceKey() throws {
+        do {
+            _ = try keyStore.read(Self.deviceKeyName)
+        } catch KeyStoreError.notFound(let name) {
+            guard try ids().isEmpty else {
+                throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: name))
+            }
+            try DataVaultError.writing {
+                // Another process may be faster.
+                _ = try keyStore.read(Self.deviceKeyName) { .random(count: 32) }
+            }
+        } catch {
+            throw DataVaultError.ioReadError(cause: error)
+        }
+    }
+
+    /// What wraps the key of a vault that has the default password.
+    func defaultPasswordKey(_ place: VaultPlace) throws -> KeyEncryptionKey {
+        try DataVaultError.reading {
+            try KeyEncryptionKey(
+                name: "password",
+                bytes: deviceKey().derivedKey(for: "datavault default password \(place.id)"))
+        }
+    }
+
+    private func deviceKey() throws -> DataEncryptionKey {
+        try DataEncryptionKey(name: "datavault device", bytes: keyStore.read(Self.deviceKeyName))
+    }
+
+    private func secret(_ record: VaultRecord, _ place: VaultPlace) throws -> SecretBytes {
+        try SecretBytes(copying: record.bytes(of: place.id, key: deviceKey()))
+    }
+
+    private func bytes(_ name: String) throws -> Data? {
+        do {
+            return try keyStore.read(name).copied
+        } catch KeyStoreError.notFound {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Kills at every moment of a vault's life.
+@Suite(.timeLimit(.minutes(60)))
+struct DataVaultKillTests {
+    let home: VaultHome
+
+    init() throws { home = try VaultHome() }
+
+    @Test func `tries never go down without a success, whenever an unlock is killed`() async throws
+    {
+        let container = try home.realContainer()
+        let vault = try await container.create(id: "a", password: "P4sSw0rD1")
+        vault.lock()
+        var tries: UInt32 = 0
+        var (counted, answered) = (0, 0)
+        var moment = SuddenDeath.Moment()
+        let kills = SuddenDeath.count(6)
+        for round in 1...kills {
+            // Half of them around the moment in which the try is stored, which is short.
+            let isEarly = round.isMultiple(of: 2)
+            let delay = isEarly ? Int.random(in: 0...15_000) : moment.next()
+            let journal = home.url.appendingPathComponent("journal")
+            try Data([0]).write(to: journal)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = home.path as String, delay = delay as Int] in
+                let home = VaultHome(path: path)
+                let vault = try home.realContainer().vault(id: "a")
+                SuddenDeath.after(microseconds: delay)
+                let error = dataVaultError { try vault.unlock(password: "wrong password") }
+                guard error?.code == 5 else { return }
+                // A whole try: the answer was given.
+                let file = open(path + "/journal", O_WRONLY)
+                pwrite(file, [1], 1, 0)
+                SuddenDeath.now()
+            }
+            let found = try #require(try container.records.read(vault.place)).tries
+            let wasAnswered = try Data(contentsOf: journal) == Data([1])
+            #expect(found == tries || found == tries + 1, "round \(round)")
+            if wasAnswered { #expect(found == tries + 1, "a free try, round \(round)") }
+            if !isEarly { moment.note(wasTooLate: wasAnswered) }
+            if wasAnswered { answered += 1 }
+            if found > tries { counted += 1 }
+            tries = found
+        }
+        SuddenDeath.report(
+            "kills of wrong unlocks: \(kills); \(counted) counted, of which \(answered) answered")
+        try await vault.unlock(password: "P4sSw0rD1")
+        #expect(try container.records.read(vault.place)?.tries == 0)
+    }
+
+    /// What is done to a vault while its process is killed.
+    enum Work: String, CaseIterable, Codable {
+        case create, put, changePassword, delete, selfDestruct
+    }
+
+    @Test(arguments: Work.allCases)
+    func `a vault that is killed at any step exists wholly or not at all`(_ work: Work) async throws
+    {
+        let steps = StepCount()
+        let whole = try subhome("whole")
+        try Self.prepare(whole, work)
+        try whole.run(work) { steps.count = $0 }
+        #expect(steps.count > 0)
+        for step in 1...steps.count {
+            let home = try subhome("\(step)")
+            try Self.prepare(home, work)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = home.path as String, work = work as Work, step = step as Int] in
+                try VaultHome(path: path).run(work) { if $0 == step { SuddenDeath.now() } }
+                SuddenDeath.now()
+            }
+            try Self.check(home, work, "step \(step)")
+            try? FileManager.default.removeItem(at: home.url)
+        }
+    }
+
+    @Test(arguments: [Work.create, .put, .changePassword, .delete, .selfDestruct])
+    func `a vault that is killed at a random moment exists wholly or not at all`(
+        _ work: Work
+    ) async throws {
+        var moment = SuddenDeath.Moment()
+        var outcomes: [String: Int] = [:]
+        let kills = SuddenDeath.count(4)
+        for round in 1...kills {
+            let home = try subhome("\(round)")
+            try Self.prepare(home, work)
+            let delay = moment.next()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = home.path as String, work = work as Work, delay = delay as Int] in
+                SuddenDeath.after(microseconds: delay)
+                try VaultHome(path: path).run(work) { _ in }
+                try Data().write(to: URL(fileURLWithPath: path + "/done"))
+                SuddenDeath.now()
+            }
+            let isDone = FileManager.default.fileExists(atPath: home.path + "/done")
+            moment.note(wasTooLate: isDone)
+            let outcome = try Self.check(home, work, "round \(round)", isDone: isDone)
+            outcomes[outcome + (isDone ? ", acknowledged" : ""), default: 0] += 1
+            try? FileManager.default.removeItem(at: home.url)
+        }
+        SuddenDeath.report("kills of \(work): \(outcomes)")
+    }
+
+    private static func prepare(_ home: VaultHome, _ work: Work) throws {
+        let container = try home.container()
+        // The device's key is there, or is made by the first vault, which is killed.
+        guard work != .create else { return }
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = work == .selfDestruct ? 1 : 0
+        let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("kept", value: "value")
+        try vault.setString("changed", value: "0")
+    }
+
+    /// What the next start of the program finds.
+    @discardableResult
+    private static func check(
+        _ home: VaultHome, _ work: Work, _ comment: Comment, isDone: Bool = false
+    ) throws -> String {
+        let container = try home.container()
+        let exists = try container.exists(id: "a")
+        #expect(try container.ids() == (exists ? ["a"] : []), comment)
+        var outcome = exists ? "there" : "not there"
+        if exists {
+            let vault = try container.vault(id: "a")
+            var isNew = false
+            do {
+                try vault.unlock(password: "P4sSw0rD1")
+            } catch DataVaultError.invalidPassword where work == .changePassword {
+                isNew = true
+                try vault.unlock(password: "P4sSw0rD2")
+            }
+            if work == .changePassword {
+                outcome = isNew ? "new password" : "old password"
+                if isDone { #expect(isNew, comment) }
+            }
+            if work == .put {
+                let value = try #require(try vault.getString("changed"))
+                let acknowledged =
+                    (try? String(contentsOfFile: home.path + "/journal", encoding: .utf8))
+                    .flatMap { Int($0) } ?? 0
+                #expect([acknowledged, acknowledged + 1].contains(Int(value)), comment)
+                outcome = value == "\(acknowledged)" ? "acknowledged value" : "next value"
+            }
+            if work != .create { #expect(try vault.getString("kept") == "value", comment) }
+            if work == .create { #expect(try vault.dataNames == [], comment) }
+            if isDone { #expect(work != .delete && work != .selfDestruct, comment) }
+        } else {
+            #expect(work == .create || work == .delete || work == .selfDestruct, comment)
+            if isDone { #expect(work != .create, comment) }
+        }
+        // Whatever was left, the id can be used.
+        try container.delete(id: "a")
+        let new = try container.create(id: "a", password: "P4sSw0rD3")
+        #expect(try new.dataNames == [], comment)
+        #expect(try home.databases().count == 1, comment)
+        new.lock()
+        #expect(try !home.fileNames().contains { $0.contains("draft") }, comment)
+        #expect(try home.keyStore().names().count == 2, comment)
+        return outcome
+    }
+
+    private func subhome(_ name: String) throws -> VaultHome {
+        let home = VaultHome(path: "\(home.path)/\(name)")
+        try FileManager.default.createDirectory(at: home.url, withIntermediateDirectories: true)
+        return home
+    }
+}
+
+extension VaultHome {
+    /// Does `work` over a key store that tells of each of its steps.
+    fileprivate func run(
+        _ work: DataVaultKillTests.Work, _ step: @escaping @Sendable (Int) -> Void
+    ) throws {
+        let container = try container(StepKeyStore(try keyStore(), atStep: step))
+        switch work {
+        case .create: _ = try container.create(id: "a", password: "P4sSw0rD1")
+        case .delete: try container.delete(id: "a")
+        case .selfDestruct:
+            let vault = try container.vault(id: "a")
+            vault.lock()
+            let error = dataVaultError { try vault.unlock(password: "wrong password") }
+            guard error?.isSelfDestructed == true else { throw CocoaError(.coderInvalidValue) }
+        case .changePassword:
+            try container.vault(id: "a").changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
+        case .put:
+            let vault = try container.vault(id: "a")
+            try vault.unlock(password: "P4sSw0rD1")
+            for number in 1...50 {
+                try vault.setString("changed", value: "\(number)")
+                // Only now it has to be there.
+                try Data("\(number)".utf8).write(
+                    to: url.appendingPathComponent("journal"), options: .atomic)
+            }
+        }
+    }
+}
+
+private final class StepCount: @unchecked Sendable {
+    // @unchecked: one thread at a time has it.
+    var count = 0
+}

@@ -1,0 +1,259 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultLifecycleTests {
+    let home: VaultHome
+    let container: DataVaultContainer
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+    }
+
+    @Test func `a vault is made unlocked, found locked, and deleted once`() throws {
+        #expect(try !container.exists(id: "a"))
+        #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
+        var vault: DataVault? = try container.create(id: "a", password: "P4sSw0rD1")
+        #expect(vault?.isLocked == false)
+        #expect(vault?.id == "a")
+        try vault?.setString("name", value: "value")
+        #expect(vaultCode { _ = try container.create(id: "a", password: "P4sSw0rD1") } == 1)
+        #expect(try container.exists(id: "a"))
+        #expect(try container.ids() == ["a"])
+
+        vault = nil
+        let found = try container.vault(id: "a")
+        #expect(found.isLocked)
+        try found.unlock(password: "P4sSw0rD1")
+        #expect(try found.getString("name") == "value")
+
+        #expect(try container.delete(id: "a"))
+        #expect(try !container.delete(id: "a"))
+        #expect(try !container.exists(id: "a"))
+        #expect(try container.ids() == [])
+        #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
+        #expect(vaultCode { _ = try found.getString("name") } == 3)
+        #expect(vaultCode { try found.unlock(password: "P4sSw0rD1") } == 3)
+        #expect(try home.fileNames().allSatisfy { $0.hasSuffix(".lock") })
+        #expect(try home.keyStore().names() == ["datavault.device-key"])
+    }
+
+    @Test func `there is one object for a vault, also of two containers`() throws {
+        let vault = try container.create(id: "a", password: "")
+        #expect(try container.vault(id: "a") === vault)
+        #expect(try home.container().vault(id: "a") === vault)
+        #expect(try container.create(id: "b", password: "") !== vault)
+    }
+
+    @Test func `a vault that is made anew under an id has nothing of the old one`() throws {
+        let old = try container.create(id: "a", password: "P4sSw0rD1")
+        try old.setString("name", value: "old")
+        let sealed = try old.encrypt(Data("old".utf8))
+        try container.delete(id: "a")
+        let new = try container.create(id: "a", password: "P4sSw0rD2")
+        #expect(new === old)
+        #expect(try new.dataNames == [])
+        #expect(vaultCode { _ = try new.decrypt(sealed) } == 6)
+        #expect(try home.databases().count == 1)
+    }
+
+    static let ids = [
+        "com.mycompany.myapp.mainvault", "../x", "../../x", "/etc/passwd", "a/b", "a\0b", "\0", ".",
+        "..", " ", "a b", "con", "a:b", "x'y\"z", "-rf", "~", "%00", "caf\u{e9}", "cafe\u{301}",
+        "Case", "case", "CASE", "\u{301}", "𝄞", "\u{202e}gnp", "a\nb", "datavault.device-key",
+        String(repeating: "x", count: 242), String(repeating: "x", count: 243),
+        String(repeating: "x", count: 255), String(repeating: "é", count: 127),
+    ]
+
+    @Test func `ids are any text, are told apart by their bytes, and lead nowhere`() throws {
+        let before = try FileManager.default.contentsOfDirectory(atPath: home.path).sorted()
+        for (number, id) in Self.ids.enumerated() {
+            let vault = try container.create(id: id, password: "")
+            try vault.setString("number", value: "\(number)")
+        }
+        for (number, id) in Self.ids.enumerated() {
+            let vault = try container.vault(id: id)
+            #expect(vault.id.utf8.elementsEqual(id.utf8))
+            try vault.unlock(password: "")
+            #expect(try vault.getString("number") == "\(number)")
+        }
+        let found = try container.ids().map { Array($0.utf8) }
+        #expect(Set(found) == Set(Self.ids.map { Array($0.utf8) }))
+        #expect(found.count == Self.ids.count)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).sorted() == before)
+        for id in Self.ids { #expect(try container.delete(id: id)) }
+        #expect(try container.ids() == [])
+    }
+
+    @Test func `an id of no byte or of 256 is refused by every call`() throws {
+        for (id, code) in [("", 4), (String(repeating: "x", count: 256), 9)] {
+            #expect(vaultCode { _ = try container.create(id: id, password: "") } == code)
+            #expect(vaultCode { _ = try container.vault(id: id) } == code)
+            #expect(vaultCode { _ = try container.delete(id: id) } == code)
+            #expect(vaultCode { _ = try container.exists(id: id) } == code)
+        }
+        #expect(try home.fileNames() == [])
+    }
+
+    @Test func `a database whose keys were lost is said to be there, refused, and deleted`() throws
+    {
+        _ = try container.create(id: "a", password: "")
+        let keys = home.url.appendingPathComponent("keys")
+        try FileManager.default.removeItem(at: keys)
+        let container = try home.container()
+        #expect(try container.exists(id: "a"))
+        #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 1)
+        let error = dataVaultError { _ = try container.vault(id: "a") }
+        #expect(error?.code == 6)
+        #expect(error?.cause as? KeyStoreError == .notFound(name: "datavault.id.a"))
+        #expect(try container.delete(id: "a"))
+        #expect(try !container.exists(id: "a"))
+        #expect(try home.databases() == [])
+        _ = try container.create(id: "a", password: "")
+    }
+
+    @Test func `a device's key that was lost is not replaced, and its vaults can be deleted`()
+        throws
+    {
+        _ = try container.create(id: "a", password: "")
+        let store = try home.keyStore()
+        let key = try store.read("datavault.device-key")
+        try store.remove("datavault.device-key")
+        #expect(vaultCode { _ = try container.vault(id: "a") } == 6)
+        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 6)
+        #expect(try store.names() == ["datavault.id.a"])
+        #expect(try container.exists(id: "a"))
+        #expect(try container.ids() == ["a"])
+        // It comes back, from a backup.
+        try store.store(key, forName: "datavault.device-key")
+        try container.vault(id: "a").unlock(password: "")
+        try store.remove("datavault.device-key")
+        #expect(try container.delete(id: "a"))
+        #expect(try home.databases() == [])
+        _ = try container.create(id: "a", password: "")
+    }
+
+    @Test func `a key store that is locked makes nothing, and loses nothing`() throws {
+        let store = InMemoryKeyStore()
+        let container = try home.container(store)
+        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+        store.isLocked = true
+        #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 6)
+        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 6)
+        #expect(vaultCode { _ = try container.vault(id: "a") } == 6)
+        #expect(vaultCode { _ = try container.exists(id: "b") } == 6)
+        #expect(vaultCode { _ = try container.ids() } == 6)
+        #expect(vaultCode { _ = try container.delete(id: "a") } == 7)
+        #expect(try vault.getString("name") == nil)
+        vault.lock()
+        #expect(vaultCode { _ = try vault.getString("name") } == 8)
+        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 6)
+        store.isLocked = false
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.triesLeft == nil)
+        #expect(try container.ids() == ["a"])
+    }
+
+    @Test func `vaults of an earlier installation have keys and no file`() throws {
+        _ = try container.create(id: "old", password: "P4sSw0rD1")
+        try FileManager.default.removeItem(at: home.directory)
+        let container = try home.container()
+        _ = try container.create(id: "new", password: "")
+        #expect(try container.ids() == ["new", "old"])
+        #expect(try container.idsOfEarlierInstallation() == ["old"])
+        #expect(vaultCode { _ = try container.create(id: "old", password: "") } == 1)
+        #expect(vaultCode { try container.vault(id: "old").unlock(password: "P4sSw0rD1") } == 6)
+        for id in try container.idsOfEarlierInstallation() { try container.delete(id: id) }
+        _ = try container.create(id: "old", password: "")
+        #expect(try container.idsOfEarlierInstallation() == [])
+    }
+
+    @Test func `the list of ids has no gap and no false name`() throws {
+        let ids = ["x", "y"].map { String(repeating: $0, count: 250) } + ["short"]
+        for id in ids { _ = try container.create(id: id, password: "") }
+        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        let store = try home.keyStore()
+        let names = try store.names().filter { $0.hasPrefix("datavault.hash.") }
+        #expect(names.count == 2)
+        // A damaged record tells its id where that is in the name.
+        try store.store(.random(count: 100), forName: "datavault.id.short")
+        #expect(try container.ids() == ["short"] + ids.prefix(2))
+        try store.store(try store.read(names[1]), forName: names[0])
+        #expect(vaultCode { _ = try container.ids() } == 6)
+        for id in ids { #expect(try container.delete(id: id)) }
+        #expect(try container.ids() == [])
+    }
+
+    @Test func `files are this user's alone, named without the id, and not plaintext`() throws {
+        let vault = try container.create(id: Marker.text, password: Marker.text)
+        try vault.setString(Marker.text, value: Marker.text)
+        try vault.setValue("data", value: Marker.blob)
+        vault.lock()
+        try vault.unlock(password: Marker.text)
+        #expect(try !home.fileNames().contains { $0.contains(Marker.text) })
+        #expect(try Marker.places(in: [home.directory.path]) == [])
+        #expect(try home.fileNames().count == 4)
+        for name in try home.fileNames() {
+            var status = stat()
+            #expect(lstat(home.directory.path + "/" + name, &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `a directory that others may write is refused`() throws {
+        _ = chmod(home.directory.path, 0o777)
+        #expect(vaultCode { _ = try home.container() } == 4)
+        let web = try #require(URL(string: "https://example.org"))
+        #expect(vaultCode { _ = try DataVaultContainer(directory: web) } == 4)
+    }
+
+    @Test func `a link in place of the lock is not followed`() throws {
+        _ = try container.create(id: "a", password: "")
+        let names = try home.fileNames()
+        let lock = try #require(names.first { $0.hasSuffix(".lock") })
+        let path = home.directory.path + "/" + lock
+        let target = home.path + "/target"
+        unlink(path)
+        symlink(target, path)
+        #expect(vaultCode { _ = try container.delete(id: "a") } == 7)
+        #expect(access(target, F_OK) != 0)
+    }
+
+    #if os(Linux)
+        @Test func `the guide's calls go to this program's vaults, or to shared ones`() async throws
+        {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                setenv("XDG_DATA_HOME", path, 1)
+                try #require(try DataVault.dataVaultIds() == [])
+                let vault = try DataVault.createVault("a", password: "")
+                try #require(try DataVault.getVault("a") === vault)
+                try #require(try DataVault.vaultExists("a"))
+                let found = try FileManager.default.subpathsOfDirectory(atPath: path)
+                try #require(found.contains { $0.hasSuffix("/DataVaults/Keys") })
+                try DataVault.setAccessGroup("org.example.suite")
+                try #require(try !DataVault.vaultExists("a"))
+                _ = try DataVault.createVault("b", password: "")
+                try #require(try DataVault.ids() == ["b"])
+                try #require(
+                    FileManager.default.fileExists(atPath: path + "/org.example.suite/DataVaults"))
+                // The one of before stays what it is.
+                try vault.setString("name", value: "value")
+                vault.lock()
+                try vault.unlock("")
+                try #require(try vault.getString("name") == "value")
+                nonisolated(unsafe) var destroyed: [String] = []
+                DataVault.onDestruction = { destroyed.append($0.id) }
+                try #require(try DataVault.deleteVault("b"))
+                try #require(try !DataVault.deleteVault("b"))
+                try #require(destroyed == ["b"])
+                for group in ["", "a/b", ".hidden"] {
+                    #expect(throws: DataVaultError.self) { try DataVault.setAccessGroup(group) }
+                }
+            }
+        }
+    #endif
+}

@@ -1,0 +1,132 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import Vaults
+
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultLockTests {
+    let home: VaultHome
+    let vault: DataVault
+
+    init() throws {
+        home = try VaultHome()
+        var policy = DataVaultPasswordPolicy()
+        policy.lockTimeout = 60
+        vault = try home.container().create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("name", value: "value")
+    }
+
+    @Test func `locking twice does no harm, and unlocking an open vault checks nothing`() throws {
+        #expect(!vault.isLocked && !vault.locked)
+        try vault.unlock(password: "wrong password")
+        vault.lock()
+        vault.lock()
+        #expect(vault.isLocked && vault.locked)
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.getString("name") == "value")
+    }
+
+    @Test func `a vault locks itself after its time of inactivity, when it is touched`() throws {
+        home.clock.advance(by: .seconds(59))
+        #expect(!vault.isLocked)
+        // Asking was no use.
+        home.clock.advance(by: .seconds(1))
+        #expect(vault.isLocked)
+        try vault.unlock(password: "P4sSw0rD1")
+        home.clock.advance(by: .seconds(60))
+        #expect(vaultCode { _ = try vault.getString("name") } == 8)
+    }
+
+    @Test func `every use begins the time anew`() throws {
+        let uses: [(DataVault) throws -> Void] = [
+            { _ = try $0.getString("name") }, { try $0.setString("other", value: "x") },
+            { _ = try $0.dataNames }, { _ = try $0.deleteValue("absent") },
+            { _ = try $0.encrypt(Data()) }, { try $0.resetLockTimeout() },
+            { try $0.changePassword("P4sSw0rD1") },
+        ]
+        for use in uses {
+            home.clock.advance(by: .seconds(59))
+            try use(vault)
+            home.clock.advance(by: .seconds(59))
+            #expect(!vault.isLocked)
+            _ = try vault.getString("name")
+        }
+    }
+
+    @Test func `an unlock of a vault that was due to lock checks the password`() throws {
+        home.clock.advance(by: .seconds(60))
+        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        #expect(vault.isLocked)
+    }
+
+    @Test func `a use that takes long is no inactivity`() throws {
+        _ = try vault.encrypt(Data())
+        try vault.withOpened { _ in
+            home.clock.advance(by: .seconds(600))
+            #expect(!vault.isLocked)
+        }
+        #expect(!vault.isLocked)
+        home.clock.advance(by: .seconds(60))
+        #expect(vault.isLocked)
+    }
+
+    @Test func `the time can be changed and switched off while the vault is unlocked`() throws {
+        var policy = try vault.passwordPolicy
+        policy.lockTimeout = 10
+        try vault.setPasswordPolicy(policy)
+        home.clock.advance(by: .seconds(10))
+        #expect(vault.isLocked)
+        try vault.unlock(password: "P4sSw0rD1")
+        policy.lockTimeout = DataVaultPasswordPolicy.noLockTimeout
+        try vault.setPasswordPolicy(policy)
+        home.clock.advance(by: .seconds(1_000_000))
+        #expect(!vault.isLocked)
+    }
+
+    @Test func `the clock of a container goes on while the machine sleeps, whoever sets the date`()
+        throws
+    {
+        let container = try DataVaultContainer(directory: home.url.appendingPathComponent("other"))
+        #expect(container.clock is SystemIdleClock)
+    }
+
+    @Test func `a vault that nobody refers to any more is locked`() throws {
+        let container = try home.container()
+        do { _ = try container.create(id: "b", password: "") }
+        #expect(try container.vault(id: "b").isLocked)
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: !Sanitizer.isPresent))
+        func `a locked vault has no file open and no key in memory`() async throws {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let home = VaultHome(path: path)
+                let vault = try home.container().vault(id: "a")
+                func openFiles() throws -> [String] {
+                    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap
+                    {
+                        try? FileManager.default.destinationOfSymbolicLink(
+                            atPath: "/proc/self/fd/\($0)")
+                    }
+                    .filter { $0.contains(".vault") }
+                }
+                try vault.unlock(password: "P4sSw0rD1")
+                let keys = try vault.withOpened { opened in
+                    try [
+                        opened.key.material.secret(), opened.encryption.material.secret(),
+                        opened.key.derivedKey(for: "datavault database 1"),
+                    ]
+                    .map { secret in secret.withUnsafeBytes { Needle($0) } }
+                }
+                _ = try vault.getString("name")
+                #expect(try !openFiles().isEmpty)
+                #expect(try keys[0].countInProcess() > 0)
+                vault.lock()
+                #expect(try openFiles() == [])
+                for key in keys { #expect(try key.countInProcess() == 0) }
+            }
+        }
+    #endif
+}

@@ -1,0 +1,66 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultPrintingTests {
+    @Test func `nothing prints a secret`() throws {
+        let home = try VaultHome()
+        let container = try home.container()
+        let vault = try container.create(id: "a", password: Marker.text)
+        try vault.setString("name", value: Marker.text)
+        try vault.setValue("data", value: Marker.blob)
+        vault.lock()
+        struct Choked: Error { let value = Marker.text }
+        var errors: [any Error] = [
+            DataVaultError.unknown(cause: Choked()), DataVaultError.ioReadError(cause: Choked()),
+            DataVaultError.doesNotExist(isSelfDestructed: true, cause: Choked()),
+        ]
+        for body: () throws -> Void in [
+            { try vault.unlock(password: Marker.text + "x") },
+            { _ = try container.create(id: "b", password: String(Marker.text.prefix(5))) },
+            { _ = try vault.getString("name") },
+            {
+                try vault.unlock(password: Marker.text)
+                _ = try vault.getString("data")
+            },
+        ] {
+            do { try body() } catch { errors.append(error) }
+        }
+        #expect(errors.count == 7)
+        let things: [Any] =
+            errors + [vault, container, DataVaultDestruction(id: "a", isSelfDestructed: true)]
+        for thing in things {
+            var dumped = ""
+            dump(thing, to: &dumped)
+            let texts = [
+                "\(thing)", String(describing: thing), String(reflecting: thing), dumped,
+                (thing as? any Error)?.localizedDescription ?? "",
+            ]
+            for text in texts { #expect(!text.contains(Marker.text), "\(type(of: thing))") }
+        }
+    }
+
+    @Test func `errors have the original's codes, also as NSError, with their cause`() {
+        let errors: [DataVaultError] = [
+            .unknown(cause: nil), .alreadyExists, .conversionError, .doesNotExist,
+            .invalidArg(reason: ""), .invalidPassword(triesLeft: 1),
+            .ioReadError(cause: CocoaError(.fileNoSuchFile)),
+            .ioWriteError(cause: CocoaError(.fileNoSuchFile)), .locked, .nameTooLong,
+            .valueTooLarge,
+            .dataTypeError, .outOfMemory, .passwordRequired, .passwordUnderMinLength,
+            .passwordRequiresDigit, .passwordRequiresUpper, .passwordRequiresLower,
+            .passwordRequiresSpecial, .passwordUnderMinUnique, .passwordExpired,
+        ]
+        #expect(errors.map(\.code) == Array(0...10) + [12, 13] + Array(50...57))
+        #expect(errors.map { ($0 as NSError).code } == errors.map(\.code))
+        #expect(errors.allSatisfy { ($0 as NSError).domain == "DataVaultError" })
+        #expect(errors.map { $0.isPolicyViolation } == errors.map { (50...56).contains($0.code) })
+        #expect(Set(errors.map(\.description)).count == errors.count)
+        #expect((errors[6] as NSError).userInfo[NSUnderlyingErrorKey] is CocoaError)
+        let thrown: any Error = DataVaultException.locked
+        #expect((thrown as? DataVaultError)?.code == 8)
+    }
+}

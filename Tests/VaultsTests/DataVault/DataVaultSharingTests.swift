@@ -1,0 +1,277 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Threads and processes on one vault.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultSharingTests {
+    let home: VaultHome
+
+    init() throws { home = try VaultHome() }
+
+    @Test func `16 threads on one vault lose nothing`() throws {
+        let container = try home.container()
+        var policy = DataVaultPasswordPolicy()
+        policy.lockTimeout = 3600
+        let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        let ownPolicy = policy
+        let rounds = environmentNumber("SECURESTORAGE_CALLS", default: 25)
+        let failures = Failures()
+        let group = DispatchGroup()
+        for number in 0..<16 {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                for round in 0..<rounds {
+                    failures.collect {
+                        let name = "\(number)-\(round)"
+                        try Self.whileUnlocked(vault) { try vault.setString(name, value: name) }
+                        let value = try Self.whileUnlocked(vault) { try vault.getString(name) }
+                        guard value == name else { throw LostValue() }
+                        switch (number + round) % 16 {
+                        case 0: vault.lock()
+                        case 1: _ = try container.vault(id: "a").passwordPolicy
+                        case 2:
+                            try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1")
+                        case 3: _ = vault.isLocked
+                        case 4:
+                            let sealed = try Self.whileUnlocked(vault) {
+                                try vault.encrypt(Data(name.utf8))
+                            }
+                            _ = try Self.whileUnlocked(vault) { try vault.decrypt(sealed) }
+                        case 5: _ = try Self.whileUnlocked(vault) { try vault.dataNames }
+                        case 6: try vault.setPasswordPolicy(ownPolicy)
+                        default: break
+                        }
+                    }
+                }
+            }
+        }
+        group.wait()
+        #expect(failures.texts == [])
+        let names = try Self.whileUnlocked(vault) { try vault.dataNames }
+        #expect(names.count == 16 * rounds)
+        #expect(try vault.triesLeft == nil)
+        #expect(try container.records.read(vault.place)?.tries == 0)
+    }
+
+    @Test func `wrong passwords of 16 threads are all counted`() throws {
+        let container = try home.container()
+        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+        vault.lock()
+        let group = DispatchGroup()
+        for _ in 0..<16 {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                for _ in 0..<5 { _ = vaultCode { try vault.unlock(password: "wrong password") } }
+            }
+        }
+        group.wait()
+        #expect(try container.records.read(vault.place)?.tries == 80)
+        try vault.unlock(password: "P4sSw0rD1")
+    }
+
+    @Test func `of 16 threads that create one vault one wins`() throws {
+        let container = try home.container()
+        let codes = Failures()
+        let group = DispatchGroup()
+        for number in 0..<16 {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                codes.collect { _ = try container.create(id: "a", password: "P4sSw0rD\(number)") }
+            }
+        }
+        group.wait()
+        #expect(codes.texts.count == 15)
+        #expect(Set(codes.texts) == ["a vault of this id exists; open it, or delete it first"])
+        #expect(try container.ids() == ["a"])
+        #expect(try home.databases().count == 1)
+    }
+
+    @Test func `threads that create, use, destroy and delete one vault meet no surprise`() throws {
+        let container = try home.container()
+        container.onDestruction = { _ = try container.exists(id: $0.id) }
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 2
+        let (ownPolicy, surprises, group) = (policy, Failures(), DispatchGroup())
+        for number in 0..<8 {
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                for round in 0..<30 {
+                    let code = vaultCode {
+                        switch (number + round) % 6 {
+                        case 0, 1:
+                            let vault = try container.create(
+                                id: "a", password: "P4sSw0rD1", policy: ownPolicy)
+                            try vault.setString("name", value: "value")
+                        case 2: try container.delete(id: "a")
+                        case 3: try container.vault(id: "a").unlock(password: "wrong password")
+                        default:
+                            let vault = try container.vault(id: "a")
+                            try vault.unlock(password: "P4sSw0rD1")
+                            let found = try vault.getString("name")
+                            guard found == nil || found == "value" else { throw LostValue() }
+                        }
+                    }
+                    let expected: Set<Int?> = [nil, 1, 3, 5, 8]
+                    surprises.collect { if !expected.contains(code) { throw Surprise(code: code) } }
+                }
+            }
+        }
+        group.wait()
+        #expect(surprises.texts == [])
+        try container.delete(id: "a")
+        #expect(try home.databases() == [])
+        #expect(try home.keyStore().names() == ["datavault.device-key"])
+    }
+
+    @Test func `of two processes that write one vault nothing is lost`() async throws {
+        _ = try await home.container().create(id: "a", password: "P4sSw0rD1")
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...2 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = home.path as String, number = number as Int] in
+                        let container = try VaultHome(path: path).container()
+                        let vault = try container.vault(id: "a")
+                        try vault.unlock(password: "P4sSw0rD1")
+                        for round in 0..<100 {
+                            try vault.setString("\(number)-\(round)", value: "\(round)")
+                            if round % 10 == 0 {
+                                vault.lock()
+                                try vault.unlock(password: "P4sSw0rD1")
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let vault = try home.container().vault(id: "a")
+        try await vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.dataNames.count == 200)
+    }
+
+    @Test func `wrong passwords of two processes are all counted`() async throws {
+        let container = try home.container()
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 101
+        let vault = try await container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        vault.lock()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 1...2 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) { [path = home.path as String] in
+                        let vault = try VaultHome(path: path).container().vault(id: "a")
+                        for _ in 0..<50 {
+                            let code = vaultCode { try vault.unlock(password: "wrong password") }
+                            try #require(code == 5)
+                        }
+                    }
+                }
+            }
+        }
+        #expect(try vault.triesLeft == 1)
+        #expect(dataVaultError { try vault.unlock(password: "wrong") }?.isSelfDestructed == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `a vault that another process has destroyed is gone at the next access`(
+        _ isMadeAnew: Bool
+    ) async throws {
+        let container = try home.container()
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 1
+        let vault = try await container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("name", value: "old")
+        await #expect(processExitsWith: .success) {
+            [path = home.path as String, isMadeAnew = isMadeAnew as Bool] in
+            let container = try VaultHome(path: path).container()
+            let vault = try container.vault(id: "a")
+            let error = dataVaultError { try vault.unlock(password: "wrong password") }
+            try #require(error?.isSelfDestructed == true)
+            guard isMadeAnew else { return }
+            let new = try container.create(id: "a", password: "P4sSw0rD2")
+            try new.setString("name", value: "new")
+        }
+        // Never is a write taken that nobody will find.
+        #expect(vaultCode { try vault.setString("name", value: "lost") } == (isMadeAnew ? 6 : 3))
+        #expect(vault.isLocked)
+        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == (isMadeAnew ? 5 : 3))
+        guard isMadeAnew else { return }
+        try await vault.unlock(password: "P4sSw0rD2")
+        #expect(try vault.getString("name") == "new")
+        #expect(try home.databases().count == 1)
+    }
+
+    @Test func `a vault that another process has made anew is locked here, with its new password`()
+        async throws
+    {
+        let vault = try await home.container().create(id: "a", password: "P4sSw0rD1")
+        await #expect(processExitsWith: .success) { [path = home.path as String] in
+            let container = try VaultHome(path: path).container()
+            try container.delete(id: "a")
+            let new = try container.create(id: "a", password: "P4sSw0rD2")
+            try new.setString("name", value: "new")
+        }
+        #expect(vault.isLocked)
+        let wrong = vaultCode { try vault.unlock(password: "P4sSw0rD1") }
+        #expect(wrong == 5)
+        try await vault.unlock(password: "P4sSw0rD2")
+        #expect(try vault.getString("name") == "new")
+    }
+
+    @Test func `a change of the password in another process does not lock this one out`()
+        async throws
+    {
+        let vault = try await home.container().create(id: "a", password: "P4sSw0rD1")
+        await #expect(processExitsWith: .success) { [path = home.path as String] in
+            let vault = try VaultHome(path: path).container().vault(id: "a")
+            try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
+            try vault.setString("name", value: "value")
+        }
+        #expect(try vault.getString("name") == "value")
+        vault.lock()
+        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+        try await vault.unlock(password: "P4sSw0rD2")
+    }
+
+    /// As an app does whose other threads lock the vault now and then.
+    private static func whileUnlocked<R>(
+        _ vault: DataVault, _ body: () throws -> R
+    ) throws -> R {
+        while true {
+            do {
+                return try body()
+            } catch DataVaultError.locked {
+                try vault.unlock(password: "P4sSw0rD1")
+            }
+        }
+    }
+}
+
+private struct LostValue: Error {}
+
+private struct Surprise: Error {
+    let code: Int?
+}
+
+private final class Failures: @unchecked Sendable {
+    // @unchecked: `found` is only touched under `lock`.
+    private let lock = NSLock()
+    private var found: [String] = []
+
+    var texts: [String] { lock.withLock { found } }
+
+    func collect(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            lock.withLock { found.append("\(error)") }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Crypto
+import Foundation
+import SecureStorage
+import VaultsTestKit
+
+@testable import Vaults
+
+/// A directory for the vaults of one test, which goes with its last reference; its parts can be passed on by path.
+final class VaultHome: Sendable {
+    let url: URL
+    let clock = ManualClock()
+    let date = ManualDate()
+    private let isOwner: Bool
+
+    var path: String { url.path }
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("VaultsTests-\(UUID().uuidString)")
+        isOwner = true
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    /// That of another process.
+    init(path: String) {
+        url = URL(fileURLWithPath: path)
+        isOwner = false
+    }
+
+    deinit { if isOwner { try? FileManager.default.removeItem(at: url) } }
+
+    var directory: URL { url.appendingPathComponent("vaults") }
+
+    func keyStore() throws -> FileKeyStore {
+        try FileKeyStore(directory: url.appendingPathComponent("keys"))
+    }
+
+    /// The real container, but that a password costs nothing.
+    func container(_ keyStore: (any KeyStore)? = nil) throws -> DataVaultContainer {
+        try DataVaultContainer(
+            directory: directory, keyStore: keyStore ?? self.keyStore(), clock: clock,
+            date: { [date] in date.now }, makePasswordKey: { QuickPasswordKey(password: $0) })
+    }
+
+    /// The real container with the cheapest derivation that there is.
+    func realContainer() throws -> DataVaultContainer {
+        try DataVaultContainer(
+            directory: directory, keyStore: keyStore(), parameters: .cheapest, clock: clock)
+    }
+
+    func fileNames() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    func databases() throws -> [URL] {
+        try fileNames().filter { $0.hasSuffix(".vault") }
+            .map { directory.appendingPathComponent($0) }
+    }
+}
+
+/// A date that a test sets.
+final class ManualDate: @unchecked Sendable {
+    // @unchecked: `time` is only touched under `lock`.
+    private let lock = NSLock()
+    private var time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    var now: Date { lock.withLock { time } }
+
+    func advance(days: Double) { lock.withLock { time += days * 86_400 } }
+}
+
+/// A password's key without the derivation, for tests of everything but guessing.
+struct QuickPasswordKey: KeyEncryptionKeySource {
+    let password: SecretBytes
+    var name: String { "password" }
+
+    func makeKey() throws -> KeyEncryptionKey { try key(salt: Data(RandomBytes.make(16))) }
+
+    func key(for record: WrappedKey) throws -> KeyEncryptionKey {
+        guard case .password(_, let salt) = record.origin else {
+            throw EnvelopeError.noSuchKey(name: name)
+        }
+        return try key(salt: salt)
+    }
+
+    private func key(salt: Data) throws -> KeyEncryptionKey {
+        var hash = SHA256()
+        hash.update(data: salt)
+        password.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return try KeyEncryptionKey(
+            name: name, bytes: SecretBytes(copying: hash.finalize()),
+            origin: .password(.cheapest, salt: salt))
+    }
+}
+
+/// The code of what `body` throws; nil for nothing, -1 for an error of another type.
+func vaultCode(_ body: () throws -> Void) -> Int? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? DataVaultError)?.code ?? -1
+    }
+}
+
+/// What `body` throws, when it is one of ours.
+func dataVaultError(_ body: () throws -> Void) -> DataVaultError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? DataVaultError
+    }
+}
