@@ -10,7 +10,7 @@ struct SealedNotes {
 
     func makeKeys(password: SecretBytes) throws -> DataEncryptionKey {
         // begin
-        let deviceKey = try KeyEncryptionKey.random(name: "notes device \(UUID())")
+        let deviceKey = try KeyEncryptionKey.random(name: "notes/\(UUID())")
         try keyStore.insert(deviceKey.secret(), forName: deviceKey.name)
 
         let dataKey = try DataEncryptionKey.random(name: "notes")
@@ -51,10 +51,8 @@ struct SealedNotes {
 
     // begin
     func deviceKey(of keys: WrappedKeySet) throws -> KeyEncryptionKey {
-        let names = keys.records.map(\.keyEncryptionKeyName).filter {
-            $0.hasPrefix("notes device ")
-        }
-        guard let name = names.first else { throw KeyStoreError.notFound(name: "notes device") }
+        let names = keys.records.map(\.keyEncryptionKeyName).filter { $0.hasPrefix("notes/") }
+        guard let name = names.first else { throw KeyStoreError.notFound(name: "notes/") }
         return try KeyEncryptionKey(name: name, bytes: keyStore.read(name))
     }
     // end
@@ -80,7 +78,7 @@ struct SealedNotes {
         var keys = try keys()
         // begin
         let old = try deviceKey(of: keys)
-        let new = try KeyEncryptionKey.random(name: "notes device \(UUID())")
+        let new = try KeyEncryptionKey.random(name: "notes/\(UUID())")
         try keyStore.insert(new.secret(), forName: new.name)
         try keys.rewrap(from: old, to: new)
         try store(keys)
