@@ -52,6 +52,7 @@
         // GIO
         let busGet: @convention(c) (CInt, Pointer?, ErrorOut) -> Pointer?
         let busExitsOnClose: @convention(c) (Pointer, CInt) -> Void
+        let proxyPath: @convention(c) (Pointer) -> Text?
         let busCall:
             @convention(c) (
                 Pointer, Text, Text, Text, Text, Pointer?, Pointer?, CInt, CInt, Pointer?, ErrorOut
@@ -103,6 +104,7 @@
                 objectRelease = try find("g_object_unref")
                 busGet = try find("g_bus_get_sync")
                 busExitsOnClose = try find("g_dbus_connection_set_exit_on_close")
+                proxyPath = try find("g_dbus_proxy_get_object_path")
                 busCall = try find("g_dbus_connection_call_sync")
             } catch {
                 return nil

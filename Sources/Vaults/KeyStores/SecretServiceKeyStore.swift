@@ -115,7 +115,9 @@
             try withService { library, schema, _ in
                 try library.withTable(["service": service.ascii]) { attributes in
                     var names: Set<SecretName> = []
-                    _ = try search(library, schema, attributes) { attributes in
+                    _ = try search(library, schema, attributes) { item in
+                        guard let attributes = library.itemAttributes(item) else { return }
+                        defer { library.hashTableRelease(attributes) }
                         guard let value = library.hashTableLookup(attributes, "name") else {
                             return
                         }
@@ -145,13 +147,19 @@
             try withService { library, schema, bus in
                 try library.withTable(attributes(key)) { attributes in
                     try bus.asOnlyWriter {
-                        try check(try search(library, schema, attributes) > 0)
+                        // Where it is already: libsecret replaces within one collection, and another one may have
+                        // become the default.
+                        var collection = "default"
+                        let count = try search(library, schema, attributes) {
+                            collection = collectionPath(of: $0, library) ?? collection
+                        }
+                        try check(count > 0)
                         let isStored = try library.checked("store a secret") { error in
                             text.withUnsafeBytes { text in
                                 text.withMemoryRebound(to: CChar.self) { text in
                                     text.baseAddress.map {
                                         library.passwordStore(
-                                            schema, attributes, "default",
+                                            schema, attributes, collection,
                                             "\(service.ascii): \(key.ascii)", $0, nil, error)
                                     }
                                 }
@@ -165,10 +173,20 @@
             }
         }
 
+        /// The D-Bus path of the collection that an item lies in: its own without the last part.
+        private func collectionPath(
+            of item: LibSecret.Pointer, _ library: LibSecret
+        ) -> String? {
+            guard let path = library.proxyPath(item).map({ String(cString: $0) }),
+                let end = path.lastIndex(of: "/"), end > path.startIndex
+            else { return nil }
+            return String(path[..<end])
+        }
+
         /// Counts the items with `attributes`, which have to be unlocked.
         private func search(
             _ library: LibSecret, _ schema: LibSecret.Pointer, _ attributes: LibSecret.Pointer,
-            forEach body: (_ attributes: LibSecret.Pointer) throws -> Void = { _ in }
+            forEach body: (_ item: LibSecret.Pointer) throws -> Void = { _ in }
         ) throws -> Int {
             let all: CInt = 2  // SECRET_SEARCH_ALL
             let list = try library.checked("search the keyring") {
@@ -184,9 +202,7 @@
                 guard library.itemIsLocked(item) == 0 else {
                     throw KeyStoreError.unavailable(reason: "the secret's collection is locked")
                 }
-                guard let attributes = library.itemAttributes(item) else { continue }
-                defer { library.hashTableRelease(attributes) }
-                try body(attributes)
+                try body(item)
             }
             return items.count
         }

@@ -54,6 +54,29 @@
                 #expect(try keyring.run("secret-tool", ["lookup"] + attributes("k")).output == "")
             }
 
+            @Test
+            func `a secret is replaced where it is, also when that is not the default collection`()
+                async throws
+            {
+                let stored = try keyring.run(
+                    "secret-tool",
+                    ["store", "--label=x", "--collection=session"] + attributes("k"),
+                    input: "AAECAw==")
+                try #require(stored.status == 0)
+                await #expect(processExitsWith: .success) {
+                    [address = keyring.address as String, service = service as String] in
+                    PrivateKeyring.use(address)
+                    let store = try SecretServiceKeyStore(service: service)
+                    #expect(try store.read("k") == SecretBytes(copying: Data([0, 1, 2, 3])))
+                    try store.store(SecretBytes(utf8: "new"), forName: "k")
+                    #expect(try store.read("k") == SecretBytes(utf8: "new"))
+                    #expect(try store.names() == ["k"])
+                }
+                let all = try keyring.run("secret-tool", ["search", "--all", "service", service])
+                    .output
+                #expect(all.components(separatedBy: "schema = org.securestorage.Key").count == 2)
+            }
+
             @Test func `what secret-tool has stored is read, or found damaged`() async throws {
                 let values = [
                     "good": "AAECAw==", "plain": "pass word", "empty": "", "loose": "AAECAx==",
