@@ -36,7 +36,7 @@ boundary: # the C API is only seen by one folder
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test ## what CI runs
+check: lint test docs ## what CI runs
 
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan

@@ -32,6 +32,7 @@ let package = Package(
             name: "OursWorker",
             dependencies: [
                 "Workers", .product(name: "SecureStorage", package: "SecureStorage"),
+                .product(name: "Vaults", package: "SecureStorage"),
             ]),
         .executableTarget(
             name: "GRDBWorker",

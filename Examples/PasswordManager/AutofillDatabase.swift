@@ -9,6 +9,10 @@ final class AutofillDatabase: VaultDatabaseProvider, @unchecked Sendable {
     static let table = "website_credentials"
     static let passwordColumn = "password"
 
+    static func file(in directory: URL) -> URL {
+        directory.appendingPathComponent("passwords.db")
+    }
+
     init(file: URL, key: Data) throws {
         try super.init(file: file, key: key, writerType: .pool) { migrations in
             migrations.add(

@@ -16,6 +16,8 @@ protocol AutofillSecureVault: SecureVault, Sendable {
     func requiresPassword() throws -> Bool
     func hasUserPassword() throws -> Bool
     func lock()
+    func makeBackup(
+        at url: URL, unlockedBy source: any KeyEncryptionKeySource, password: SecretBytes?) throws
 }
 
 final class DefaultAutofillSecureVault: AutofillSecureVault {
@@ -78,6 +80,13 @@ final class DefaultAutofillSecureVault: AutofillSecureVault {
     func hasUserPassword() throws -> Bool { try providers.keystore.generatedPassword() == nil }
 
     func lock() { levels.lock() }
+
+    func makeBackup(
+        at url: URL, unlockedBy source: any KeyEncryptionKeySource, password: SecretBytes?
+    ) throws {
+        try levels.makeBackup(
+            of: providers.database.db, at: url, unlockedBy: [source], password: password)
+    }
 }
 
 extension SecureVaultFactory where Vault == DefaultAutofillSecureVault {
@@ -91,8 +100,7 @@ extension SecureVaultFactory where Vault == DefaultAutofillSecureVault {
             makeCryptoProvider: { VaultCryptoProvider(keyStore: keyStore) },
             makeKeyStoreProvider: { _ in VaultKeyStoreProvider(keyStore: keyStore) },
             makeDatabaseProvider: { key, _ in
-                try AutofillDatabase(
-                    file: directory.appendingPathComponent("passwords.db"), key: key)
+                try AutofillDatabase(file: AutofillDatabase.file(in: directory), key: key)
             })
     }
 }

@@ -4,6 +4,7 @@ import Vaults
 // A password manager on the command line: accounts at L1, passwords at L2.
 //
 //     swift run PasswordManager DIRECTORY import passwords.csv
+//     swift run PasswordManager DIRECTORY restore vault.backup
 //     swift run PasswordManager DIRECTORY             commands, line by line, until the end of the input
 
 @main
@@ -24,11 +25,14 @@ enum PasswordManager {
                     "usage: PasswordManager [--password-fd N] DIRECTORY [COMMAND]\n"
                         + Session.usage)
             }
-            let factory = try SecureVaultFactory.autofill(
-                directory: URL(fileURLWithPath: directory))
+            let url = URL(fileURLWithPath: directory)
+            let passwords = PasswordSource(descriptor: descriptor)
+            let factory = try SecureVaultFactory.autofill(directory: url)
+            if words.count > 1, words[1] == "restore" {
+                return try Backups.restore(Array(words.dropFirst(2)), to: url, factory, passwords)
+            }
             let session = Session(
-                vault: try factory.makeVault(reporter: nil),
-                passwords: PasswordSource(descriptor: descriptor))
+                vault: try factory.makeVault(reporter: nil), passwords: passwords)
             if words.count > 1 {
                 try session.run(Array(words.dropFirst()))
             } else {

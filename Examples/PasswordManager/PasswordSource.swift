@@ -38,6 +38,15 @@ struct PasswordSource {
         return answer
     }
 
+    /// A password that is going to be set: asked for twice, where somebody types.
+    func askForNew() throws -> SecretBytes {
+        let new = try ask("new password")
+        if canAskAgain, try ask("again") != new {
+            throw Failure("the two are different; nothing was changed")
+        }
+        return new
+    }
+
     /// One byte at a time: what follows the line is for the next question.
     private static func line(from descriptor: Int32) throws -> SecretBytes {
         let longest = 1024

@@ -16,6 +16,8 @@ struct Session {
           import FILE            a browser's export: name,url,username,password
           passwd                 sets or changes the vault's password
           lock                   until the password is given again
+          backup FILE            all of the vault, under a recovery code that is shown once
+        \(Backups.usage)
         """
 
     let vault: any AutofillSecureVault
@@ -30,6 +32,7 @@ struct Session {
         case ("import", let path?, 2): try importFile(path)
         case ("passwd", nil, 1): try changePassword()
         case ("lock", nil, 1): vault.lock()
+        case ("backup", let path?, 2): try Backups.make(of: vault, at: path, passwords)
         default: throw Failure(Self.usage)
         }
     }
@@ -85,11 +88,7 @@ struct Session {
 
     private func changePassword() throws {
         let old = try vault.hasUserPassword() ? passwords.ask("current password") : nil
-        let new = try passwords.ask("new password")
-        if passwords.canAskAgain, try passwords.ask("again") != new {
-            throw Failure("the two are different; nothing was changed")
-        }
-        try vault.resetL2Password(oldPassword: old, newPassword: new)
+        try vault.resetL2Password(oldPassword: old, newPassword: passwords.askForNew())
     }
 
     private func unlock() throws {

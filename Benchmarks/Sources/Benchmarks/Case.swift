@@ -13,7 +13,6 @@ struct Case: Sendable {
         Case(name: "insert-named", template: .empty, writes: true),
         Case(name: "scan-index"),
         Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
-        // The library lends neither text nor blob yet.
         Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain]),
         Case(name: "scan-codable"),
         Case(name: "scan-cold"),
@@ -39,6 +38,9 @@ struct Case: Sendable {
         // Both with all that is checked: C with the engine's own checks.
         Case(name: "verify", sides: [.c, .ours]),
         Case(name: "backup", sides: [.c, .ours]),
+        // In memory, one value for each id.
+        Case(name: "seal-value", template: .empty, sides: [.ours]),
+        Case(name: "open-value", template: .empty, sides: [.ours]),
     ]
 }
 

@@ -50,8 +50,8 @@ public struct SharedDatabase: Sendable {
     ///   - migrations: The steps of the schema, if it has any.
     ///   - configure: As for ``SecureDatabasePool/init(url:configuration:configure:)``.
     /// - Returns: An open pool.
-    /// - Throws: As ``SecureDatabasePool/open(with:initializationHandler:)-(DatabaseKey,_)`` and
-    ///   ``SecureDatabasePool/migrate(_:)``; the coordinator's error.
+    /// - Throws: As `SecureDatabasePool.open(with:)` and
+    ///   `migrate(_:)`; the coordinator's error.
     public func open(
         with key: DatabaseKey, migrations: SchemaMigrations? = nil,
         configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
@@ -78,7 +78,7 @@ public struct SharedDatabase: Sendable {
     ///   - key: A passphrase or a raw key.
     ///   - configure: As for ``SecureDatabasePool/init(url:configuration:configure:)``.
     /// - Returns: An open pool, whose `write` throws code 8 (SQLITE_READONLY); nil while the file does not exist.
-    /// - Throws: As ``SecureDatabasePool/open(with:initializationHandler:)-(DatabaseKey,_)`` for a file that is there and
+    /// - Throws: As `SecureDatabasePool.open(with:)` for a file that is there and
     ///   cannot be opened; the coordinator's error.
     public func openReadOnly(
         with key: DatabaseKey,

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The two keys of a vault in a key store, and those that take their place while a backup is restored.
+/// The keys of a vault in a key store, and those that take their place while a backup is restored.
 ///
 /// The new ones wait under names of their own until the database under them has its name. Then they take the
 /// names of the old ones. The database's key is staged last, and unstaged last: as long as it waits, the other
@@ -10,45 +10,55 @@ struct DeviceKeys {
     static let suffix = " (restoring)"
 
     let store: any KeyStore
-    let names: VaultKeyNames
+    /// The name of the database's key.
+    let database: String
+    /// The name of the key that wraps data keys; nil for a vault that keeps them in another way.
+    let keyEncryption: String?
 
-    init(_ store: any KeyStore, _ names: VaultKeyNames) throws {
+    init(_ store: any KeyStore, database: String, keyEncryption: String?) throws {
         func refuse(_ reason: String) -> VaultBackupError { .unacceptableContents(reason: reason) }
-        let both = [names.database, names.keyEncryption]
-        guard both.allSatisfy({ (1...240).contains($0.utf8.count) && !$0.hasSuffix(Self.suffix) })
+        let names = [database] + (keyEncryption.map { [$0] } ?? [])
+        guard names.allSatisfy({ (1...240).contains($0.utf8.count) && !$0.hasSuffix(Self.suffix) })
         else { throw refuse("a key's name that is not 1 to 240 bytes of UTF-8 long") }
-        guard !names.database.utf8.elementsEqual(names.keyEncryption.utf8) else {
+        guard Set(names.map { Array($0.utf8) }).count == names.count else {
             throw refuse("one name for two keys")
         }
         self.store = store
-        self.names = names
+        self.database = database
+        self.keyEncryption = keyEncryption
     }
 
-    private var pending: VaultKeyNames {
-        VaultKeyNames(
-            database: names.database + Self.suffix, keyEncryption: names.keyEncryption + Self.suffix
-        )
+    init(_ store: any KeyStore, _ names: VaultKeyNames) throws {
+        try self.init(store, database: names.database, keyEncryption: names.keyEncryption)
     }
+
+    /// The names that are in use.
+    var names: [String] { [database] + (keyEncryption.map { [$0] } ?? []) }
+
+    private var pendingDatabase: String { database + Self.suffix }
+    private var pendingKeyEncryption: String? { keyEncryption.map { $0 + Self.suffix } }
 
     /// Stores new keys beside the old ones.
-    func stage(database: SecretBytes, keyEncryption: SecretBytes) throws {
-        try store.store(keyEncryption, forName: pending.keyEncryption)
-        try store.store(database, forName: pending.database)
+    func stage(database: SecretBytes, keyEncryption: SecretBytes?) throws {
+        if let pendingKeyEncryption, let keyEncryption {
+            try store.store(keyEncryption, forName: pendingKeyEncryption)
+        }
+        try store.store(database, forName: pendingDatabase)
     }
 
     /// Removes new keys whose database never got its name.
     func unstage() throws {
-        try store.remove(pending.keyEncryption)
-        try store.remove(pending.database)
+        if let pendingKeyEncryption { try store.remove(pendingKeyEncryption) }
+        try store.remove(pendingDatabase)
     }
 
     /// Puts the new keys in the place of the old ones.
     func promote() throws {
-        // None when a kill came between the two removals below.
-        if let key = try read(pending.keyEncryption) {
-            try store.store(key, forName: names.keyEncryption)
+        // None when a kill came between the two removals of `unstage`.
+        if let keyEncryption, let pendingKeyEncryption, let key = try read(pendingKeyEncryption) {
+            try store.store(key, forName: keyEncryption)
         }
-        try store.store(store.read(pending.database), forName: names.database)
+        try store.store(store.read(pendingDatabase), forName: database)
         try unstage()
     }
 
@@ -63,19 +73,20 @@ struct DeviceKeys {
 
     /// Whether a restore is at work, or was interrupted.
     func arePending() throws -> Bool {
-        try read(pending.database) != nil || read(pending.keyEncryption) != nil
+        if try read(pendingDatabase) != nil { return true }
+        return try pendingKeyEncryption.map { try read($0) != nil } ?? false
     }
 
     /// Ends what a killed restore has begun; true when there was something.
     func finish(for url: URL, _ configuration: SecureDatabaseConfiguration) throws -> Bool {
-        guard let new = try read(pending.database) else {
-            return try store.remove(pending.keyEncryption)
+        guard let new = try read(pendingDatabase) else {
+            return try pendingKeyEncryption.map { try store.remove($0) } ?? false
         }
         if !SecureDatabaseStore.exists(at: url) {
             try unstage()
         } else if try opens(url, new, configuration) {
             try promote()
-        } else if let old = try read(names.database), try opens(url, old, configuration) {
+        } else if let old = try read(database), try opens(url, old, configuration) {
             try unstage()
         } else {
             throw VaultBackupError.currentUnreadable(

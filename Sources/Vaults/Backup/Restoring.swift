@@ -3,6 +3,10 @@ internal import SecureStorage
 
 /// Restores one backup.
 struct Restoring {
+    /// Changes the database before it has its name: gets the backup's data keys, and those wrapped for this device.
+    typealias Preparation =
+        (SecureDatabaseStore, [DataEncryptionKey], [WrappedKeySet]) throws -> Void
+
     let backup: URL
     let source: any KeyEncryptionKeySource
     let keys: DeviceKeys
@@ -10,7 +14,7 @@ struct Restoring {
     let configuration: SecureDatabaseConfiguration
 
     func write(
-        to url: URL, _ preparing: VaultBackup.Preparation, _ progress: VaultBackupProgress.Handler
+        to url: URL, _ preparing: Preparation, _ progress: VaultBackupProgress.Handler
     ) throws -> RestoredVault {
         guard !configuration.isReadOnly else {
             throw VaultBackupError.unacceptableContents(
@@ -29,21 +33,22 @@ struct Restoring {
         try database.check(opened.header.metadata, progress)
 
         let databaseKey = SecretBytes.random(count: 32)
-        let keyEncryptionKey = try KeyEncryptionKey.random(name: keys.names.keyEncryption)
-        let sets = try unlocked.dataKeys.map {
-            try WrappedKeySet(wrapping: $0, with: keyEncryptionKey)
-        }
+        let keyEncryptionKey = try keys.keyEncryption.map { try KeyEncryptionKey.random(name: $0) }
+        let sets =
+            try keyEncryptionKey.map { key in
+                try unlocked.dataKeys.map { try WrappedKeySet(wrapping: $0, with: key) }
+            } ?? []
         try database.withStore(readOnly: false) { store in
             try store.beginExclusiveTransaction()
             do {
-                try preparing(store, sets)
+                try preparing(store, unlocked.dataKeys, sets)
                 try store.commit()
             } catch {
                 try? store.rollback()
                 throw error
             }
         }
-        try keys.stage(database: databaseKey, keyEncryption: keyEncryptionKey.secret())
+        try keys.stage(database: databaseKey, keyEncryption: keyEncryptionKey?.secret())
         do {
             try database.withStore(readOnly: true) { store in
                 try store.backup(
@@ -70,8 +75,7 @@ struct Restoring {
                 throw VaultBackupError.taken(
                     reason: "there is a vault at \(KeyStoreError.quoted(url.path))")
             }
-            for name in [keys.names.database, keys.names.keyEncryption]
-            where try keys.read(name) != nil {
+            for name in keys.names where try keys.read(name) != nil {
                 throw VaultBackupError.taken(
                     reason:
                         "the key store has a key \(KeyStoreError.quoted(name)) already, which data "
@@ -91,7 +95,7 @@ struct Restoring {
     }
 
     private func identity(at url: URL) throws -> VaultIdentity {
-        guard let key = try keys.read(keys.names.database) else {
+        guard let key = try keys.read(keys.database) else {
             throw VaultBackupError.currentUnreadable(reason: "the key store has no key for it")
         }
         var configuration = configuration

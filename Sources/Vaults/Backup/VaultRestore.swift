@@ -81,7 +81,7 @@ extension VaultBackup {
             try Restoring(
                 backup: backup, source: source, keys: DeviceKeys(keyStore, keyNames),
                 replacing: replacing, configuration: configuration
-            ).write(to: url, preparing, progress)
+            ).write(to: url, { try preparing($0, $2) }, progress)
         }
     }
 

@@ -16,7 +16,14 @@ struct DeviceKey {
     ) throws -> Database {
         if var key = try keystore.l1Key() {
             defer { key.erase() }
-            let database = try wrapped { try makeDatabase(key) }
+            let database = try wrapped {
+                do {
+                    return try makeDatabase(key)
+                } catch let error where Self.isWrongKey(error) {
+                    guard let restored = try openRestored(makeDatabase) else { throw error }
+                    return restored
+                }
+            }
             removeCandidate()
             return database
         }
@@ -43,9 +50,32 @@ struct DeviceKey {
                 return try wrapped { try makeDatabase(key) }
             }
             if isNew { removeCandidate() }
-            throw SecureVaultError.noL1Key
+            guard let restored = try wrapped({ try openRestored(makeDatabase) }) else {
+                throw SecureVaultError.noL1Key
+            }
+            removeCandidate()
+            return restored
         } catch {
             throw SecureVaultError.make(of: error) { .failedToOpenDatabase(cause: $0) }
+        }
+    }
+
+    /// The database of a restored backup whose key was on its way to its name when the program ended.
+    private func openRestored<Database>(
+        _ makeDatabase: (Data) throws -> Database
+    ) throws -> Database? {
+        let pending = keystore.l1KeyEntryName + DeviceKeys.suffix
+        guard var key = try keystore.readData(named: pending, serviceName: service) else {
+            return nil
+        }
+        defer { key.erase() }
+        do {
+            let database = try makeDatabase(key)
+            try keystore.storeL1Key(key)
+            try keystore.removeData(named: pending, serviceName: service)
+            return database
+        } catch  where Self.isWrongKey(error) {
+            return nil
         }
     }
 

@@ -53,13 +53,42 @@ struct PasswordLevelKey {
         var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
         defer { wrapping.erase() }
         var key = try crypto.decrypt(wrapped, withKey: wrapping)
-        return SecretBytes(erasing: &key)
+        defer { key.erase() }
+        // Unlocked it is anyway: what fails here is done at the next unlock.
+        try? password.withData { try strengthen($0, key, wrapped) }
+        return SecretBytes(copying: key)
+    }
+
+    private func strengthen(_ password: Data, _ key: Data, _ wrapped: Data) throws {
+        try (crypto as? VaultCryptoProvider)?.strengthen(password) { wrapping in
+            // Another process may have changed the password meanwhile.
+            guard try keystore.encryptedL2Key() == wrapped else {
+                throw SecureVaultError.invalidPassword
+            }
+            try keystore.storeEncryptedL2Key(crypto.encrypt(key, withKey: wrapping))
+        }
     }
 
     /// Wraps the key with another password, in one step of the key store.
     func rewrap(_ key: SecretBytes, with password: SecretBytes) throws {
         let wrapped = try key.withData { key in try password.withData { try wrap(key, $0) } }
         try keystore.storeEncryptedL2Key(wrapped)
+    }
+
+    /// What the key store is to hold for the key under a password, with a new salt: all of it, or the old one's.
+    func newEntries(
+        _ key: SecretBytes, with password: SecretBytes
+    ) throws -> [(name: String, data: Data)] {
+        try password.withData { password in
+            guard let crypto = crypto as? VaultCryptoProvider else {
+                let wrapped = try key.withData { try wrap($0, password) }
+                return [(keystore.l2KeyEntryName, wrapped)]
+            }
+            var (derivation, wrapping) = try crypto.newDerivation(for: password)
+            defer { wrapping.erase() }
+            let wrapped = try key.withData { try crypto.encrypt($0, withKey: wrapping) }
+            return [derivation, (keystore.l2KeyEntryName, wrapped)]
+        }
     }
 
     private func wrap(_ key: Data, _ password: Data) throws -> Data {

@@ -38,6 +38,11 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     private let lock = NSLock()
     private var vault: Vault?
 
+    /// Runs `body` while no vault is made, and only if none was.
+    func withoutVault<R>(_ body: () throws -> R) throws -> R? {
+        try lock.withLock { vault == nil ? try body() : nil }
+    }
+
     /// A factory, which makes nothing yet.
     ///
     /// - Parameters:
@@ -96,10 +101,11 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
         } beforeFirstUse: {
             try passwordKey.prepare()
         }
+        try RestoredEntries.move(from: database.db, to: keystore)
         return SecureStorageProviders(crypto: crypto, database: database, keystore: keystore)
     }
 
-    private func makeEncryptionProviders(
+    func makeEncryptionProviders(
         reporter: (any SecureVaultReporting)?
     ) throws -> (any SecureStorageCryptoProvider, any SecureStorageKeyStoreProvider) {
         (try makeCryptoProvider(), try makeKeyStoreProvider(reporter))

@@ -198,8 +198,19 @@ public final class SecureVaultLevels: @unchecked Sendable {
         gate.withLock { generatedPasswordIsStale = true }
     }
 
+    /// What a backup has to hold of the levels: the key of both, and the salt of hashes.
+    func backupKeys(password: SecretBytes?) throws -> [VaultBackupKey] {
+        try derivations.withLock {
+            guard let password = try password ?? generatedPassword() else {
+                throw SecureVaultError.authRequired
+            }
+            let root = try unwrap(with: password)
+            return try mapped { try BackedUpLevels(root: root, crypto: key.crypto).keys }
+        }
+    }
+
     private static func key(_ level: String, of root: SecretBytes) throws -> DataEncryptionKey {
-        let root = try DataEncryptionKey(name: "SecureVault", bytes: root)
+        let root = try DataEncryptionKey(name: BackedUpLevels.rootName, bytes: root)
         defer { root.clear() }
         return try DataEncryptionKey(name: level, bytes: root.derivedKey(for: level))
     }

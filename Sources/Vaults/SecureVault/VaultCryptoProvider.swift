@@ -4,8 +4,8 @@ internal import SecureStorage
 /// A vault's encryption, with salts that the vault's key store keeps.
 ///
 /// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)). Passwords go through scrypt
-/// ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) with a random salt for each vault; parameters and salt are
-/// made once, at the first run, and are read from then on.
+/// ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) with a random salt for each vault, made at the first run and kept with
+/// the parameters. A vault whose parameters are weaker than those asked for gets the stronger ones when it is next unlocked.
 public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     private let keystore: any SecureStorageKeyStoreProvider
     private let parameters: ScryptParameters
@@ -17,7 +17,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     ///
     /// - Parameters:
     ///   - keystore: The same as the vault's.
-    ///   - parameters: For new vaults; one that exists has its own.
+    ///   - parameters: The least that a guess costs; a vault that has stronger ones keeps them.
     public init(
         keystore: some SecureStorageKeyStoreProvider, parameters: ScryptParameters = .default
     ) {
@@ -30,7 +30,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// - Parameters:
     ///   - keyStore: The same as the vault's.
     ///   - serviceName: The same as the vault's.
-    ///   - parameters: For new vaults; one that exists has its own.
+    ///   - parameters: The least that a guess costs; a vault that has stronger ones keeps them.
     public init(
         keyStore: some KeyStore, serviceName: String = "SecureVault",
         parameters: ScryptParameters = .default
@@ -59,7 +59,55 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// - Throws: `SecureVaultError`: `.noL2Key` when the salt is lost, and a wrapped key needs it;
     ///   `.keystoreReadError`, `.invalidPassword` for an empty one.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
-        try derivation().key(of: password)
+        let derivation = try derivation()
+        var key = try derivation.key(of: password)
+        guard derivation.parameters.isWeaker(than: parameters),
+            let wrapped = try keystore.encryptedL2Key(), !opens(wrapped, key)
+        else { return key }
+        // Another password, or a crash between the two steps of `strengthen`.
+        let stronger = PasswordDerivation(parameters: parameters, salt: derivation.salt)
+        var strongerKey = try stronger.key(of: password)
+        guard opens(wrapped, strongerKey) else {
+            strongerKey.erase()
+            return key
+        }
+        key.erase()
+        try store(stronger)
+        return strongerKey
+    }
+
+    // Raises the parameters of a vault that has weaker ones than asked for. Two steps, after each of which the password
+    // opens: the salt stays, so that the key of the second step can be found after a crash between them, and so that
+    // two processes at once come to the same key.
+    func strengthen(_ password: Data, rewrap: (_ key: Data) throws -> Void) throws {
+        let derivation = try derivation()
+        guard derivation.parameters.isWeaker(than: parameters) else { return }
+        let stronger = PasswordDerivation(parameters: parameters, salt: derivation.salt)
+        var key = try stronger.key(of: password)
+        defer { key.erase() }
+        try rewrap(key)
+        try store(stronger)
+    }
+
+    /// A new salt with the parameters asked for, as an entry of the key store, and the key that a password stands for with it.
+    func newDerivation(
+        for password: Data
+    ) throws -> (entry: (name: String, data: Data), key: Data) {
+        let derivation = PasswordDerivation.random(parameters)
+        return (
+            (Self.derivationEntryName, derivation.bytes), try derivation.key(of: password)
+        )
+    }
+
+    private func opens(_ wrapped: Data, _ key: Data) -> Bool {
+        guard var plaintext = try? decrypt(wrapped, withKey: key) else { return false }
+        plaintext.erase()
+        return true
+    }
+
+    private func store(_ derivation: PasswordDerivation) throws {
+        try keystore.writeData(
+            derivation.bytes, named: Self.derivationEntryName, serviceName: keychainServiceName)
     }
 
     /// SHA-256 of the salt and the value.

@@ -219,7 +219,7 @@ import Testing
         #expect(try await count() == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `cancelling one of a hundred reads harms none of the others`() async throws {
         // A sanitizer makes as many threads too slow for any test.
         let count = Sanitizer.isPresent ? 10 : 100

@@ -29,7 +29,7 @@ import Testing
         return errors.current
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [2, 3, 5])
+    @Test(.timeLimit(.minutes(10)), arguments: [2, 3, 5])
     func `queues that are nested in a circle: one call throws, the others go on`(count: Int) throws
     {
         let queues = try (0..<count).map { _ in try Self.queue() }
@@ -44,7 +44,7 @@ import Testing
         for queue in queues { #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1) }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `a queue and the writers of two pools in a circle: one call throws`() throws {
         let queue = try Self.queue()
         let databases = try (0..<2).map { _ in try TemporaryDatabase() }
@@ -59,7 +59,7 @@ import Testing
         #expect(errors.map(\.code) == [6])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `blocks of tasks that are nested in a circle: one call throws`() async throws {
         let queues = try (0..<2).map { _ in try Self.queue() }
         let gate = Gate(count: 2)
@@ -80,7 +80,7 @@ import Testing
         #expect(errors.map(\.code) == [6])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `a task that a synchronous block starts runs when the block has ended`() async throws {
         let queue = try Self.queue()
         let blockHasEnded = Shared(false)
@@ -97,7 +97,7 @@ import Testing
         #expect(try await start().value)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `queues that are nested at random never stop, and one order never fails`() throws {
         let queues = try (0..<4).map { _ in try Self.queue() }
         let failures = Shared(0)

@@ -37,7 +37,8 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
     }
 
-    @Test(.timeLimit(.minutes(2))) func `under load, no reader and no writer sees an error`() throws
+    @Test(.timeLimit(.minutes(10))) func `under load, no reader and no writer sees an error`()
+        throws
     {
         let isDone = Shared(false)
         let reads = Shared(0)

@@ -232,7 +232,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a pool is opened and closed by many threads under load`()
+    @Test(.timeLimit(.minutes(10))) func `a pool is opened and closed by many threads under load`()
         throws
     {
         pool.close()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SecureStorage
 
-@Suite(.timeLimit(.minutes(5))) struct RowSequenceTests {
+@Suite(.timeLimit(.minutes(10))) struct RowSequenceTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
     static let rowCount = 1000

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct InterruptTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
     let queue: SecureDatabaseQueue

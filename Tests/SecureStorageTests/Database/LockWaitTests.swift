@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// What ends a statement that waits for the lock of another connection.
-@Suite(.timeLimit(.minutes(5))) struct LockWaitTests {
+@Suite(.timeLimit(.minutes(10))) struct LockWaitTests {
     let database: TemporaryDatabase
     /// Has the write lock.
     let holder: SecureDatabaseStore

@@ -11,7 +11,7 @@ import Testing
     /// doc comments of the sources.
     private static func documents() throws -> [URL] {
         var documents = [root.appendingPathComponent("README.md")]
-        for folder in ["Docs", "Sources/SecureStorage"] {
+        for folder in ["Docs", "Sources"] {
             let names = try FileManager.default.subpathsOfDirectory(
                 atPath: root.appendingPathComponent(folder).path)
             documents += names.filter { $0.hasSuffix(".md") || $0.hasSuffix(".swift") }
@@ -51,6 +51,8 @@ import Testing
         let compiled = try [
             "DocumentedSnippets.swift", "SharingSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
+            "../../VaultsTests/Envelope/KeySnippets.swift",
+            "../../VaultsTests/SecureVault/SecureVaultBackupTests.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",
         ].map { name in
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

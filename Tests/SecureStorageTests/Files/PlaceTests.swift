@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Paths where no database can be: each is a typed error, and nothing is made or changed there.
-@Suite(.timeLimit(.minutes(5))) struct PlaceTests {
+@Suite(.timeLimit(.minutes(10))) struct PlaceTests {
     let database: TemporaryDatabase
 
     init() throws {

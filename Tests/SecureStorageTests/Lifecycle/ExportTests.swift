@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Content that goes from one kind of file to another arrives whole.
-@Suite(.timeLimit(.minutes(5))) struct ExportTests {
+@Suite(.timeLimit(.minutes(10))) struct ExportTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 

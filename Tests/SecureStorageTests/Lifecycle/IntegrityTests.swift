@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// A check of the whole file finds what is wrong with it, and nothing else.
-@Suite(.timeLimit(.minutes(5))) struct IntegrityTests {
+@Suite(.timeLimit(.minutes(10))) struct IntegrityTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
     let database: TemporaryDatabase

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// A file that gives way to a new one.
-@Suite(.timeLimit(.minutes(5))) struct ReplacementTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplacementTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 

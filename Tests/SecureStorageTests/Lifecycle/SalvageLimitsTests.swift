@@ -4,7 +4,7 @@ import Testing
 
 /// Salvage of files that are worse than damaged: nothing of what is left gets lost over it, and
 /// nothing else is touched.
-@Suite(.timeLimit(.minutes(5))) struct SalvageLimitsTests {
+@Suite(.timeLimit(.minutes(10))) struct SalvageLimitsTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 

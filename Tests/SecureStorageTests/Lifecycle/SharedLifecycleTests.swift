@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Copies and checks of a queue's or a pool's database.
-@Suite(.timeLimit(.minutes(5))) struct SharedLifecycleTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedLifecycleTests {
     let database: TemporaryDatabase
     let copy: TemporaryDatabase
 

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// A table of migrations that this library has not written.
-@Suite(.timeLimit(.minutes(5))) struct ForeignHistoryTests {
+@Suite(.timeLimit(.minutes(10))) struct ForeignHistoryTests {
     @Test func `a history that names a step twice is an error`() async throws {
         await #expect(processExitsWith: .success) {
             let database = try TemporaryDatabase()

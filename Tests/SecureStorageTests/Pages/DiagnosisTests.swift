@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// What a file is, told from its bytes.
-@Suite(.timeLimit(.minutes(5))) struct DiagnosisTests {
+@Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {
     typealias Finding = FileDiagnosis.Finding
 
     let database: TemporaryDatabase

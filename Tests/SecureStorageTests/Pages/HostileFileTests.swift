@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Files and side files that somebody has forged without the key cost neither time nor memory.
-@Suite(.timeLimit(.minutes(5))) struct HostileFileTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileFileTests {
     let database: TemporaryDatabase
 
     init() throws {

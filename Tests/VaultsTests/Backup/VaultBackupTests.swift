@@ -119,8 +119,11 @@ struct VaultBackupTests {
         try VaultBackup.verify(at: vault.backup, unlockedBy: RecoveryCode("  \(typed)\n"))
     }
 
-    @Test func `a set of keys that stays wrapped travels along`() throws {
-        let vault = try TestVault(rows: 20)
+    @Test func `while the key store is locked, a backup is made with keys that stay wrapped`()
+        throws
+    {
+        let store = InMemoryKeyStore()
+        let vault = try TestVault(rows: 20, keyStore: store)
         let code = RecoveryCode.random()
         var set = try WrappedKeySet(
             wrapping: vault.data, with: KeyEncryptionKey.random(name: "old device"))
@@ -133,10 +136,15 @@ struct VaultBackupTests {
             } != nil, "nobody could ever unwrap it")
         try set.add(code, for: vault.data)
         vault.data.clear()
-        _ = try vault.withQueue {
-            try VaultBackup.make(
-                of: $0, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
+        _ = try vault.withQueue { queue in
+            store.isLocked = true
+            try queue.inDatabase {
+                #expect(try $0.int(forQuery: "SELECT count(name) FROM login") == 20)
+            }
+            return try VaultBackup.make(
+                of: queue, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
         }
+        #expect(throws: KeyStoreError.self) { try store.names() }
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         try other.restore(vault.backup, code)
         try other.checkRestored(rows: 20)

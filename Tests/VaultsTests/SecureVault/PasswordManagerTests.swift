@@ -50,13 +50,7 @@ import Vaults
                 .utf8
         ).write(to: file)
         func run(_ words: [String], typing lines: String = "") throws {
-            let pipe = Pipe()
-            try pipe.fileHandleForWriting.write(contentsOf: Data(lines.utf8))
-            try pipe.fileHandleForWriting.close()
-            try Session(
-                vault: vault,
-                passwords: PasswordSource(descriptor: pipe.fileHandleForReading.fileDescriptor)
-            ).run(words)
+            try Session(vault: vault, passwords: Self.typing(lines)).run(words)
         }
         try run(["import", file.path])
         #expect(try vault.accounts(domain: "example.com").count == 1_001)
@@ -87,5 +81,57 @@ import Vaults
             #expect(throws: Failure.self) { try run(words) }
         }
         #expect(throws: Failure.self) { try run(["import", folder.path + "/absent"]) }
+    }
+
+    @Test func `a backup is restored elsewhere with its code, and an older one on purpose only`()
+        throws
+    {
+        let folder = try VaultFolder.make()
+        let other = try VaultFolder.make()
+        defer {
+            folder.remove()
+            other.remove()
+        }
+        let backup = folder.path + "/vault.backup"
+        let code = RecoveryCode.random()
+        let old = SecretBytes(utf8: "old")
+        let first = try SecureVaultFactory.autofill(directory: folder.url)
+        let vault = try first.makeVault(reporter: nil)
+        let account = WebsiteAccount(domain: "a.org", username: "ada", title: "")
+        _ = try vault.storeWebsiteCredentials(
+            WebsiteCredentials(account: account, password: SecretBytes(utf8: "pw")))
+        try vault.resetL2Password(oldPassword: nil, newPassword: old)
+        try vault.makeBackup(at: URL(fileURLWithPath: backup), unlockedBy: code, password: old)
+        func restore(_ words: [String], to folder: VaultFolder, typing lines: String) throws {
+            try Backups.restore(
+                words, to: folder.url, .autofill(directory: folder.url), Self.typing(lines))
+        }
+        let typed = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        try restore([backup], to: other, typing: "\(typed.lowercased())\nnew\n")
+        let restored = try SecureVaultFactory.autofill(directory: other.url)
+            .makeVault(reporter: nil)
+        try restored.authWith(password: SecretBytes(utf8: "new"))
+        #expect(
+            try restored.websiteCredentialsFor(domain: "a.org").map(\.password)
+                == [SecretBytes(utf8: "pw")])
+        // The first vault has a later backup, and goes on.
+        try Session(vault: vault, passwords: Self.typing("old\n"))
+            .run(["backup", folder.path + "/later.backup"])
+        func problem(_ words: [String]) -> String? {
+            backupError { try restore(words, to: folder, typing: "\(typed)\nnew\n") }?.kind
+        }
+        #expect(problem([backup]) == "olderThanCurrent")
+        #expect(problem(["--older", backup]) == "inUse")
+        for words in [[], ["--older"], [backup, backup]] {
+            #expect(throws: Failure.self) { try restore(words, to: folder, typing: "") }
+        }
+    }
+
+    private static func typing(_ lines: String) throws -> PasswordSource {
+        let file = FileManager.default.temporaryDirectory
+            .appendingPathComponent("VaultsTests-typed-\(UUID().uuidString)")
+        try Data(lines.utf8).write(to: file)
+        defer { unlink(file.path) }
+        return PasswordSource(descriptor: open(file.path, O_RDONLY | O_CLOEXEC))
     }
 }

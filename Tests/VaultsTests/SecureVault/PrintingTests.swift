@@ -12,6 +12,8 @@ import VaultsTestKit
         "SecureVaultError", "SecureVaultKeyStoreEvent", "SecureVaultDatabase", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
         "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "Accessibility", "SealedStream",
+        "VaultBackup", "VaultBackupError", "VaultBackupProgress", "VaultIdentity",
+        "VaultKeyNames", "VaultReplacement", "Step",
     ]
 
     @Test func `no public type prints a secret, however it is asked`() throws {
@@ -40,6 +42,7 @@ import VaultsTestKit
         samples["VaultKeyStoreProvider"] = VaultKeyStoreProvider(keyStore: memory)
         samples["SecureVaultLevels"] = vault.levels
         try vault.levels.withL2 { samples["SecureVaultLevel"] = $0 }
+        samples.merge(try Self.backup(of: vault, secret, in: folder)) { $1 }
 
         var secrets = [secret.copied]
         for name in ["l1-key", "l2-key"] {
@@ -74,6 +77,26 @@ import VaultsTestKit
     @Test func `the search finds what is printed`() {
         struct Careless { let key = Data("correct-horse-battery-staple-123".utf8) }
         #expect(Self.mirrored(Careless()).contains("99, 111, 114, 114, 101, 99, 116, 45"))
+    }
+
+    private static func backup(
+        of vault: NoteVault, _ secret: SecretBytes, in folder: VaultFolder
+    ) throws -> [String: Any] {
+        let url = folder.url.appendingPathComponent("backup")
+        let data = try DataEncryptionKey(name: "data", bytes: secret)
+        guard case .queue(let queue) = vault.providers.database.db else { return [:] }
+        let source = try KeyEncryptionKey(name: "key", bytes: secret)
+        let metadata = try VaultBackup.make(
+            of: queue, at: url, unlockedBy: [source], dataKeys: [.key(data)])
+        let names = VaultKeyNames(database: "database", keyEncryption: "keys")
+        return [
+            "VaultBackupKey": VaultBackupKey.key(data), "VaultBackupMetadata": metadata,
+            "VaultBackupLabel": metadata.label,
+            "UnauthenticatedVaultBackupMetadata": try VaultBackup.metadata(at: url),
+            "RestoredVault": try VaultBackup.restore(
+                from: url, to: folder.url.appendingPathComponent("restored.db"),
+                unlockedBy: source, keyStore: InMemoryKeyStore(), keyNames: names),
+        ]
     }
 
     private static func envelope(_ secret: SecretBytes) throws -> [String: Any] {
@@ -111,14 +134,14 @@ import VaultsTestKit
         }
     }
 
-    /// The names of the public types in three folders of the module.
+    /// The names of the public types of the module.
     private static func declaredTypes() throws -> Set<String> {
         let sources = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Sources/Vaults")
         var names: Set<String> = []
-        for folder in ["Envelope", "KeyStores", "SecureVault"] {
+        for folder in ["Backup", "Envelope", "KeyStores", "SecureVault"] {
             let directory = sources.appendingPathComponent(folder)
             for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
                 let text = try String(

@@ -81,12 +81,15 @@ struct VaultFolder: Sendable {
     }
 
     /// The same with a cheaper derivation.
-    func factory(_ keyStore: some KeyStore, quick: Bool) -> SecureVaultFactory<NoteVault> {
+    func factory(
+        _ keyStore: some KeyStore, quick: Bool, parameters: ScryptParameters? = nil
+    ) -> SecureVaultFactory<NoteVault> {
         let usual = factory(keyStore)
         return SecureVaultFactory<NoteVault>(
             makeCryptoProvider: {
                 if quick { return QuickCryptoProvider(keyStore) }
-                return VaultCryptoProvider(keyStore: keyStore, parameters: try .cheapest)
+                return VaultCryptoProvider(
+                    keyStore: keyStore, parameters: try parameters ?? .cheapest)
             },
             makeKeyStoreProvider: usual.makeKeyStoreProvider,
             makeDatabaseProvider: usual.makeDatabaseProvider)
@@ -95,10 +98,10 @@ struct VaultFolder: Sendable {
     /// Opens the vault, as at a start, and closes its file after `body`.
     @discardableResult
     func withVault<R>(
-        _ keyStore: some KeyStore, quick: Bool = true, clock: some IdleClock = SystemIdleClock(),
-        _ body: (NoteVault) throws -> R
+        _ keyStore: some KeyStore, quick: Bool = true, parameters: ScryptParameters? = nil,
+        clock: some IdleClock = SystemIdleClock(), _ body: (NoteVault) throws -> R
     ) throws -> R {
-        let providers = try factory(keyStore, quick: quick)
+        let providers = try factory(keyStore, quick: quick, parameters: parameters)
             .makeSecureStorageProviders(reporter: nil)
         defer { try? providers.database.db.close() }
         return try body(NoteVault(providers: providers, clock: clock))

@@ -1,0 +1,37 @@
+import Foundation
+import SecureStorage
+import Vaults
+import Workers
+
+extension WorkerCase {
+    /// Sealed values of 100 bytes, each for a row of its own: no file is at work.
+    static let valueCases = [
+        WorkerCase("seal-value") { job in
+            let key = try DataEncryptionKey.random(name: "benchmark")
+            let value = Data(repeating: 7, count: 100)
+            return try job.timed {
+                var sum: UInt64 = 0
+                for id in job.ids {
+                    sum &+= UInt64(
+                        try key.seal(value, table: "t", column: "c", row: .integer(id)).count)
+                }
+                return sum
+            }
+        },
+        WorkerCase("open-value") { job in
+            let key = try DataEncryptionKey.random(name: "benchmark")
+            let value = Data(repeating: 7, count: 100)
+            let sealed = try job.ids.map {
+                try key.seal(value, table: "t", column: "c", row: .integer($0))
+            }
+            return try job.timed {
+                var sum: UInt64 = 0
+                for (id, sealed) in zip(job.ids, sealed) {
+                    sum &+= UInt64(
+                        try key.open(sealed, table: "t", column: "c", row: .integer(id)).count)
+                }
+                return sum
+            }
+        },
+    ]
+}

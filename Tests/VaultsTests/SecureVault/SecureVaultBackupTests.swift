@@ -1,0 +1,212 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import Vaults
+
+/// Backups of a whole vault, its levels included, and what is restored from them.
+@Suite(.timeLimit(.minutes(60)))
+struct SecureVaultBackupTests {
+    let folder: VaultFolder
+    let device: VaultFolder
+    let code = RecoveryCode.random()
+
+    init() throws {
+        folder = try VaultFolder.make()
+        device = try VaultFolder.make()
+    }
+
+    static let old = SecretBytes(utf8: "correct horse")
+    static let new = SecretBytes(utf8: "battery staple")
+
+    @Test func `on another device both levels open with the new password, and hashes are the same`()
+        throws
+    {
+        defer { clear() }
+        let (card, hash) = try folder.withVault(folder.store(), quick: false) { vault throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
+            let card = try vault.levels.l3Encrypt(data: Data([1, 2]), password: Self.old)
+            try backUp(vault, password: Self.old)
+            return (card, try vault.providers.crypto.hashData(Data([3])))
+        }
+        try device.factory(device.store(), quick: false)
+            .restore(from: backup, to: device.file, unlockedBy: code, newPassword: Self.new)
+        try device.withVault(device.store(), quick: false) { (vault: NoteVault) throws in
+            #expect(try vault.titles() == ["a"])
+            #expect(vaultError { _ = try vault.text(1) } == "authRequired")
+            #expect(
+                vaultError { try vault.levels.authWith(password: Self.old) } == "invalidPassword")
+            try vault.levels.authWith(password: Self.new)
+            #expect(try vault.text(1) == "text")
+            #expect(
+                try vault.levels.l3Decrypt(data: card, password: Self.new) == Data([1, 2]))
+            #expect(try vault.providers.crypto.hashData(Data([3])) == hash)
+            #expect(
+                try !vault.providers.database.db.read {
+                    try $0.tableExists("securestorage_restored")
+                })
+        }
+        let (one, two) = (try folder.store(), try device.store())
+        #expect(
+            try two.names()
+                == ["hashing-salt", "l1-key", "l2-key", "password-derivation"]
+                .map { "SecureVault." + $0 })
+        for name in ["l1-key", "l2-key", "password-derivation"] {
+            #expect(try one.read("SecureVault." + name) != two.read("SecureVault." + name))
+        }
+        // The first device goes on as before.
+        try folder.withVault(one, quick: false) { (vault: NoteVault) throws in
+            try vault.levels.authWith(password: Self.old)
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `the steps of the guide`() throws {
+        defer { clear() }
+        let (code, backupURL, password) = (code, backup, Self.old)
+        let typed = code.formatted
+        try folder.withVault(InMemoryKeyStore()) { vault throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: password)
+            let (levels, providers) = (vault.levels, vault.providers)
+            // begin
+            try levels.makeBackup(
+                of: providers.database.db, at: backupURL, unlockedBy: [code], password: password)
+            // end
+        }
+        let factory = device.factory(InMemoryKeyStore(), quick: true)
+        let file = device.file
+        // begin
+        try factory.restore(
+            from: backupURL, to: file, unlockedBy: RecoveryCode(typed), newPassword: password)
+        let vault = try factory.makeVault(reporter: nil)
+        // end
+        try vault.levels.authWith(password: password)
+        #expect(try vault.text(1) == "text")
+        try vault.providers.database.db.close()
+    }
+
+    @Test func `without a new password the vault has a generated one, as after a first run`() throws
+    {
+        defer { clear() }
+        try folder.withVault(folder.store()) { vault throws in
+            try vault.store("a", "text")
+            try backUp(vault, password: nil)
+        }
+        let store = InMemoryKeyStore()
+        try device.factory(store, quick: true)
+            .restore(from: backup, to: device.file, unlockedBy: code, newPassword: nil)
+        try device.withVault(store) { (vault: NoteVault) throws in
+            #expect(try !vault.levels.requiresPassword())
+            #expect(try vault.text(1) == "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.new)
+            try vault.levels.authWith(password: Self.new)
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    @Test func `a backup needs the vault's password, whatever is unlocked`() throws {
+        defer { clear() }
+        try folder.withVault(InMemoryKeyStore()) { vault throws in
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
+            try vault.levels.authWith(password: Self.old)
+            #expect(vaultError { try backUp(vault, password: nil) } == "authRequired")
+            #expect(vaultError { try backUp(vault, password: Self.new) } == "invalidPassword")
+            #expect(!FileManager.default.fileExists(atPath: backup.path))
+            try backUp(vault, password: Self.old)
+        }
+    }
+
+    @Test func `what cannot be restored is told, and leaves nothing`() throws {
+        defer { clear() }
+        try folder.withVault(InMemoryKeyStore()) { vault throws in
+            try vault.store("a", "text")
+            try backUp(vault, password: nil)
+            guard case .queue(let queue) = vault.providers.database.db else { return }
+            _ = try VaultBackup.make(
+                of: queue, at: folder.url.appendingPathComponent("bare"), unlockedBy: [code])
+        }
+        let store = InMemoryKeyStore()
+        let factory = device.factory(store, quick: true)
+        func restored(
+            _ name: String = "backup", _ code: RecoveryCode? = nil,
+            _ password: SecretBytes = Self.new
+        ) -> String? {
+            var kind: String?
+            let vaultProblem = vaultError {
+                kind =
+                    backupError {
+                        try factory.restore(
+                            from: folder.url.appendingPathComponent(name), to: device.file,
+                            unlockedBy: code ?? self.code, newPassword: password)
+                    }?.kind
+            }
+            return kind ?? vaultProblem
+        }
+        #expect(restored("backup", .random()) == "wrongRecoveryCode")
+        #expect(restored("bare") == "unacceptableContents")
+        var bytes = try Data(contentsOf: backup)
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: folder.url.appendingPathComponent("changed"))
+        #expect(restored("changed") == "damaged")
+        #expect(try device.fileNames() == [])
+        #expect(
+            vaultError {
+                try factory.restore(
+                    from: backup, to: device.file, unlockedBy: code,
+                    newPassword: SecretBytes(utf8: ""))
+            } == "invalidPassword")
+        #expect(try store.names() == [])
+        let vault = try factory.makeVault(reporter: nil)
+        #expect(restored() == "inUse")
+        try vault.providers.database.db.close()
+    }
+
+    @Test func `a newer vault gives way on purpose only`() throws {
+        defer { clear() }
+        let store = InMemoryKeyStore()
+        try folder.withVault(store) { vault throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
+            try backUp(vault, password: Self.old)
+            // Counts the generation on.
+            try vault.levels.makeBackup(
+                of: vault.providers.database.db, at: folder.url.appendingPathComponent("later"),
+                unlockedBy: [code], password: Self.old)
+            try vault.levels.authWith(password: Self.old)
+            try vault.store("b", "text")
+        }
+        let factory = folder.factory(store, quick: true)
+        func restore(_ replacing: VaultReplacement) throws {
+            try factory.restore(
+                from: backup, to: folder.file, unlockedBy: code, newPassword: Self.new,
+                replacing: replacing)
+        }
+        #expect(backupError { try restore(.nothing) }?.kind == "taken")
+        #expect(backupError { try restore(.sameVaultNotNewer) }?.kind == "olderThanCurrent")
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            try vault.levels.authWith(password: Self.old)
+            #expect(try vault.titles() == ["a", "b"])
+        }
+        try restore(.sameVault)
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            try vault.levels.authWith(password: Self.new)
+            #expect(try vault.titles() == ["a"])
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
+    private var backup: URL { folder.url.appendingPathComponent("backup") }
+
+    private func backUp(_ vault: NoteVault, password: SecretBytes?) throws {
+        try vault.levels.makeBackup(
+            of: vault.providers.database.db, at: backup, unlockedBy: [code], password: password)
+    }
+
+    private func clear() {
+        folder.remove()
+        device.remove()
+    }
+}
