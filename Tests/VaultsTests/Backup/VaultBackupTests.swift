@@ -139,7 +139,8 @@ struct VaultBackupTests {
         _ = try vault.withQueue { queue in
             store.isLocked = true
             try queue.inDatabase {
-                #expect(try $0.int(forQuery: "SELECT count(name) FROM login") == 20)
+                let count = try $0.int(forQuery: "SELECT count(name) FROM login")
+                #expect(count == 20)
             }
             return try VaultBackup.make(
                 of: queue, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
