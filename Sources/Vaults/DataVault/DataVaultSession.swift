@@ -3,7 +3,7 @@ internal import Foundation
 /// One vault as an app's screens see it: which of them to show, and what the user can do there.
 ///
 /// It has a ``state`` at any time, and ``states`` to be observed. What the user does is a call, and every call
-/// leaves the state that follows from it; `Docs/DataVault.md` has a drawing. It knows of no user interface:
+/// leaves the state that follows from it; `Docs/DataVault.md` has them all. It knows of no user interface:
 /// SwiftUI and a terminal use it in the same way.
 ///
 /// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the background the
