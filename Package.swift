@@ -126,6 +126,11 @@ let package = Package(
             dependencies: ["SecureStorage", "Vaults"],
             path: "Examples/PasswordManager",
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "VaultPrompt",
+            dependencies: ["SecureStorage", "Vaults"],
+            path: "Examples/VaultPrompt",
+            swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         .testTarget(
@@ -135,7 +140,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "VaultsTests",
-            dependencies: ["PasswordManager", "SecureStorage", "Vaults", "VaultsTestKit"],
+            dependencies: [
+                "PasswordManager", "SecureStorage", "VaultPrompt", "Vaults", "VaultsTestKit",
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -51,6 +51,7 @@ import Testing
         let compiled = try [
             "DocumentedSnippets.swift", "SharingSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
+            "../../VaultsTests/DataVault/DataVaultSnippets.swift",
             "../../VaultsTests/Envelope/KeySnippets.swift",
             "../../VaultsTests/SecureVault/SecureVaultBackupTests.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",

@@ -1,0 +1,1 @@
+../PasswordManager/Failure.swift

@@ -1,0 +1,42 @@
+import Vaults
+
+/// The rules of a vault as a person reads and types them.
+enum Policy {
+    private static var numbers: [(String, WritableKeyPath<DataVaultPasswordPolicy, Int>)] {
+        [
+            ("length", \.minLength), ("unique", \.minUniqueChars), ("days", \.expirationDays),
+            ("timeout", \.lockTimeout), ("tries", \.retryLimit),
+        ]
+    }
+
+    private static var flags: [(String, WritableKeyPath<DataVaultPasswordPolicy, Bool>)] {
+        [
+            ("digits", \.hasDigits), ("upper", \.hasUpper), ("lower", \.hasLower),
+            ("special", \.hasSpecial),
+        ]
+    }
+
+    static var names: [String] { numbers.map(\.0) + flags.map(\.0) }
+
+    static func lines(of policy: DataVaultPasswordPolicy) -> [String] {
+        numbers.map { "\($0)\t\(policy[keyPath: $1])" }
+            + flags.map { "\($0)\t\(policy[keyPath: $1] ? "on" : "off")" }
+    }
+
+    /// - Throws: `Failure` for a rule or a value that there is not.
+    static func set(
+        _ name: String, _ value: String, in policy: inout DataVaultPasswordPolicy
+    ) throws {
+        if let rule = numbers.first(where: { $0.0 == name })?.1, let number = Int(value) {
+            policy[keyPath: rule] = number
+        } else if let rule = flags.first(where: { $0.0 == name })?.1,
+            let flag = ["on": true, "off": false][value]
+        {
+            policy[keyPath: rule] = flag
+        } else {
+            throw Failure(
+                "a rule is one of \(names.joined(separator: ", ")); its value a number, or on or off"
+            )
+        }
+    }
+}

@@ -1,0 +1,113 @@
+internal import Dispatch
+
+// What a user does on the screens of each state. A call that was locked out meanwhile, by `lock()` or by the background, has
+// done what it says, and the vault is locked.
+
+extension DataVaultSession {
+    /// Makes the vault: from `.noVault` and `.destroyed` to `.unlocked`.
+    ///
+    /// - Parameters:
+    ///   - password: Empty for the default password.
+    ///   - policy: The vault's policy, which the password has to keep to.
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`: codes 50 to 56, the state stays; `.alreadyExists`, and as
+    ///   `DataVault.create(id:password:policy:)`; `CancellationError` when the task was cancelled before.
+    @discardableResult
+    public func create(
+        password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
+    ) async throws -> State {
+        try await onOwnThread {
+            self.hold(
+                try self.container.create(id: self.id, password: password, policy: policy))
+        } outcome: { _ in
+            nil
+        }
+    }
+
+    /// Unlocks the vault: to `.unlocked`, or to what keeps it locked.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves `.locked` with one try less, or
+    ///   `.destroyed`; a right one that is no longer good `.passwordViolates` or `.passwordExpired`; what cannot be read or
+    ///   written `.failed`. `CancellationError` when the task was cancelled before: no try then.
+    @discardableResult
+    public func unlock(password: some DataVaultPassword) async throws -> State {
+        try await onOwnThread {
+            try self.vault.unlock(password: password)
+        } outcome: { error in
+            if let rule = error?.brokenRule { return .passwordViolates(rule) }
+            if case .passwordExpired = error { return .passwordExpired }
+            return Self.outcome(error)
+        }
+    }
+
+    /// Unlocks the vault and sets another password: from `.passwordViolates` and `.passwordExpired`, or from any other state
+    /// with a vault, to `.unlocked`.
+    ///
+    /// - Parameters:
+    ///   - password: The one that the vault has.
+    ///   - newPassword: Empty for the default password.
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:newPassword:)`. A new password that breaks the policy, and a
+    ///   wrong old one, leave the state as it is, but for the tries; one wrong one too many leaves `.destroyed`.
+    ///   `CancellationError` when the task was cancelled before: no try then.
+    @discardableResult
+    public func changePassword(
+        _ password: some DataVaultPassword, newPassword: some DataVaultPassword
+    ) async throws -> State {
+        try await onOwnThread {
+            try self.vault.changePassword(password, newPassword: newPassword)
+        } outcome: {
+            Self.outcome($0)
+        }
+    }
+
+    /// Sets another password; the vault is unlocked, and stays so.
+    ///
+    /// - Parameter newPassword: Empty for the default password.
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` when the task was cancelled before.
+    @discardableResult
+    public func changePassword(_ newPassword: some DataVaultPassword) async throws -> State {
+        try await onOwnThread {
+            try self.vault.changePassword(newPassword)
+        } outcome: {
+            Self.outcome($0)
+        }
+    }
+
+    /// Deletes the vault, or takes note that it has destroyed itself: to `.noVault`.
+    ///
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` when the task was cancelled before.
+    @discardableResult
+    public func delete() async throws -> State {
+        try await onOwnThread {
+            try self.container.delete(id: self.id)
+        } outcome: { error in
+            error == nil ? .noVault : nil
+        }
+    }
+
+    /// What an error tells that the vault itself does not.
+    private static func outcome(_ error: DataVaultError?) -> State? {
+        switch error {
+        case .doesNotExist(isSelfDestructed: true, _)?: .destroyed
+        case .ioReadError?, .ioWriteError?, .unknown?: error.map { .failed($0) }
+        default: nil
+        }
+    }
+
+    private func onOwnThread(
+        _ work: @escaping @Sendable () throws -> Void,
+        outcome: @escaping @Sendable (DataVaultError?) -> State?
+    ) async throws -> State {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try self.run(work, outcome: outcome) })
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+internal import Foundation
+
+/// One vault as an app's screens see it: which of them to show, and what the user can do there.
+///
+/// It has a ``state`` at any time, and ``states`` to be observed. What the user does is a call, and every call
+/// leaves the state that follows from it; `Docs/DataVault.md` has them all. It knows of no user interface:
+/// SwiftUI and a terminal use it in the same way.
+///
+/// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the background the
+/// vault is locked. While it is in front, ``poke()`` now and then shows that the vault has locked itself.
+///
+/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own; the others read one entry of the
+/// key store at most.
+public final class DataVaultSession: @unchecked Sendable {
+    // @unchecked: `shown`, `observers` and `held` are only touched under `gate`; `locks` and `isInBackground`
+    // under `turn`.
+    /// The id of the vault.
+    public let id: String
+
+    let container: DataVaultContainer
+
+    private let gate = NSLock()
+    private var shown: State = .noVault
+    private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
+    /// So that the vault stays unlocked until it is locked.
+    private var held: DataVault?
+
+    /// Whoever looks at the vault tells what was seen before somebody else looks.
+    ///
+    /// Recursive, since looking can end the destruction of the vault, whose handler may lock the session.
+    private let turn = NSRecursiveLock()
+    private var locks = 0
+    private var isInBackground = false
+
+    /// A session with a vault, which need not exist.
+    ///
+    /// - Parameters:
+    ///   - id: The id of the vault. One that no vault can have is found by ``state``, which is `.failed` then.
+    ///   - container: Where the vault lies.
+    public init(id: String, in container: DataVaultContainer) {
+        self.id = id
+        self.container = container
+        show()
+    }
+
+    /// A session with a vault of the current container, as for `DataVault.vault(id:)`.
+    ///
+    /// - Parameter id: The id of the vault, which need not exist.
+    /// - Throws: `DataVaultError` when there can be no container.
+    public convenience init(id: String) throws {
+        self.init(id: id, in: try CurrentContainer.shared.value)
+    }
+
+    deinit { for observer in observers.values { observer.finish() } }
+
+    // MARK: - State
+
+    /// What the user is to be shown, as of the last call.
+    public var state: State { gate.withLock { shown } }
+
+    /// The states from now on, the present one first.
+    ///
+    /// Each call gives a stream of its own. Who is slow misses states, never the last one. A stream ends with the session,
+    /// which it does not keep alive.
+    public var states: AsyncStream<State> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let name = UUID()
+            continuation.onTermination = { [weak self] _ in
+                self?.gate.withLock { _ = self?.observers.removeValue(forKey: name) }
+            }
+            gate.withLock {
+                observers[name] = continuation
+                continuation.yield(shown)
+            }
+        }
+    }
+
+    // MARK: - Events
+
+    /// Looks at the vault again: it may have locked itself, or may have been destroyed by another process.
+    ///
+    /// - Returns: The state.
+    @discardableResult
+    public func poke() -> State { show() }
+
+    /// Begins the time of inactivity anew, for a user who reads and types nothing.
+    ///
+    /// - Throws: `DataVaultError.locked`, `.doesNotExist`.
+    public func touch() throws { try withVault { try $0.resetLockTimeout() } }
+
+    /// Locks the vault, also one that a call on another thread is about to unlock.
+    public func lock() {
+        turn.withLock {
+            locks += 1
+            gate.withLock { held }?.lock()
+            show(isLock: true)
+        }
+    }
+
+    /// Locks the vault; until ``appWillEnterForeground()`` no call leaves it unlocked.
+    public func appDidEnterBackground() {
+        turn.withLock {
+            isInBackground = true
+            lock()
+        }
+    }
+
+    /// Looks at the vault, and lets it be unlocked again.
+    public func appWillEnterForeground() {
+        turn.withLock {
+            isInBackground = false
+            show()
+        }
+    }
+
+    /// Lends the vault: for its values while it is unlocked, and for its policy at any time.
+    ///
+    /// On the caller's thread. What `body` does to the vault shows in the state: when the vault has locked itself, the call
+    /// throws `.locked`, and the state leads the user back to the password.
+    ///
+    /// - Parameter body: Gets the vault.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; `DataVaultError.doesNotExist` without a vault, `.ioReadError`.
+    public func withVault<R>(_ body: (DataVault) throws -> R) throws -> R {
+        do {
+            let vault = try vault
+            let result = try body(vault)
+            if state != .unlocked || vault.isLocked { show() }
+            return result
+        } catch {
+            show((error as? DataVaultError)?.isSelfDestructed == true ? .destroyed : nil)
+            throw error
+        }
+    }
+
+    // MARK: - What a call leads to
+
+    /// The vault.
+    var vault: DataVault {
+        get throws { try gate.withLock { held } ?? container.vault(id: id) }
+    }
+
+    func hold(_ vault: DataVault) { gate.withLock { held = vault } }
+
+    /// Does what takes long, then shows what it has led to; `outcome` tells what cannot be seen of the vault, as of an
+    /// error or, without one, of nil.
+    func run(
+        _ work: () throws -> Void, outcome: (DataVaultError?) -> State?
+    ) throws -> State {
+        let locksBefore = turn.withLock { locks }
+        let result = Result { try work() }
+        let state = turn.withLock {
+            // Who has locked the vault meanwhile meant this call, too.
+            let isLock = locks != locksBefore
+            if isLock { gate.withLock { held }?.lock() }
+            switch result {
+            case .success: return show(outcome(nil), isLock: isLock)
+            case .failure(let error):
+                return show((error as? DataVaultError).flatMap(outcome), isLock: isLock)
+            }
+        }
+        try result.get()
+        return state
+    }
+
+    /// Shows what is seen of the vault, together with what cannot be seen.
+    @discardableResult
+    private func show(_ outcome: State? = nil, isLock: Bool = false) -> State {
+        turn.withLock {
+            let before = state
+            var next = look()
+            switch (next, outcome, before) {
+            case (.locked, .failed?, _), (.noVault, .destroyed?, _): next = outcome ?? next
+            case (.locked, .passwordViolates?, _), (.locked, .passwordExpired?, _):
+                if !isLock { next = outcome ?? next }
+            case (.locked, nil, .passwordViolates), (.locked, nil, .passwordExpired):
+                if !isLock { next = before }
+            case (.noVault, nil, .destroyed): next = before
+            default: break
+            }
+            gate.withLock {
+                guard shown != next else { return }
+                shown = next
+                for observer in observers.values { observer.yield(next) }
+            }
+            return next
+        }
+    }
+
+    /// What can be seen of the vault.
+    private func look() -> State {
+        if isInBackground { gate.withLock { held }?.lock() }
+        do {
+            let vault = try container.vault(id: id)
+            hold(vault)
+            if isInBackground { vault.lock() }
+            return vault.isLocked ? .locked(triesLeft: try vault.triesLeft) : .unlocked
+        } catch DataVaultError.doesNotExist(let isSelfDestructed, _) {
+            gate.withLock { held }?.lock()
+            return isSelfDestructed ? .destroyed : .noVault
+        } catch {
+            // A key store that is locked by now takes nothing from who has unlocked the vault before.
+            if let held = gate.withLock({ held }), !held.isLocked { return .unlocked }
+            return .failed(error as? DataVaultError ?? .unknown(cause: error))
+        }
+    }
+}
+
+extension DataVaultSession: CustomStringConvertible, CustomReflectable {
+    /// The id.
+    public var description: String { "DataVaultSession(\(KeyStoreError.quoted(id)))" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import Vaults
+
+/// Locking a session, by the user, by time and by the system, and what observers see of it.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultSessionLockTests {
+    let home: VaultHome
+    let gate = Gate()
+    let container: DataVaultContainer
+    let session: DataVaultSession
+
+    private static let password = "P4sSw0rD1"
+
+    init() throws {
+        home = try VaultHome()
+        container = try DataVaultContainer(
+            directory: home.directory, keyStore: home.keyStore(), clock: home.clock
+        ) { [gate] in
+            gate.pass()
+            return QuickPasswordKey(password: $0)
+        }
+        session = DataVaultSession(id: "a", in: container)
+    }
+
+    private func create() async throws {
+        var policy = DataVaultPasswordPolicy()
+        policy.lockTimeout = 60
+        policy.retryLimit = 3
+        try await session.create(password: Self.password, policy: policy)
+    }
+
+    @Test func `in the background the vault is locked, and stays so`() async throws {
+        try await create()
+        session.appDidEnterBackground()
+        #expect(session.state == .locked(triesLeft: 3))
+        #expect(try container.vault(id: "a").isLocked)
+        // A call of then, and one that goes past the session.
+        #expect(try await session.unlock(password: Self.password) == .locked(triesLeft: 3))
+        try session.withVault { try $0.unlock(password: Self.password) }
+        #expect(session.state == .locked(triesLeft: 3))
+        #expect(try container.vault(id: "a").isLocked)
+        session.appWillEnterForeground()
+        #expect(session.state == .locked(triesLeft: 3))
+        #expect(try await session.unlock(password: Self.password) == .unlocked)
+    }
+
+    @Test(arguments: ["lock", "background", "background and foreground"])
+    func `a lock is meant for the unlock that is at work as well`(_ event: String) async throws {
+        try await create()
+        session.lock()
+        gate.close()
+        let call = Task { [session] in try await session.unlock(password: Self.password) }
+        while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
+        switch event {
+        case "lock": session.lock()
+        case "background": session.appDidEnterBackground()
+        default:
+            session.appDidEnterBackground()
+            session.appWillEnterForeground()
+        }
+        gate.open()
+        #expect(try await call.value == .locked(triesLeft: 3))
+        #expect(try container.vault(id: "a").isLocked)
+        session.appWillEnterForeground()
+        #expect(try await session.unlock(password: Self.password) == .unlocked)
+    }
+
+    @Test func `a vault that has locked itself shows when it is poked or used`() async throws {
+        try await create()
+        home.clock.advance(by: .seconds(59))
+        #expect(session.poke() == .unlocked)
+        try session.touch()
+        home.clock.advance(by: .seconds(59))
+        #expect(session.poke() == .unlocked)
+        home.clock.advance(by: .seconds(1))
+        #expect(session.state == .unlocked)
+        #expect(session.poke() == .locked(triesLeft: 3))
+        try await session.unlock(password: Self.password)
+        home.clock.advance(by: .seconds(60))
+        #expect(vaultCode { _ = try session.withVault { try $0.dataNames } } == 8)
+        #expect(session.state == .locked(triesLeft: 3))
+        #expect(vaultCode { try session.touch() } == 8)
+        // The policy of a locked vault can be had, and changed; the tries show.
+        var policy = try session.withVault { try $0.passwordPolicy }
+        policy.retryLimit = 5
+        try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        #expect(session.state == .locked(triesLeft: 5))
+    }
+
+    @Test func `observers see the state, then each change, then the end`() async throws {
+        var session: DataVaultSession? = DataVaultSession(id: "a", in: container)
+        var states = try #require(session).states.makeAsyncIterator()
+        #expect(await states.next() == .noVault)
+        try await session?.create(password: Self.password)
+        #expect(await states.next() == .unlocked)
+        session?.lock()
+        #expect(await states.next() == .locked(triesLeft: nil))
+        _ = try? await session?.unlock(password: "wrong password")
+        try await session?.unlock(password: Self.password)
+        session?.lock()
+        session?.appDidEnterBackground()
+        // The last one counts; and one who comes later begins with it.
+        #expect(await states.next() == .locked(triesLeft: nil))
+        var later = try #require(session).states.makeAsyncIterator()
+        #expect(await later.next() == .locked(triesLeft: nil))
+        session?.appWillEnterForeground()
+        session = nil
+        #expect(await states.next() == nil)
+        #expect(await later.next() == nil)
+    }
+
+    @Test func `whoever calls at the same time, the state is that of the vault`() async throws {
+        try await create()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<16 {
+                group.addTask { [session] in
+                    for round in 0..<20 {
+                        switch (number + round) % 5 {
+                        case 0: session.lock()
+                        case 1: session.poke()
+                        case 2:
+                            session.appDidEnterBackground()
+                            session.appWillEnterForeground()
+                        case 3: _ = try? session.withVault { try $0.dataNames }
+                        default: _ = try? await session.unlock(password: Self.password)
+                        }
+                    }
+                }
+            }
+        }
+        let vault = try container.vault(id: "a")
+        #expect(session.state == (vault.isLocked ? .locked(triesLeft: 3) : .unlocked))
+        session.lock()
+        #expect(try await session.unlock(password: Self.password) == .unlocked)
+    }
+
+    @Test func `a handler of the destruction may use the session`() async throws {
+        try await create()
+        container.onDestruction = { [weak session] _ in session?.lock() }
+        session.lock()
+        for _ in 1...3 { _ = try? await session.unlock(password: "wrong password") }
+        #expect(session.state == .destroyed)
+    }
+
+    @Test func `no session and no state prints a secret`() async throws {
+        try await create()
+        try session.withVault { try $0.setString("name", value: "a secret value") }
+        var text = ""
+        dump(session, to: &text)
+        text += "\(session)\(String(reflecting: session))"
+        for _ in 1...2 {
+            text += "\(session.state)\(String(reflecting: session.state))"
+            dump(session.state, to: &text)
+            session.lock()
+        }
+        #expect(text.contains("DataVaultSession(\"a\")"))
+        #expect(!text.contains(Self.password))
+        #expect(!text.contains("secret"))
+    }
+}
+
+/// Where the derivation of a key waits when a test says so.
+final class Gate: @unchecked Sendable {
+    // @unchecked: everything is only touched under `condition`.
+    private let condition = NSCondition()
+    private var isClosed = false
+    private var waiting = 0
+
+    var isSomebodyWaiting: Bool { condition.withLock { waiting > 0 } }
+
+    func close() { condition.withLock { isClosed = true } }
+
+    func open() {
+        condition.withLock {
+            isClosed = false
+            condition.broadcast()
+        }
+    }
+
+    func pass() {
+        condition.withLock {
+            waiting += 1
+            while isClosed { condition.wait() }
+            waiting -= 1
+        }
+    }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import Vaults
+
+/// What a call on a session leads to, from each state.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultSessionTests {
+    let home: VaultHome
+    let container: DataVaultContainer
+    let session: DataVaultSession
+
+    private static let password = "P4sSw0rD1"
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+        session = DataVaultSession(id: "a", in: container)
+    }
+
+    /// The code of what a call throws; nil for nothing.
+    private func code(_ call: (DataVaultSession) async throws -> Void) async -> Int? {
+        do {
+            try await call(session)
+            return nil
+        } catch {
+            return (error as? DataVaultError)?.code ?? -1
+        }
+    }
+
+    private func create(_ change: (inout DataVaultPasswordPolicy) -> Void = { _ in }) async throws {
+        var policy = DataVaultPasswordPolicy()
+        change(&policy)
+        #expect(try await session.create(password: Self.password, policy: policy) == .unlocked)
+    }
+
+    @Test func `from no vault a password that complies leads to an unlocked one`() async throws {
+        #expect(session.state == .noVault)
+        #expect(await code { try await $0.create(password: "short") } == 51)
+        #expect(session.state == .noVault)
+        #expect(await code { try await $0.unlock(password: Self.password) } == 3)
+        #expect(session.state == .noVault)
+        try await create()
+        try session.withVault { try $0.setString("name", value: "value") }
+        #expect(await code { try await $0.create(password: Self.password) } == 1)
+        #expect(session.state == .unlocked)
+        // Another session with the vault, and one that begins later.
+        let other = DataVaultSession(id: "a", in: container)
+        #expect(other.state == .unlocked)
+        session.lock()
+        #expect(session.state == .locked(triesLeft: nil))
+        #expect(other.poke() == .locked(triesLeft: nil))
+        #expect(await code { try await $0.create(password: Self.password) } == 1)
+        #expect(session.state == .locked(triesLeft: nil))
+        #expect(try await session.unlock(password: Self.password) == .unlocked)
+        #expect(try session.withVault { try $0.getString("name") } == "value")
+    }
+
+    @Test func `wrong passwords lead to fewer tries, then to destruction, and on to a new vault`()
+        async throws
+    {
+        try await create { $0.retryLimit = 3 }
+        session.lock()
+        for left in [2, 1] {
+            #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
+            #expect(session.state == .locked(triesLeft: left))
+        }
+        try await session.unlock(password: Self.password)
+        session.lock()
+        #expect(session.state == .locked(triesLeft: 3))
+        for _ in 1...3 { _ = await code { try await $0.unlock(password: "wrong password") } }
+        #expect(session.state == .destroyed)
+        // The user may have seen nothing of it yet.
+        session.appDidEnterBackground()
+        session.appWillEnterForeground()
+        #expect(session.poke() == .destroyed)
+        #expect(await code { try await $0.unlock(password: Self.password) } == 3)
+        #expect(session.state == .destroyed)
+        try await create()
+        #expect(try session.withVault { try $0.dataNames } == [])
+    }
+
+    @Test func `who knows that the vault was destroyed deletes it`() async throws {
+        try await create { $0.retryLimit = 1 }
+        session.lock()
+        #expect(await code { try await $0.unlock(password: "wrong password") } == 3)
+        #expect(session.state == .destroyed)
+        #expect(try await session.delete() == .noVault)
+    }
+
+    @Test(arguments: DataVaultPasswordRule.allCases)
+    func `a password that breaks a rule leads to that rule, until it is changed`(
+        _ rule: DataVaultPasswordRule
+    ) async throws {
+        let old = [.required: "", .lower: "AAAAAAAA"][rule] ?? "aaaaaaaa"
+        var policy = DataVaultPasswordPolicy()
+        try await session.create(password: old, policy: policy)
+        switch rule {
+        case .required: policy.defaultPasswordAllowed = false
+        case .minLength: policy.minLength = 9
+        case .digits: policy.hasDigits = true
+        case .upper: policy.hasUpper = true
+        case .lower: policy.hasLower = true
+        case .special: policy.hasSpecial = true
+        case .minUnique: policy.minUniqueChars = 2
+        }
+        policy.retryLimit = 3
+        try session.withVault { try $0.setPasswordPolicy(policy) }
+        // It is found when the password is typed.
+        #expect(session.state == .unlocked)
+        session.lock()
+        #expect(await code { try await $0.unlock(password: old) } == rule.rawValue)
+        #expect(session.state == .passwordViolates(rule))
+        #expect(session.poke() == .passwordViolates(rule))
+        let wrong = await code {
+            try await $0.changePassword("wrong password", newPassword: "New-passw0rd")
+        }
+        #expect(wrong == 5)
+        #expect(session.state == .passwordViolates(rule))
+        #expect(
+            await code { try await $0.changePassword(old, newPassword: old) } == rule.rawValue)
+        #expect(session.state == .passwordViolates(rule))
+        // Whoever comes back types the password anew.
+        session.appDidEnterBackground()
+        session.appWillEnterForeground()
+        #expect(session.state == .locked(triesLeft: 2))
+        _ = await code { try await $0.unlock(password: old) }
+        #expect(session.state == .passwordViolates(rule))
+        #expect(
+            try await session.changePassword(old, newPassword: "New-passw0rd") == .unlocked)
+        session.lock()
+        #expect(try await session.unlock(password: "New-passw0rd") == .unlocked)
+    }
+
+    @Test func `an expired password leads there, until it is changed`() async throws {
+        try await create {
+            $0.expirationDays = 30
+            $0.retryLimit = 2
+        }
+        session.lock()
+        home.date.advance(days: 31)
+        #expect(await code { try await $0.unlock(password: Self.password) } == 57)
+        #expect(session.state == .passwordExpired)
+        let wrong = await code {
+            try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
+        }
+        #expect(wrong == 5)
+        #expect(session.poke() == .passwordExpired)
+        #expect(
+            try await session.changePassword(Self.password, newPassword: "P4sSw0rD2") == .unlocked)
+        #expect(try await session.changePassword("P4sSw0rD3") == .unlocked)
+        home.date.advance(days: 31)
+        session.lock()
+        _ = await code { try await $0.unlock(password: "P4sSw0rD3") }
+        #expect(session.state == .passwordExpired)
+        session.lock()
+        #expect(session.state == .locked(triesLeft: 2))
+    }
+
+    @Test(arguments: ["locked", "unlocked", "expired"])
+    func `a change of the password destroys the vault as well`(_ begin: String) async throws {
+        try await create {
+            $0.expirationDays = 30
+            $0.retryLimit = 2
+        }
+        if begin != "unlocked" { session.lock() }
+        if begin == "expired" {
+            home.date.advance(days: 31)
+            _ = await code { try await $0.unlock(password: Self.password) }
+        }
+        let before = session.state
+        for _ in 1...2 {
+            if begin != "locked" { #expect(session.state == before) }
+            _ = await code {
+                try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
+            }
+        }
+        #expect(session.state == .destroyed)
+    }
+
+    @Test func `a change that fails leaves the state`() async throws {
+        try await create()
+        #expect(await code { try await $0.changePassword("short") } == 51)
+        #expect(session.state == .unlocked)
+        session.lock()
+        #expect(await code { try await $0.changePassword("P4sSw0rD2") } == 8)
+        #expect(session.state == .locked(triesLeft: nil))
+    }
+
+    @Test func `a deleted vault is none, from any state`() async throws {
+        try await create()
+        #expect(try await session.delete() == .noVault)
+        #expect(try await session.delete() == .noVault)
+        try await create()
+        session.lock()
+        #expect(try await session.delete() == .noVault)
+    }
+
+    @Test func `a vault that somebody else has deleted or destroyed is gone`() async throws {
+        try await create()
+        try container.delete(id: "a")
+        #expect(session.state == .unlocked)
+        #expect(await code { _ = try $0.withVault { try $0.getString("name") } } == 3)
+        #expect(session.state == .noVault)
+        try await create { $0.retryLimit = 1 }
+        let wrong = await code {
+            try $0.withVault { vault in
+                try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
+            }
+        }
+        #expect(wrong == 3)
+        #expect(session.state == .destroyed)
+    }
+
+    @Test func `a cancelled call is no try, and leaves the state`() async throws {
+        try await create { $0.retryLimit = 1 }
+        session.lock()
+        let call = Task { [session] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await session.unlock(password: "wrong password")
+        }
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(session.state == .locked(triesLeft: 1))
+    }
+
+    // MARK: - Failures
+
+    @Test func `a key store that cannot be read is a failure, and is over when it can be`()
+        async throws
+    {
+        let store = InMemoryKeyStore()
+        let container = try home.container(store)
+        let session = DataVaultSession(id: "a", in: container)
+        try await session.create(password: Self.password)
+        store.isLocked = true
+        // What is open stays open.
+        #expect(session.poke() == .unlocked)
+        #expect(try session.withVault { try $0.getString("name") } == nil)
+        session.lock()
+        guard case .failed(.ioReadError) = session.state else {
+            Issue.record("\(session.state)")
+            return
+        }
+        await #expect(throws: DataVaultError.self) {
+            try await session.unlock(password: Self.password)
+        }
+        #expect(DataVaultSession(id: "a", in: container).state == session.state)
+        store.isLocked = false
+        #expect(session.poke() == .locked(triesLeft: nil))
+        #expect(try await session.unlock(password: Self.password) == .unlocked)
+    }
+
+    @Test func `a lost database is a failure of the unlock`() async throws {
+        try await create()
+        session.lock()
+        for url in try home.databases() { try FileManager.default.removeItem(at: url) }
+        #expect(await code { try await $0.unlock(password: Self.password) } == 6)
+        guard case .failed(.ioReadError) = session.state else {
+            Issue.record("\(session.state)")
+            return
+        }
+        #expect(session.poke() == .locked(triesLeft: nil))
+    }
+
+    @Test(arguments: ["", String(repeating: "x", count: 256)])
+    func `an id that no vault can have is a failure`(_ id: String) async {
+        let session = DataVaultSession(id: id, in: container)
+        guard case .failed(let error) = session.state else {
+            Issue.record("\(session.state)")
+            return
+        }
+        #expect(error.code == (id.isEmpty ? 4 : 9))
+        await #expect(throws: DataVaultError.self) { try await session.create(password: "") }
+        #expect(session.state == .failed(error))
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import SecureStorage
+import Testing
+import Vaults
+
+/// The snippets of `Docs/DataVault.md`, compiled and run; `DocumentationTests` compares the text.
+@Suite(.timeLimit(.minutes(10))) struct DataVaultSnippets {
+    let home: VaultHome
+    let container: DataVaultContainer
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+    }
+
+    #if os(Linux)
+        @Test func `a vault of the class`() async throws {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                setenv("XDG_DATA_HOME", path, 1)
+                try Self.useTheClass()
+            }
+        }
+    #endif
+
+    private static func useTheClass() throws {
+        let typed = SecretBytes(utf8: "correct horse 1")
+        // begin
+        var policy = DataVaultPasswordPolicy()
+        policy.hasDigits = true
+        policy.retryLimit = 10
+        policy.lockTimeout = 300  // seconds
+
+        let vault = try DataVault.create(
+            id: "org.example.notes.main", password: typed, policy: policy)
+        try vault.setString("user", value: "ada")
+        try vault.setValue("token", value: Data([1, 2, 3]))
+        vault.lock()
+        // end
+        // begin
+        let sameVault = try DataVault.vault(id: "org.example.notes.main")
+        do {
+            try sameVault.unlock(password: typed)
+            print(try sameVault.getString("user") ?? "nobody")
+        } catch let error as DataVaultError where error.isSelfDestructed {
+            print("begin anew")  // the vault is gone
+        } catch DataVaultError.invalidPassword(let triesLeft) {
+            print("wrong, \(triesLeft ?? .max) tries left")
+        } catch let error as DataVaultError where error.isPolicyViolation {
+            print("choose another password: \(error)")  // changePassword(_:newPassword:)
+        }
+        // end
+        try #require(sameVault === vault)
+        try #require(!vault.isLocked)
+        // begin
+        for id in try DataVault.idsOfEarlierInstallation() {
+            try DataVault.delete(id: id)
+        }
+        // end
+        try #require(try DataVault.ids() == ["org.example.notes.main"])
+    }
+
+    @Test func `what depends on a vault is destroyed with it`() throws {
+        let databaseURL = home.url.appendingPathComponent("orders.db")
+        // begin
+        container.onDestruction = { _ in
+            _ = try SecureDatabaseStore.remove(at: databaseURL)
+        }
+        // end
+        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+        // begin
+        let key = SecretBytes.random(count: 32)
+        try key.withUnsafeBytes { try vault.setValue("orders.db", value: Data($0)) }
+        let db = SecureDatabaseStore(url: databaseURL)
+        try db.open(with: .raw(key))
+        // end
+        db.close()
+        #expect(SecureDatabaseStore.exists(at: databaseURL))
+        try container.delete(id: "a")
+        #expect(!SecureDatabaseStore.exists(at: databaseURL))
+    }
+
+    @Test func `a session shows what the user is to see`() async throws {
+        let typed = SecretBytes(utf8: "P4sSw0rD1")
+        _ = try await container.create(id: "org.example.notes.main", password: typed)
+        let screen = Screen()
+        // begin
+        let session = DataVaultSession(id: "org.example.notes.main", in: container)
+        let screens = Task {
+            for await state in session.states {
+                switch state {
+                case .noVault, .destroyed: await screen.show("welcome")
+                case .locked(let triesLeft): await screen.show("password", triesLeft: triesLeft)
+                case .unlocked: await screen.show("notes")
+                case .passwordViolates, .passwordExpired: await screen.show("another password")
+                case .failed(let error): await screen.show("later: \(error)")
+                }
+            }
+        }
+        // end
+        while await screen.shown != ["password"] { try await Task.sleep(for: .milliseconds(1)) }
+        // begin
+        try await session.unlock(password: typed)
+        let user = try session.withVault { try $0.getString("user") }
+        session.appDidEnterBackground()  // locked, whatever is going on
+        // end
+        #expect(user == nil)
+        #expect(session.state == .locked(triesLeft: nil))
+        screens.cancel()
+        await screens.value
+    }
+}
+
+private actor Screen {
+    var shown: [String] = []
+
+    func show(_ name: String, triesLeft: Int? = nil) { shown.append(name) }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import Vaults
+
+extension GuideTests {
+    /// "UI flows".
+    static let flowRows: [GuideRow] = [
+        GuideRow("Switching between users in this case simply boils down") { guide in
+            for user in ["ada", "bob"] {
+                let vault = try guide.vault(user, password: "password of \(user)")
+                try vault.setString("token", value: "token of \(user)")
+                vault.lock()
+            }
+            for user in ["ada", "bob", "ada"] {
+                let vault = try guide.container.vault(id: user)
+                try vault.unlock(password: "password of \(user)")
+                #expect(try vault.getString("token") == "token of \(user)")
+                vault.lock()
+            }
+            let vault = try guide.container.vault(id: "ada")
+            #expect(vaultCode { try vault.unlock(password: "password of bob") } == 5)
+        },
+        GuideRow("With the sensitive information and the user-specified password") { guide in
+            let vault = try guide.container.create(id: "a", password: Guide.password)
+            try vault.setString("token", value: "1234")
+            vault.lock()
+            try vault.unlock(password: Guide.password)
+            #expect(try vault.getString("token") == "1234")
+        },
+        .waiting("The rule of thumb is that the data vault should be kept unlocked") { guide in
+            let vault = try guide.vault()
+            let session = DataVaultSession(id: vault.id, in: guide.container)
+            #expect(session.state == .unlocked)
+            session.appDidEnterBackground()
+            #expect(vault.isLocked)
+            session.appWillEnterForeground()
+            #expect(session.state == .locked(triesLeft: nil))
+            try await session.unlock(password: Guide.password)
+            #expect(!vault.isLocked)
+        },
+        .waiting("What matters is that you catch the user before") { guide in
+            let vault = try guide.vault { $0.lockTimeout = 60 }
+            try vault.setString("name", value: "value")
+            let session = DataVaultSession(id: vault.id, in: guide.container)
+            guide.home.clock.advance(by: .seconds(60))
+            #expect(vaultCode { _ = try session.withVault { try $0.getString("name") } } == 8)
+            #expect(session.state == .locked(triesLeft: nil))
+            try await session.unlock(password: Guide.password)
+            #expect(try session.withVault { try $0.getString("name") } == "value")
+        },
+        GuideRow(
+            "A data vault will lock itself after a certain period of inactivity",
+            butHere: "reading locked, a policy and unlock do it as well"
+        ) { guide in
+            let vault = try guide.vault { $0.lockTimeout = 60 }
+            let calls: [(DataVault) throws -> Void] = [
+                { _ = try $0.getString("a") }, { try $0.setString("a", value: "1") },
+                { _ = try $0.dataNames }, { try $0.changePassword(Guide.password) },
+                { try $0.resetLockTimeout() },
+            ]
+            for call in calls {
+                #expect(vaultCode { try call(vault) } == nil)
+                guide.home.clock.advance(by: .seconds(60))
+                #expect(vaultCode { try call(vault) } == 8)
+                #expect(vault.isLocked)
+                try vault.unlock(password: Guide.password)
+            }
+        },
+        GuideRow("Locking after a timeout therefore does not happen automatically") { guide in
+            let vault = try guide.vault { $0.lockTimeout = 60 }
+            #if os(Linux)
+                func isFileOpen() throws -> Bool {
+                    let folder = "/proc/self/fd"
+                    return try FileManager.default.contentsOfDirectory(atPath: folder)
+                        .compactMap { name in
+                            try? FileManager.default.destinationOfSymbolicLink(
+                                atPath: "\(folder)/\(name)")
+                        }
+                        .contains { $0.hasPrefix(guide.home.path) && $0.hasSuffix(".vault") }
+                }
+                guide.home.clock.advance(by: .seconds(3600))
+                // Nobody has touched it.
+                #expect(try isFileOpen())
+                #expect(vault.isLocked)
+                #expect(try !isFileOpen())
+            #else
+                guide.home.clock.advance(by: .seconds(3600))
+                #expect(vault.isLocked)
+            #endif
+        },
+        GuideRow("If you'd like to see what the current state of the data vault") { guide in
+            let vault = try guide.vault { $0.lockTimeout = 60 }
+            guide.home.clock.advance(by: .seconds(60))
+            #expect(vault.locked)
+            // It was locked by that, and not by the time: a shorter one does not open it again.
+            #expect(vaultCode { try vault.resetLockTimeout() } == 8)
+        },
+        GuideRow("The data vault destroys itself if it is attempted to be unlocked") { guide in
+            let vault = try guide.vault()
+            let error = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
+            #expect(error?.isSelfDestructed == true)
+            #expect(try !guide.container.exists(id: vault.id))
+        },
+        GuideRow("The application needs to prepare for this event any time") { guide in
+            let vault = try guide.vault()
+            let error = try guide.destroy(vault) {
+                try $0.changePassword(Guide.wrongPassword, newPassword: Guide.newPassword)
+            }
+            #expect(error?.isSelfDestructed == true)
+            #expect(try !guide.container.exists(id: vault.id))
+        },
+        GuideRow("If you'd like, you can keep the encryption key of this database") { guide in
+            let (vault, database) = try guide.vaultWithDatabase()
+            vault.lock()
+            try vault.unlock(password: Guide.password)
+            let key = try #require(try vault.getValue("database key"))
+            let db = SecureDatabaseStore(fullDatabasePath: database.path)
+            try db.open(with: key)
+            #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 1)
+            db.close()
+        },
+        GuideRow("If the user forgets the data vault password or enters it") { guide in
+            let (vault, database) = try guide.vaultWithDatabase()
+            let error = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
+            #expect(error?.isSelfDestructed == true)
+            // The key is nowhere any more, and the file is.
+            #expect(SecureDatabaseStore.exists(at: database))
+            #expect(vaultCode { _ = try vault.getValue("database key") } == 3)
+        },
+        GuideRow(
+            "So, you'll have to destroy the secured database as well",
+            butHere: "in onDestruction, which is called again after a kill"
+        ) { guide in
+            let (vault, database) = try guide.vaultWithDatabase()
+            guide.container.onDestruction = { destruction in
+                guard destruction.isSelfDestructed else { return }
+                _ = try SecureDatabaseStore.remove(at: database)
+            }
+            _ = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
+            #expect(!SecureDatabaseStore.exists(at: database))
+        },
+        .waiting("Most likely, you'll have to reset the app") { guide in
+            let vault = try guide.vault { $0.retryLimit = 1 }
+            let session = DataVaultSession(id: vault.id, in: guide.container)
+            session.lock()
+            await #expect(throws: DataVaultError.self) {
+                try await session.unlock(password: Guide.wrongPassword)
+            }
+            #expect(session.state == .destroyed)
+            try await session.create(password: Guide.newPassword)
+            #expect(session.state == .unlocked)
+            #expect(try session.withVault { try $0.dataNames } == [])
+        },
+    ]
+}
+
+extension Guide {
+    /// A vault with the key of a database, and that database.
+    fileprivate func vaultWithDatabase() throws -> (DataVault, URL) {
+        let vault = try vault()
+        let url = home.url.appendingPathComponent("business.db")
+        let key = Data(RandomBytes.make(32))
+        let db = SecureDatabaseStore(fullDatabasePath: url.path)
+        try db.open(with: key)
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        db.close()
+        try vault.setValue("database key", value: key)
+        return (vault, url)
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+extension GuideTests {
+    /// "Introduction to DataVault" to "Notes about removal".
+    static let lifecycleRows: [GuideRow] = [
+        GuideRow("The DataVault library is a simple yet versatile solution") { guide in
+            let vault = try guide.vault()
+            try vault.setString("user", value: "a secret value")
+            vault.lock()
+            let found = try guide.bytes()
+            #expect(found.count > 1)
+            #expect(found.allSatisfy { $0.range(of: Data("a secret value".utf8)) == nil })
+            #expect(vaultCode { try vault.unlock(password: Guide.wrongPassword) } == 5)
+        },
+        GuideRow(
+            "Under the hood, data vault uses the iOS KeyChain",
+            butHere: "only the keys are in the key store, values are in an encrypted database"
+        ) { guide in
+            let vault = try guide.vault()
+            let before = try guide.home.keyStore().read(vault.place.entryName)
+            try vault.setString("user", value: "value")
+            #expect(try guide.home.keyStore().read(vault.place.entryName) == before)
+            #expect(try guide.home.databases().count == 1)
+            // The layer on top: who has the entry has no key.
+            let key = try vault.withOpened { try $0.key.material.secret() }
+            let needle = key.withUnsafeBytes { Data($0) }
+            #expect(try guide.bytes().allSatisfy { $0.range(of: needle) == nil })
+        },
+        GuideRow("A data vault is represented by an instance of the DataVault class") { guide in
+            let vault = try guide.vault()
+            #expect(try guide.container.vault(id: vault.id) === vault)
+        },
+        GuideRow("You can obtain an instance of a data vault", isOfClass: true) { _ in
+            let made: DataVault = try DataVault.createVault("a", password: Guide.password)
+            try #require(try DataVault.getVault("a") === made)
+            let other: DataVault = try DataVault.create(id: "b", password: "")
+            try #require(try DataVault.vault(id: "b") === other)
+        },
+        GuideRow(
+            "The data vault is private to the application", isOfClass: true
+        ) { guide in
+            _ = try DataVault.createVault("a", password: Guide.password)
+            let own = ProcessInfo.processInfo.processName
+            let folders = try FileManager.default.contentsOfDirectory(atPath: guide.home.path)
+            try #require(folders.filter { $0 != "keys" && $0 != "vaults" } == [own])
+        },
+        GuideRow(
+            "No other apps can have access to the data",
+            butHere: "without a keychain: no other users, by the modes of its files",
+            isOfClass: true
+        ) { guide in
+            let vault = try DataVault.createVault("a", password: Guide.password)
+            try vault.setString("name", value: "value")
+            let own = guide.home.url.appendingPathComponent(ProcessInfo.processInfo.processName)
+            for name in try FileManager.default.subpathsOfDirectory(atPath: own.path) + [""] {
+                let path = own.appendingPathComponent(name).path
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+                try #require((mode as? Int).map { $0 & 0o077 } == 0, "\(path)")
+            }
+        },
+        .waiting("The data vault is shared across a set of applications") { guide in
+            try guide.vault("shared").setString("token", value: "1234")
+            await guide.inAnotherProcess("1234")
+        },
+        GuideRow(
+            "For it to work, the [DataVault setAccessGroup:] class-level method",
+            butHere: "elsewhere than on Apple platforms the group is a directory", isOfClass: true
+        ) { guide in
+            try DataVault.setAccessGroup("org.example.suite")
+            _ = try DataVault.createVault("a", password: Guide.password)
+            let url = guide.home.url.appendingPathComponent("org.example.suite/DataVaults")
+            let other = try DataVaultContainer(directory: url)
+            try #require(try other.ids() == ["a"])
+        },
+        .waiting("As the user navigates between the apps") { guide in
+            let vault = try guide.vault("shared")
+            try vault.setString("token", value: "5678")
+            vault.lock()
+            await guide.inAnotherProcess("5678")
+            // The other one's lock is its own.
+            try await vault.unlock(password: Guide.password)
+            #expect(try vault.getString("token") == "5678")
+        },
+        GuideRow("No matter the configured mode, a particular vault instance") { guide in
+            let (one, other) = (try guide.vault("one"), try guide.vault("other"))
+            try one.setString("name", value: "1")
+            try other.setString("name", value: "2")
+            #expect(try guide.container.vault(id: "one").getString("name") == "1")
+            #expect(try guide.container.vault(id: "other").getString("name") == "2")
+        },
+        GuideRow("This is an arbitrary string but it is recommended") { guide in
+            let long = String(repeating: "x", count: 255)
+            for id in ["com.mycompany.myapp.mainvault", "../../etc/passwd", "a b\n", "🔑", long] {
+                let vault = try guide.vault(id)
+                #expect(try guide.container.vault(id: id) === vault)
+            }
+            #expect(vaultCode { _ = try guide.vault(long + "x") } == 9)
+        },
+        GuideRow("The vault itself can be created, opened and deleted") { guide in
+            _ = try guide.container.create(id: "a", password: Guide.password)
+            #expect(try guide.container.vault(id: "a").id == "a")
+            #expect(try guide.container.delete(id: "a"))
+            #expect(try !guide.container.exists(id: "a"))
+        },
+        GuideRow("In private mode, identifiers are scoped to the current application") { guide in
+            let other = try Guide(home: VaultHome())
+            _ = try guide.vault("a")
+            #expect(try !other.container.exists(id: "a"))
+            #expect(try other.vault("a") !== guide.container.vault(id: "a"))
+        },
+        GuideRow("In shared mode, identifiers are shared across", isOfClass: true) { _ in
+            let own = try DataVault.createVault("a", password: Guide.password)
+            try DataVault.setAccessGroup("org.example.suite")
+            try #require(try !DataVault.vaultExists("a"))
+            try #require(try DataVault.createVault("a", password: Guide.password) !== own)
+        },
+        .waiting("If you create a shared data vault in one app") { guide in
+            try guide.vault("shared").setString("token", value: "90")
+            await guide.inAnotherProcess("90")
+        },
+        GuideRow("setAccessGroup: - Switches the library", isOfClass: true) { _ in
+            let own = try DataVault.createVault("own", password: "")
+            try DataVault.setAccessGroup("org.example.suite")
+            _ = try DataVault.createVault("common", password: "")
+            try #require(try DataVault.dataVaultIds() == ["common"])
+            // A vault of before goes on.
+            try own.setString("name", value: "value")
+        },
+        GuideRow("createVault:password: - Use this method", isOfClass: true) { _ in
+            let vault = try DataVault.createVault("a", password: Guide.password)
+            try #require(!vault.locked)
+            vault.lock()
+            try vault.unlock(Guide.password)
+        },
+        GuideRow("You must ensure that a vault with the same identifier") { guide in
+            let vault = try guide.vault("a")
+            #expect(vaultCode { _ = try guide.vault("a", password: Guide.newPassword) } == 1)
+            vault.lock()
+            try vault.unlock(password: Guide.password)
+        },
+        GuideRow("getVault: - Opens an existing data vault", isOfClass: true) { _ in
+            do { _ = try DataVault.createVault("a", password: Guide.password) }
+            try #require(try DataVault.getVault("a").locked)
+        },
+        GuideRow("The vault must exist.") { guide in
+            #expect(vaultCode { _ = try guide.container.vault(id: "absent") } == 3)
+            let exists = try guide.container.exists(id: "absent")
+            #expect(!exists)
+        },
+        GuideRow("deleteVault: - Deletes a vault", isOfClass: true) { _ in
+            let vault = try DataVault.createVault("a", password: Guide.password)
+            try #require(try DataVault.deleteVault("a"))
+            try #require(vaultCode { _ = try DataVault.getVault("a") } == 3)
+            try #require(vaultCode { _ = try vault.getString("name") } == 3)
+        },
+        GuideRow(
+            "Does nothing if the vault has not been created yet",
+            butHere: "and says that there was none", isOfClass: true
+        ) { _ in
+            try #require(try !DataVault.deleteVault("absent"))
+        },
+        GuideRow("vaultExists: - Indicates whether", isOfClass: true) { _ in
+            try #require(try !DataVault.vaultExists("a"))
+            _ = try DataVault.createVault("a", password: Guide.password)
+            try #require(try DataVault.vaultExists("a"))
+            try #require(try !DataVault.vaultExists("b"))
+        },
+        GuideRow(
+            "As the data vault is built on top of the iOS KeyChain",
+            butHere: "the values go with the app's files, the keys stay where it is a keychain"
+        ) { guide in
+            do { _ = try guide.vault("a") }
+            try FileManager.default.removeItem(at: guide.home.directory)
+            let reinstalled = try guide.home.container()
+            #expect(try reinstalled.exists(id: "a"))
+            #expect(try reinstalled.idsOfEarlierInstallation() == ["a"])
+        },
+        GuideRow("If you don't want a previous data vault to pollute") { guide in
+            do { _ = try guide.vault("a") }
+            try FileManager.default.removeItem(at: guide.home.directory)
+            let reinstalled = try guide.home.container()
+            for id in try reinstalled.idsOfEarlierInstallation() {
+                #expect(try reinstalled.delete(id: id))
+            }
+            #expect(try reinstalled.ids() == [])
+            _ = try reinstalled.create(id: "a", password: "")
+        },
+    ]
+}

@@ -1,0 +1,169 @@
+import Foundation
+import SecureStorage
+import Testing
+import VaultsTestKit
+
+@testable import VaultPrompt
+@testable import Vaults
+
+/// The example, with typed lines and a descriptor in the place of the terminal.
+@Suite(.timeLimit(.minutes(10)))
+struct VaultPromptTests {
+    let home: VaultHome
+    let container: DataVaultContainer
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+    }
+
+    /// What is said when somebody types commands, and answers to questions.
+    private func type(_ commands: [String], answers: [String] = []) async throws -> [String] {
+        let file = home.url.appendingPathComponent("answers")
+        try Data(answers.map { $0 + "\n" }.joined().utf8).write(to: file)
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let said = Said()
+        let prompt = Prompt(
+            session: DataVaultSession(id: "a", in: container),
+            passwords: PasswordSource(descriptor: descriptor), say: { said.lines.append($0) })
+        await prompt.run(commands)
+        return said.lines
+    }
+
+    private final class Said: @unchecked Sendable {
+        // @unchecked: the prompt is the only one to write, and is over when the lines are read.
+        var lines: [String] = []
+    }
+
+    @Test func `values are kept from one session to the next, behind the password`() async throws {
+        var said = try await type(
+            ["create", "set token", "names", "get token", "get other", "", "quit", "names"],
+            answers: ["P4sSw0rD1", "a secret\u{1b}"])
+        #expect(
+            said == [
+                "[no vault: create]", "[unlocked: set, get, names, lock]",
+                "[unlocked: set, get, names, lock]", "token", "[unlocked: set, get, names, lock]",
+                "a secret\\u{1b}", "[unlocked: set, get, names, lock]", "there is no other",
+                "[unlocked: set, get, names, lock]",
+            ])
+        // It was locked at the end.
+        said = try await type(
+            ["get token", "unlock", "get token", "remove token", "names", "lock"],
+            answers: ["P4sSw0rD1"])
+        #expect(said[0] == "[locked: unlock]")
+        #expect(said[1] == "the vault is locked; unlock it first")
+        #expect(said[3...4] == ["[unlocked: set, get, names, lock]", "a secret\\u{1b}"])
+        #expect(said.last == "[locked: unlock]")
+    }
+
+    @Test func `wrong passwords are counted down, until the vault is gone`() async throws {
+        let said = try await type(
+            ["create", "policy tries 3", "lock", "unlock", "unlock", "unlock", "names", "create"],
+            answers: ["P4sSw0rD1", "wrong", "wrong", "wrong", "P4sSw0rD2"])
+        #expect(
+            said[3...] == [
+                "[locked, 3 tries left: unlock]",
+                "wrong password; 2 more and the vault destroys itself",
+                "[locked, 2 tries left: unlock]",
+                "wrong password; 1 more and the vault destroys itself",
+                "[locked, 1 try left: unlock]",
+                "the vault has self-destructed after too many wrong passwords; create a new one",
+                "[the vault has destroyed itself: create]",
+                "there is no vault of this id; create it first",
+                "[the vault has destroyed itself: create]", "[unlocked: set, get, names, lock]",
+            ])
+    }
+
+    @Test func `a password that breaks a rule, or is too old, is asked to be changed`() async throws
+    {
+        var said = try await type(
+            ["create", "create", "policy special on", "lock", "unlock", "passwd", "passwd"],
+            answers: [
+                "short", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD2", "P4sSw0rD1",
+                "P4s$w0rD2",
+            ])
+        #expect(said[1...2] == ["the password is too short", "[no vault: create]"])
+        let need = "the password needs one of ~!@#$%^&*()-+"
+        let state = "[the password breaks a rule, special: passwd]"
+        #expect(
+            said[5...] == [
+                "[locked: unlock]", need, state, need, state, "[unlocked: set, get, names, lock]",
+            ])
+        said = try await type(
+            ["unlock", "policy days 30", "passwd"], answers: ["P4s$w0rD2", "P4s$w0rD3"])
+        #expect(said.last == "[unlocked: set, get, names, lock]")
+        home.date.advance(days: 31)
+        said = try await type(
+            ["unlock", "passwd"], answers: ["P4s$w0rD3", "P4s$w0rD3", "P4s$w0rD4"])
+        #expect(
+            said[1...] == [
+                "the password has expired; change it", "[the password has expired: passwd]",
+                "[unlocked: set, get, names, lock]",
+            ])
+    }
+
+    @Test func `the rules are shown and set, and what is none is refused`() async throws {
+        let said = try await type(
+            [
+                "create", "policy length 9", "policy upper on", "policy", "policy size 1",
+                "policy upper 1", "policy tries -1", "policy tries",
+            ],
+            answers: ["P4sSw0rD1"])
+        #expect(said.contains("length\t9"))
+        #expect(said.contains("upper\ton"))
+        #expect(said.contains("special\toff"))
+        #expect(said.filter { $0.hasPrefix("a rule is one of") }.count == 2)
+        #expect(said.contains("invalid argument: retryLimit is -1"))
+        #expect(said.contains(Prompt.usage))
+    }
+
+    @Test func `in the background it is locked, and time locks it`() async throws {
+        var said = try await type(
+            ["create", "background", "unlock", "foreground", "unlock", "policy timeout 60"],
+            answers: ["P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1"])
+        #expect(
+            said[1...] == [
+                "[unlocked: set, get, names, lock]", "[locked: unlock]", "[locked: unlock]",
+                "[locked: unlock]", "[unlocked: set, get, names, lock]",
+                "[unlocked: set, get, names, lock]",
+            ])
+        let vault = try container.vault(id: "a")
+        try await vault.unlock(password: "P4sSw0rD1")
+        home.clock.advance(by: .seconds(60))
+        said = try await type(["names", "delete"])
+        #expect(
+            said == [
+                "[locked: unlock]", "the vault is locked; unlock it first", "[locked: unlock]",
+                "[no vault: create]",
+            ])
+    }
+
+    #if os(Linux)
+        @Test func `the program itself, with passwords from a descriptor`() throws {
+            let answers = home.url.appendingPathComponent("answers")
+            try Data("P4sSw0rD1\na value\n".utf8).write(to: answers)
+            // Built with the tests, beside them.
+            let program = URL(fileURLWithPath: CommandLine.arguments[0])
+                .deletingLastPathComponent().appendingPathComponent("VaultPrompt")
+            try #require(FileManager.default.isExecutableFile(atPath: program.path))
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+            shell.arguments = [
+                "-c",
+                "printf 'create\\nset name\\nget name\\nlock\\n' | \"$0\" --password-fd 3 \"$1\" 3<\"$2\"",
+                program.path, home.url.appendingPathComponent("own").path, answers.path,
+            ]
+            let output = Pipe()
+            shell.standardOutput = output
+            try shell.run()
+            let said = try output.fileHandleForReading.readToEnd() ?? Data()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 0)
+            let lines = String(decoding: said, as: UTF8.self).split(separator: "\n")
+            #expect(lines.first == "[no vault: create]")
+            #expect(lines.contains("a value"))
+            #expect(lines.last == "[locked: unlock]")
+        }
+    #endif
+}
