@@ -47,56 +47,60 @@ struct PasswordLevelKey {
         wrapped.erase()
     }
 
-    /// The key, and the record that it was unwrapped from or is wrapped in now.
-    ///
-    /// `exclusively` keeps other processes from changing the record while it runs a block.
-    ///
+    /// The key, and how it was unwrapped.
+    struct Opened {
+        let key: SecretBytes
+        let record: Data
+        /// nil where the provider is an app's own.
+        let derivation: PasswordDerivation?
+    }
+
     /// - Throws: `.invalidPassword`, `.noL2Key`, and what the key store throws.
-    func unwrap(
-        with password: SecretBytes, _ exclusively: Exclusively = { try $0() }
-    ) throws -> (key: SecretBytes, record: Data) {
-        guard let wrapped = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
-        guard let crypto = crypto as? VaultCryptoProvider else {
-            var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
-            defer { wrapping.erase() }
-            var key = try crypto.decrypt(wrapped, withKey: wrapping)
-            return (SecretBytes(erasing: &key), wrapped)
-        }
-        var (wrapping, derivation) = try password.withData {
-            try crypto.wrappingKey(of: $0) { wrapped }
+    func unwrap(with password: SecretBytes) throws -> Opened {
+        guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
+        var wrapping: Data
+        var derivation: PasswordDerivation?
+        if let crypto = crypto as? VaultCryptoProvider {
+            (wrapping, derivation) = try password.withData {
+                try crypto.wrappingKey(of: $0) { record }
+            }
+        } else {
+            wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
         }
         defer { wrapping.erase() }
-        var key = try crypto.decrypt(wrapped, withKey: wrapping)
-        defer { key.erase() }
-        var record = wrapped
-        // Unlocked it is anyway: what fails here is done at the next unlock.
-        try? password.withData {
-            try crypto.settle($0, derivation) { wrapping in
-                let stronger = try crypto.encrypt(key, withKey: wrapping)
-                try replace(record, with: stronger, exclusively)
-                record = stronger
+        var key = try crypto.decrypt(record, withKey: wrapping)
+        return Opened(key: SecretBytes(erasing: &key), record: record, derivation: derivation)
+    }
+
+    /// After an unlock: wraps the key again when its derivation is weaker than it should be.
+    func settle(
+        _ opened: Opened, _ password: SecretBytes, _ exclusively: Exclusively
+    ) throws {
+        guard let crypto = crypto as? VaultCryptoProvider, let derivation = opened.derivation
+        else { return }
+        try password.withData { password in
+            try crypto.settle(password, derivation) { wrapping in
+                let stronger = try opened.key.withData { try crypto.encrypt($0, withKey: wrapping) }
+                try replace(opened.record, with: stronger, exclusively)
             }
         }
-        return (SecretBytes(copying: key), record)
     }
 
-    /// Wraps the key with another password, in one step of the key store.
-    ///
-    /// - Throws: ``Conflict`` when another process has replaced `record` meanwhile.
-    func rewrap(
-        _ key: SecretBytes, with password: SecretBytes, replacing record: Data,
-        _ exclusively: Exclusively
-    ) throws {
-        let wrapped = try key.withData { key in try password.withData { try wrap(key, $0) } }
-        try replace(record, with: wrapped, exclusively)
+    /// What the key store is to hold for the key under a password.
+    func wrapped(_ key: SecretBytes, with password: SecretBytes) throws -> Data {
+        try key.withData { key in try password.withData { try wrap(key, $0) } }
     }
 
+    /// Runs a block while no other process changes the record.
     typealias Exclusively = (() throws -> Void) throws -> Void
 
     /// Somebody else was first.
     struct Conflict: Error {}
 
-    private func replace(_ record: Data, with new: Data, _ exclusively: Exclusively) throws {
+    /// Stores another record, in one step of the key store.
+    ///
+    /// - Throws: ``Conflict`` when somebody has replaced `record` meanwhile.
+    func replace(_ record: Data, with new: Data, _ exclusively: Exclusively) throws {
         try exclusively {
             guard try keystore.encryptedL2Key() == record else { throw Conflict() }
             try keystore.storeEncryptedL2Key(new)

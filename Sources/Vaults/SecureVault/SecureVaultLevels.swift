@@ -22,7 +22,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     private let key: PasswordLevelKey
     let database: SecureVaultDatabase
     private let access: ExpiringValue<DataEncryptionKey>
-    /// One derivation at a time: each takes 128 MiB, and a change of the password has to be alone.
+    /// One derivation at a time: each takes 128 MiB.
     private let derivations = NSLock()
     private let gate = NSLock()
     private var generation = 0
@@ -51,10 +51,13 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called meanwhile; else `.authError`.
     public func authWith(password: SecretBytes) throws {
         let asked = gate.withLock { generation }
-        try derivations.withLock {
-            _ = try grant(unwrap(with: password), unlessLockedSince: asked)
+        let opened = try derivations.withLock {
+            let opened = try unwrap(with: password)
+            _ = try grant(opened.key, unlessLockedSince: asked)
             forgetGeneratedPassword(unlessItIs: password)
+            return opened
         }
+        settle(opened, password)
     }
 
     /// Unlocks L2.
@@ -77,16 +80,15 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// - Throws: `SecureVaultError`: `.invalidPassword` when the old one is wrong, or missing, or when the new one is
     ///   empty; `.keystoreReadError`, `.keystoreUpdateError`; else `.authError`. The old password holds then.
     public func resetL2Password(oldPassword: SecretBytes?, newPassword: SecretBytes) throws {
-        try derivations.withLock {
-            lock()
-            guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
-                throw SecureVaultError.invalidPassword
-            }
-            try mapped { try rewrap(from: old, to: newPassword) }
-            // It is of no use any more. Where it cannot be removed now, it is at the next unlock.
-            try? key.keystore.clearGeneratedPassword()
-            gate.withLock { generatedPasswordIsStale = true }
+        lock()
+        guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
+            throw SecureVaultError.invalidPassword
         }
+        try mapped { try rewrap(from: old, to: newPassword) }
+        lock()
+        // It is of no use any more. Where it cannot be removed now, it is at the next unlock.
+        try? key.keystore.clearGeneratedPassword()
+        gate.withLock { generatedPasswordIsStale = true }
     }
 
     /// Sets another password.
@@ -143,47 +145,62 @@ public final class SecureVaultLevels: @unchecked Sendable {
     public func withL3<R>(
         password: SecretBytes, _ body: (SecureVaultLevel) throws -> R
     ) throws -> R {
-        let root = try derivations.withLock { try unwrap(with: password) }
-        let level = try mapped { try Self.key("L3", of: root) }
+        let opened = try derivations.withLock { try unwrap(with: password) }
+        settle(opened, password)
+        let level = try mapped { try Self.key("L3", of: opened.key) }
         defer { level.clear() }
         return try body(SecureVaultLevel(crypto: key.crypto, key: level))
     }
 
     private func l2Key() throws -> DataEncryptionKey {
         if let held = access.value { return held }
-        return try derivations.withLock {
-            if let held = access.value { return held }
+        let (level, opened, password) = try derivations.withLock {
+            () -> (DataEncryptionKey, PasswordLevelKey.Opened?, SecretBytes?) in
+            if let held = access.value { return (held, nil, nil) }
             guard let password = try generatedPassword() else {
                 throw SecureVaultError.authRequired
             }
             do {
-                return try grant(unwrap(with: password))
+                let opened = try unwrap(with: password)
+                return (try grant(opened.key), opened, password)
             } catch SecureVaultError.invalidPassword {
                 // A crash came between the change of the password and the removal of this one.
                 gate.withLock { generatedPasswordIsStale = true }
                 throw SecureVaultError.authRequired
             }
         }
+        if let opened, let password { settle(opened, password) }
+        return level
     }
 
-    private func unwrap(with password: SecretBytes) throws -> SecretBytes {
-        try mapped { try key.unwrap(with: password, exclusively).key }
+    private func unwrap(with password: SecretBytes) throws -> PasswordLevelKey.Opened {
+        try mapped { try key.unwrap(with: password) }
     }
 
     private func rewrap(from old: SecretBytes, to new: SecretBytes) throws {
         var attempts = 0
         while true {
-            let (root, record) = try key.unwrap(with: old, exclusively)
+            let (record, wrapped) = try derivations.withLock {
+                let opened = try key.unwrap(with: old)
+                return (opened.record, try key.wrapped(opened.key, with: new))
+            }
             do {
-                return try key.rewrap(root, with: new, replacing: record, exclusively)
+                return try key.replace(record, with: wrapped, exclusively)
             } catch is PasswordLevelKey.Conflict where attempts < 3 {
-                // Another process has changed the password, which is then wrong, or how it is derived.
+                // Somebody has changed the password, and the old one is wrong then, or how it is derived.
                 attempts += 1
             }
         }
     }
 
+    /// What fails here is done at the next unlock: unlocked it is anyway.
+    private func settle(_ opened: PasswordLevelKey.Opened, _ password: SecretBytes) {
+        try? key.settle(opened, password, exclusively)
+    }
+
     /// The key store has no lock over several calls; the vault's database has one.
+    ///
+    /// Never under `derivations`: who is in a transaction may wait for that one.
     private func exclusively(_ body: () throws -> Void) throws {
         try database.write { _ in try body() }
     }
@@ -223,7 +240,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
             guard let password = try password ?? generatedPassword() else {
                 throw SecureVaultError.authRequired
             }
-            let root = try unwrap(with: password)
+            let root = try unwrap(with: password).key
             return try mapped { try BackedUpLevels(root: root, crypto: key.crypto).keys }
         }
     }

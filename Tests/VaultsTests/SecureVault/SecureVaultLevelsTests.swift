@@ -267,6 +267,35 @@ struct SecureVaultLevelsTests {
         }
     }
 
+    @Test
+    func `a transaction that asks for L2 and a change of the password do not wait for each other`()
+        throws
+    {
+        defer { folder.remove() }
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            try vault.store("a", "text")
+            vault.levels.lock()
+            let (inside, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            Thread.detachNewThread {
+                try? vault.providers.database.inDatabaseTransaction { _ in
+                    inside.signal()
+                    // Until the other one wants the database.
+                    usleep(300_000)
+                    _ = try? vault.levels.l2Encrypt(data: Data([1]))
+                }
+                ended.signal()
+            }
+            inside.wait()
+            Thread.detachNewThread {
+                try? vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.password)
+                ended.signal()
+            }
+            for _ in 0..<2 { #expect(ended.wait(timeout: .now() + 60) == .success) }
+            try vault.levels.authWith(password: Self.password)
+            #expect(try vault.text(1) == "text")
+        }
+    }
+
     @Test func `16 threads read while the password changes, and none gets other data`() async throws
     {
         defer { folder.remove() }

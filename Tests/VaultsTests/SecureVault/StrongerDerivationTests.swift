@@ -114,13 +114,12 @@ struct StrongerDerivationTests {
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
             let key = PasswordLevelKey(
                 crypto: vault.providers.crypto, keystore: vault.providers.keystore)
-            let (root, record) = try key.unwrap(with: Self.password)
+            let opened = try key.unwrap(with: Self.password)
+            let second = try key.wrapped(opened.key, with: SecretBytes(utf8: "second"))
             try vault.levels.resetL2Password(
                 oldPassword: Self.password, newPassword: SecretBytes(utf8: "first"))
             #expect(throws: PasswordLevelKey.Conflict.self) {
-                try key.rewrap(root, with: SecretBytes(utf8: "second"), replacing: record) {
-                    try $0()
-                }
+                try key.replace(opened.record, with: second) { try $0() }
             }
             try vault.levels.authWith(password: SecretBytes(utf8: "first"))
         }
