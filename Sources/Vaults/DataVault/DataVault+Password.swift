@@ -9,21 +9,21 @@ extension DataVault {
     /// - Parameter password: Empty for the default password.
     /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
     ///   password too many; codes 50 to 57 when the password is right and no longer good: the vault stays
-    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.locked` when it was locked meanwhile;
+    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         let password = password.passwordBytes
+        let locks = lockCount
         guard isLocked else { return }
         try withRecord { record in
             // Another thread was faster.
             guard isLocked else { return }
-            let key = try container.check(password, of: &record, place)
-            record.tries = 0
-            try container.records.store(record, place)
+            let key = try container.check(password, of: &record, place, upgrading: true)
             try record.policy.check(password)
             guard !record.isExpired(at: container.date()) else {
                 throw DataVaultError.passwordExpired
             }
-            try hold(record, key)
+            try publish(open(record, key), unlessLockedSince: locks)
         }
     }
 
@@ -44,7 +44,7 @@ extension DataVault {
                 try record.policy.check(password)
                 record.tries = 0
                 try container.setPassword(password, of: &record, place, opened.key)
-                try container.records.store(record, place)
+                try container.records.store(&record, place)
             }
         }
     }
@@ -57,18 +57,26 @@ extension DataVault {
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password.
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password. `.locked` says that the password was changed, and
+    ///   that the vault was locked meanwhile; with every other error the old password stays.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) throws {
         let (old, new) = (password.passwordBytes, newPassword.passwordBytes)
+        let locks = lockCount
         try withRecord { record in
             try record.policy.check(new)
             let key = try container.check(old, of: &record, place)
-            record.tries = 0
-            try container.setPassword(new, of: &record, place, key)
-            try container.records.store(record, place)
-            if isLocked { try hold(record, key) }
+            // Before the new password is stored: who gets an error goes on with the old one.
+            let opened = isLocked ? try open(record, key) : nil
+            do {
+                try container.setPassword(new, of: &record, place, key)
+                try container.records.store(&record, place)
+            } catch {
+                opened?.close()
+                throw error
+            }
+            if let opened { try publish(opened, unlessLockedSince: locks) }
         }
     }
 
@@ -117,8 +125,13 @@ extension DataVault {
                 policy.expirationDays = record.policy.expirationDays
                 policy.lockTimeout = record.policy.lockTimeout
             }
+            let limit = policy.retryLimit
+            if limit > 0, record.policy.retryLimit == 0 || limit < record.policy.retryLimit {
+                // Else tries of before could leave none.
+                record.tries = 0
+            }
             record.policy = policy
-            try container.records.store(record, place)
+            try container.records.store(&record, place)
             if let opened { setTimeout(of: opened, OpenedVault.timeout(policy)) }
         }
     }
@@ -143,7 +156,7 @@ extension DataVault {
         do {
             return try body()
         } catch let error as DestroyedVault {
-            lock()
+            close()
             throw container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
         }
     }

@@ -17,7 +17,7 @@ extension DataVaultContainer {
             guard let record = try? records.read(place), record.state.isDestroyed else {
                 return nil as VaultRecord?
             }
-            LiveVaults.existing(place)?.lock()
+            LiveVaults.existing(place)?.close()
             try place.removeDatabases()
             return record
         }

@@ -12,7 +12,8 @@ extension DataVaultContainer {
     ///   - password: Empty for the default password: then who has the key store opens the vault.
     ///   - policy: The vault's policy, which the password has to keep to.
     /// - Returns: The vault, unlocked.
-    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.invalidArg`,
+    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked` when the vault was made, and
+    ///   locked meanwhile; `.invalidArg`,
     ///   `.nameTooLong`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
@@ -24,6 +25,7 @@ extension DataVaultContainer {
         // What a kill has left goes first, with its handler.
         try? finishDestruction(place)
         let vault = LiveVaults.vault(place, in: self)
+        let locks = vault.lockCount
         try VaultLock.held(at: place.lockPath) {
             if let old = try? records.read(place) {
                 guard old.state != .ready else { throw DataVaultError.alreadyExists }
@@ -33,8 +35,9 @@ extension DataVaultContainer {
             guard try !hasRecord(place), try !place.hasDatabase() else {
                 throw DataVaultError.alreadyExists
             }
-            vault.lock()
-            try make(place, password, policy, for: vault)
+            vault.close()
+            try vault.publish(
+                make(place, password, policy, for: vault), unlessLockedSince: locks)
         }
         return vault
     }
@@ -42,22 +45,26 @@ extension DataVaultContainer {
     private func make(
         _ place: VaultPlace, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
         for vault: DataVault
-    ) throws {
+    ) throws -> OpenedVault {
         try records.prepareDeviceKey()
         var record = VaultRecord(creatingWith: policy)
         let key = try DataVaultError.reading { try DataEncryptionKey.random(name: "datavault") }
-        try records.insert(record, place)
+        try records.insert(&record, place)
+        var opened: OpenedVault?
         do {
             try VaultValues.create(place.databasePath(record.incarnation), key: key)
             try setPassword(password, of: &record, place, key)
+            let made = try vault.open(record, key)
+            opened = made
             record.state = .ready
-            try records.store(record, place)
-            try vault.hold(record, key)
+            try records.store(&record, place)
+            return made
         } catch {
+            opened?.close()
             // A disk that fails at its end may have stored that it is ready. What stays now, the next call removes.
-            let isUndone =
-                record.state == .creating
-                || (try? records.store(record.destroyed(.creating), place)) != nil
+            let wasReady = record.state == .ready
+            record = record.destroyed(.creating)
+            let isUndone = !wasReady || (try? records.store(&record, place)) != nil
             if isUndone { try? removeRemains(record, place) }
             throw error
         }
@@ -93,7 +100,9 @@ extension DataVaultContainer {
         let existed = try VaultLock.held(at: place.lockPath) {
             if let record = try? records.read(place) {
                 switch record.state {
-                case .ready: try records.store(record.destroyed(.deleted), place)
+                case .ready:
+                    var destroyed = record.destroyed(.deleted)
+                    try records.store(&destroyed, place)
                 case .creating: try removeRemains(record, place)
                 case .deleted, .selfDestructed: break
                 }
@@ -102,7 +111,7 @@ extension DataVaultContainer {
             // Of a record that cannot be read nothing is to be saved but its name.
             let hadRecord = try records.remove(place)
             let hadDatabase = try place.hasDatabase()
-            LiveVaults.existing(place)?.lock()
+            LiveVaults.existing(place)?.close()
             try place.removeDatabases()
             return hadRecord || hadDatabase
         }

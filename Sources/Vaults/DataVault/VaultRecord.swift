@@ -30,6 +30,10 @@ struct VaultRecord {
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
+    /// The bytes that the key store has, which no other record has, since they are sealed with a random nonce.
+    ///
+    /// Two after a store that has failed: either can be there.
+    var stored: [Data] = []
 
     static let incarnationLength = 16
     private static let magic: StaticString = "SSDV"
@@ -51,9 +55,14 @@ struct VaultRecord {
     }
 
     /// How many wrong passwords more the vault takes; nil without a limit.
+    ///
+    /// At least one, also when the process was killed while the last one was checked.
     var triesLeft: Int? {
-        policy.retryLimit == 0 ? nil : max(0, policy.retryLimit - Int(tries))
+        policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries))
     }
+
+    /// Whether the try that was counted last destroys the vault when the password is wrong.
+    var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
 
     /// Whether the password has expired at a date.
     func isExpired(at now: Date) -> Bool {
@@ -75,6 +84,7 @@ struct VaultRecord {
         try reader.expectEnd()
         try self.init(
             sealedPart: key.open(sealed, table: "datavault", column: "record", row: .text(id)))
+        stored = [bytes]
     }
 
     /// The id that a record's bytes name, without a look at the rest.
@@ -128,11 +138,11 @@ struct VaultRecord {
         policy.hasUpper = flag(3)
         policy.hasLower = flag(4)
         policy.hasSpecial = flag(5)
-        policy.minLength = Int(try reader.integer(UInt32.self))
-        policy.minUniqueChars = Int(try reader.integer(UInt32.self))
-        policy.expirationDays = Int(try reader.integer(UInt32.self))
-        policy.lockTimeout = Int(try reader.integer(UInt32.self))
-        policy.retryLimit = Int(try reader.integer(UInt32.self))
+        policy.minLength = try reader.number()
+        policy.minUniqueChars = try reader.number()
+        policy.expirationDays = try reader.number()
+        policy.lockTimeout = try reader.number()
+        policy.retryLimit = try reader.number()
         let set = Data(try reader.part())
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
@@ -145,6 +155,14 @@ struct VaultRecord {
 extension ByteReader {
     /// A part as `ByteWriter.part` has written it.
     fileprivate mutating func part() throws -> ArraySlice<UInt8> {
-        try take(Int(integer(UInt32.self)))
+        try take(number())
+    }
+
+    /// A number of 32 bits, which an `Int` of 32 bits may not hold.
+    fileprivate mutating func number() throws -> Int {
+        guard let number = Int(exactly: try integer(UInt32.self)) else {
+            throw EnvelopeError.damaged(reason: "a number is too large")
+        }
+        return number
     }
 }

@@ -17,17 +17,35 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Stores a record, and replaces the one that was there; it is durable then.
-    func store(_ record: VaultRecord, _ place: VaultPlace) throws {
+    /// Stores a record in the place of the one that it was made of; it is durable then.
+    ///
+    /// - Throws: `DataVaultError.ioWriteError`; nothing is replaced that somebody else has stored.
+    func store(_ record: inout VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
-            try keyStore.store(secret(record, place), forName: place.entryName)
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try requireStored(record, place)
+            record.stored.append(bytes)
+            try keyStore.store(SecretBytes(copying: bytes), forName: place.entryName)
+            record.stored = [bytes]
         }
     }
 
     /// Stores the first record of a vault.
-    func insert(_ record: VaultRecord, _ place: VaultPlace) throws {
+    func insert(_ record: inout VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
-            try keyStore.insert(secret(record, place), forName: place.entryName)
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try keyStore.insert(SecretBytes(copying: bytes), forName: place.entryName)
+            record.stored = [bytes]
+        }
+    }
+
+    /// Refuses to go on with a record that is no longer the one in the key store.
+    func requireStored(_ record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            guard let bytes = try bytes(place.entryName), record.stored.contains(bytes) else {
+                throw KeyStoreError.unavailable(
+                    reason: "another thread or process has changed the vault's record")
+            }
         }
     }
 
@@ -86,10 +104,6 @@ struct VaultRecords: Sendable {
 
     private func deviceKey() throws -> DataEncryptionKey {
         try DataEncryptionKey(name: "datavault device", bytes: keyStore.read(Self.deviceKeyName))
-    }
-
-    private func secret(_ record: VaultRecord, _ place: VaultPlace) throws -> SecretBytes {
-        try SecretBytes(copying: record.bytes(of: place.id, key: deviceKey()))
     }
 
     private func bytes(_ name: String) throws -> Data? {
