@@ -20,9 +20,7 @@ extension DataVault {
             guard isLocked else { return }
             let key = try container.check(password, of: &record, place, upgrading: true)
             try record.policy.check(password)
-            guard !record.isExpired(at: container.date()) else {
-                throw DataVaultError.passwordExpired
-            }
+            guard !isExpired(record) else { throw DataVaultError.passwordExpired }
             try publish(open(record, key), unlessLockedSince: locks)
         }
     }
@@ -32,8 +30,8 @@ extension DataVault {
     /// One record of the key store is rewritten, and no value. A kill leaves the old password or the new one.
     ///
     /// - Parameter newPassword: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.doesNotExist`, `.ioReadError`,
-    ///   `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg` when it is the old one, and that
+    ///   has expired; `.doesNotExist`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func changePassword(_ newPassword: some DataVaultPassword) throws {
         let password = newPassword.passwordBytes
         try withOpened { opened in
@@ -42,6 +40,9 @@ extension DataVault {
                     throw DataVaultError.doesNotExist
                 }
                 try record.policy.check(password)
+                if isExpired(record), container.isPassword(password, of: record, place) {
+                    throw Self.isSamePassword
+                }
                 record.tries = 0
                 try container.setPassword(password, of: &record, place, opened.key)
                 try container.records.store(&record, place)
@@ -57,7 +58,8 @@ extension DataVault {
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password. `.locked` says that the password was changed, and
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` when it is the old one, and that has
+    ///   expired. `.locked` says that the password was changed, and
     ///   that the vault was locked meanwhile; with every other error the old password stays.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
@@ -67,6 +69,7 @@ extension DataVault {
         try withRecord { record in
             try record.policy.check(new)
             let key = try container.check(old, of: &record, place)
+            guard !isExpired(record) || old != new else { throw Self.isSamePassword }
             // Before the new password is stored: who gets an error goes on with the old one.
             let opened = isLocked ? try open(record, key) : nil
             do {
@@ -79,6 +82,13 @@ extension DataVault {
             if let opened { try publish(opened, unlessLockedSince: locks) }
         }
     }
+
+    private func isExpired(_ record: VaultRecord) -> Bool {
+        record.isExpired(at: container.date())
+    }
+
+    private static let isSamePassword = DataVaultError.invalidArg(
+        reason: "the new password is the one that has expired")
 
     /// Checks a password against the vault's policy, locked or not.
     ///
@@ -101,7 +111,7 @@ extension DataVault {
     // MARK: - Policy
 
     /// The policy; while the vault is locked without ``DataVaultPasswordPolicy/expirationDays`` and
-    /// ``DataVaultPasswordPolicy/lockTimeout``, which read as 0.
+    /// ``DataVaultPasswordPolicy/lockTimeout``, which are nil then.
     public var passwordPolicy: DataVaultPasswordPolicy {
         get throws {
             let policy = try record.policy
@@ -111,8 +121,8 @@ extension DataVault {
 
     /// Sets the policy; whether the password complies is found at the next unlock.
     ///
-    /// - Parameter policy: While the vault is locked, ``DataVaultPasswordPolicy/expirationDays`` and
-    ///   ``DataVaultPasswordPolicy/lockTimeout`` stay as they are. The time of inactivity of other processes that have the
+    /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and ``DataVaultPasswordPolicy/lockTimeout`` stay as they
+    ///   are where they are nil, and while the vault is locked. The time of inactivity of other processes that have the
     ///   vault unlocked changes at their next unlock.
     /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.doesNotExist`, `.ioReadError`,
     ///   `.ioWriteError`.
@@ -120,11 +130,9 @@ extension DataVault {
         try policy.validate()
         try withRecord { record in
             let opened = openedNow
-            var policy = policy
-            if opened?.incarnation != record.incarnation {
-                policy.expirationDays = record.policy.expirationDays
-                policy.lockTimeout = record.policy.lockTimeout
-            }
+            let isOpen = opened?.incarnation == record.incarnation
+            let policy = (isOpen ? policy : policy.asSeenWhileLocked)
+                .completed(by: record.policy)
             let limit = policy.retryLimit
             if limit > 0, record.policy.retryLimit == 0 || limit < record.policy.retryLimit {
                 // Else tries of before could leave none.
@@ -157,7 +165,7 @@ extension DataVault {
             return try body()
         } catch let error as DestroyedVault {
             close()
-            throw container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+            throw container.destroyedError(place, error)
         }
     }
 }

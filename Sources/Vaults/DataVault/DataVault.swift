@@ -164,7 +164,7 @@ public final class DataVault: @unchecked Sendable {
             _ = try container.readyRecord(place)
             return nil
         } catch let error as DestroyedVault {
-            return container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+            return container.destroyedError(place, error)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, let cause) {
             return .doesNotExist(isSelfDestructed: isSelfDestructed, cause: cause)
         } catch {

@@ -4,6 +4,8 @@ internal import SecureStorage
 /// Thrown through the vault's lock, without which the rest has to be done.
 struct DestroyedVault: Error {
     let isSelfDestructed: Bool
+    /// Whether the password that this call has tried is why.
+    var isByThisCall = false
 }
 
 extension DataVaultContainer {
@@ -19,7 +21,7 @@ extension DataVaultContainer {
         case .ready: return record
         case .creating: throw DataVaultError.doesNotExist
         case .deleted: throw DestroyedVault(isSelfDestructed: false)
-        case .selfDestructed: throw DestroyedVault(isSelfDestructed: true)
+        case .selfDestructed, .ended: throw DestroyedVault(isSelfDestructed: true)
         }
     }
 
@@ -48,7 +50,7 @@ extension DataVaultContainer {
             }
             record = record.destroyed(.selfDestructed)
             try records.store(&record, place)
-            throw DestroyedVault(isSelfDestructed: true)
+            throw DestroyedVault(isSelfDestructed: true, isByThisCall: true)
         } catch {
             // The password was not checked, so it was no try. If that cannot be stored, it stays one.
             record.tries = tries
@@ -60,6 +62,11 @@ extension DataVaultContainer {
         if upgrading { try upgrade(&record, to: source(password, place), key) }
         try records.store(&record, place)
         return key
+    }
+
+    /// Whether this is the password of a vault that is unlocked, so that asking is no try.
+    func isPassword(_ password: SecretBytes, of record: VaultRecord, _ place: VaultPlace) -> Bool {
+        (try? unwrap(record, with: password, place)) != nil
     }
 
     /// Wraps the vault's key with another password.

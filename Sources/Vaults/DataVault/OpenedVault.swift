@@ -30,7 +30,7 @@ final class OpenedVault: @unchecked Sendable {
     }
 
     static func timeout(_ policy: DataVaultPasswordPolicy) -> Duration? {
-        policy.lockTimeout > 0 ? .seconds(policy.lockTimeout) : nil
+        policy.lockTimeout.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
     /// Closes the database after the calls that are at work on it, and clears the keys.

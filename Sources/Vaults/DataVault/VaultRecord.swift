@@ -17,6 +17,14 @@ struct VaultRecord {
         /// Its key is gone, its files may not be.
         case deleted
         case selfDestructed
+        /// Self-destructed, and the app knows; stays so that all learn why the vault is no more.
+        case ended
+
+        /// Whether the key is gone.
+        var isDestroyed: Bool { self == .deleted || isSelfDestructed }
+
+        /// Whether too many wrong passwords are why.
+        var isSelfDestructed: Bool { self == .selfDestructed || self == .ended }
     }
 
     var state: State
@@ -27,6 +35,7 @@ struct VaultRecord {
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
     var usesDefaultPassword = false
+    /// Without nil.
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
@@ -66,9 +75,11 @@ struct VaultRecord {
 
     /// Whether the password has expired at a date.
     func isExpired(at now: Date) -> Bool {
-        guard policy.expirationDays > 0, !usesDefaultPassword else { return false }
+        guard let days = policy.expirationDays, days > 0, !usesDefaultPassword else {
+            return false
+        }
         let age = now.timeIntervalSince1970 - Double(passwordSetAt)
-        return age >= Double(policy.expirationDays) * 86_400
+        return age >= Double(days) * 86_400
     }
 
     // MARK: - Bytes
@@ -113,8 +124,8 @@ struct VaultRecord {
         ]
         writer.byte(flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) })
         for number in [
-            policy.minLength, policy.minUniqueChars, policy.expirationDays, policy.lockTimeout,
-            policy.retryLimit,
+            policy.minLength, policy.minUniqueChars, policy.expirationDays ?? 0,
+            policy.lockTimeout ?? 0, policy.retryLimit,
         ] { writer.integer(UInt32(truncatingIfNeeded: number)) }
         writer.part(keys?.bytes ?? Data())
         return Data(writer.bytes)

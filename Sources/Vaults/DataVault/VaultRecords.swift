@@ -39,6 +39,14 @@ struct VaultRecords: Sendable {
         }
     }
 
+    /// Stores a record in the place of one that cannot be read.
+    func replace(with record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try keyStore.store(SecretBytes(copying: bytes), forName: place.entryName)
+        }
+    }
+
     /// Refuses to go on with a record that is no longer the one in the key store.
     func requireStored(_ record: VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
@@ -76,13 +84,18 @@ struct VaultRecords: Sendable {
 
     /// Makes the device's key at the first vault.
     ///
-    /// Beside records it is never made: a new one would not open them, and a lost one may come back.
-    func prepareDeviceKey() throws {
+    /// Beside records or databases it is never made: a new one would not open them, and a lost one may come back.
+    func prepareDeviceKey(for place: VaultPlace) throws {
         do {
             _ = try keyStore.read(Self.deviceKeyName)
         } catch KeyStoreError.notFound(let name) {
             guard try ids().isEmpty else {
                 throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: name))
+            }
+            guard try !place.hasNeighbour() else {
+                throw DataVaultError.ioReadError(
+                    cause: KeyStoreError.unavailable(
+                        reason: "the key store was lost: the directory has vaults, and no key is there"))
             }
             try DataVaultError.writing {
                 // Another process may be faster.

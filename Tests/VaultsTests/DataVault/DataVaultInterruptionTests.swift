@@ -156,7 +156,7 @@ struct DataVaultInterruptionTests {
 }
 
 /// A call on a thread of its own.
-private final class Answer: @unchecked Sendable {
+final class Answer: @unchecked Sendable {
     // @unchecked: `found` is set before the group is left, and read after that.
     private let group = DispatchGroup()
     private var found: Int?
