@@ -7,8 +7,9 @@ extension DataVaultContainer {
     /// In this order, so that a kill in between leaves the record for the next call. Without the record's lock while the
     /// handler runs, which may ask for the vault; under the turn.
     ///
-    /// - Parameter isLast: Whether the id is free afterwards, handler or not. Else the record stays until a handler has
-    ///   done its part, and after that for a vault that has destroyed itself.
+    /// When `isLast` is true, the id is free afterwards, handler or not. Else the record stays until a handler has done its
+    /// part, and after that for a vault that has destroyed itself.
+    ///
     /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with what the
     ///   handler has thrown: then the record stays, for the next call.
     func finishDestruction(_ place: VaultPlace, isLast: Bool = false) throws {

@@ -29,7 +29,8 @@ extension DataVaultContainer {
 
     /// Checks a password: counts the try, durably, then derives the key.
     ///
-    /// - Parameter upgrading: Whether the key is wrapped again where guessing has become cheaper than a new record makes it.
+    /// When `upgrading` is true, the key is wrapped again where guessing has become cheaper than a new record makes it.
+    ///
     /// - Returns: The vault's key. The record is stored, with its tries set back.
     /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` when that was one too many.
     func check(

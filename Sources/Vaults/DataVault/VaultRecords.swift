@@ -95,7 +95,8 @@ struct VaultRecords: Sendable {
             guard try !place.hasNeighbour() else {
                 throw DataVaultError.ioReadError(
                     cause: KeyStoreError.unavailable(
-                        reason: "the key store was lost: the directory has vaults, and no key is there"))
+                        reason: "the key store was lost: the directory has vaults, "
+                            + "and no key is there"))
             }
             try DataVaultError.writing {
                 // Another process may be faster.

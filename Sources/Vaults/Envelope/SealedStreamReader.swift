@@ -33,7 +33,7 @@ public final class SealedStreamReader {
         try self.init(with: key, context: context, lending: { _ in }, from: input)
     }
 
-    /// - Parameter lending: Gets the key of the stream before it is used.
+    /// As the other one; `lending` gets the key of the stream before it is used.
     init(
         with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         from input: @escaping (Int) throws -> Data

@@ -26,7 +26,7 @@ public final class SealedStreamWriter {
         try self.init(with: key, context: context, lending: { _ in }, to: output)
     }
 
-    /// - Parameter lending: Gets the key of the stream before it is used.
+    /// As the other one; `lending` gets the key of the stream before it is used.
     init(
         with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         to output: @escaping (Data) throws -> Void

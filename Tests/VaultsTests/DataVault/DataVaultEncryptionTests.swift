@@ -90,7 +90,7 @@ struct DataVaultEncryptionTests {
         #expect(vaultCode { _ = try reader.read() } == 8)
     }
 
-    @Test func `a file that is being encrypted when the vault is locked is not encrypted to its end`()
+    @Test func `a file that is being encrypted when the vault is locked is not finished`()
         throws
     {
         let (source, destination) = (Pipe(), Pipe())

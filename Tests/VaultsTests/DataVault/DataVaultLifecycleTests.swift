@@ -249,7 +249,8 @@ struct DataVaultLifecycleTests {
                 _ = try DataVault.createVault("b", password: "")
                 try #require(try DataVault.ids() == ["b"])
                 try #require(
-                    FileManager.default.fileExists(atPath: path + "/org.example.suite/SharedDataVaults"))
+                    FileManager.default.fileExists(
+                        atPath: path + "/org.example.suite/SharedDataVaults"))
                 // The one of before stays what it is.
                 try vault.setString("name", value: "value")
                 vault.lock()

@@ -88,7 +88,8 @@ struct DataVaultPasswordTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `a lower limit begins to count anew, so that it destroys nothing by itself`() throws {
+    @Test func `a lower limit begins to count anew, so that it destroys nothing by itself`() throws
+    {
         for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
         var policy = try vault.passwordPolicy
         policy.retryLimit = 2

@@ -73,7 +73,8 @@ extension GuideTests {
         },
         GuideRow(
             "To set the password policy, update the passwordPolicy property",
-            butHere: "Swift's properties cannot throw when they are set: it is setPasswordPolicy; what is hidden is nil"
+            butHere:
+                "it is setPasswordPolicy, which can throw; and what a locked vault hides is nil"
         ) { guide in
             let vault = try guide.vault {
                 $0.expirationDays = 30
