@@ -8,8 +8,9 @@ final class CurrentContainer: @unchecked Sendable {
 
     private let lock = NSLock()
     private var container: DataVaultContainer?
-    /// By their access group, which the private one has not: one object for each, also for the vaults of before.
-    private var containers: [String?: DataVaultContainer] = [:]
+    /// By the bytes of their access group, of which the private one has none: one object for each, also for the vaults of
+    /// before.
+    private var containers: [[UInt8]: DataVaultContainer] = [:]
     private var handler: DataVaultContainer.DestructionHandler?
 
     var onDestruction: DataVaultContainer.DestructionHandler? {
@@ -27,7 +28,7 @@ final class CurrentContainer: @unchecked Sendable {
         get throws {
             try lock.withLock {
                 if let container { return container }
-                return try use(nil) { try Self.makePrivate() }
+                return try use("") { try Self.makePrivate() }
             }
         }
     }
@@ -40,11 +41,12 @@ final class CurrentContainer: @unchecked Sendable {
     }
 
     private func use(
-        _ group: String?, _ make: () throws -> DataVaultContainer
+        _ group: String, _ make: () throws -> DataVaultContainer
     ) throws -> DataVaultContainer {
-        let used = try containers[group] ?? make()
+        let name = Array(group.utf8)
+        let used = try containers[name] ?? make()
         used.onDestruction = handler
-        containers[group] = used
+        containers[name] = used
         container = used
         return used
     }
