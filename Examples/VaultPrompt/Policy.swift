@@ -4,9 +4,13 @@ import Vaults
 enum Policy {
     private static var numbers: [(String, WritableKeyPath<DataVaultPasswordPolicy, Int>)] {
         [
-            ("length", \.minLength), ("unique", \.minUniqueChars), ("days", \.expirationDays),
-            ("timeout", \.lockTimeout), ("tries", \.retryLimit),
+            ("length", \.minLength), ("unique", \.minUniqueChars), ("tries", \.retryLimit),
         ]
+    }
+
+    /// Of a vault that is unlocked.
+    private static var times: [(String, WritableKeyPath<DataVaultPasswordPolicy, Int?>)] {
+        [("days", \.expirationDays), ("timeout", \.lockTimeout)]
     }
 
     private static var flags: [(String, WritableKeyPath<DataVaultPasswordPolicy, Bool>)] {
@@ -16,10 +20,11 @@ enum Policy {
         ]
     }
 
-    static var names: [String] { numbers.map(\.0) + flags.map(\.0) }
+    static var names: [String] { numbers.map(\.0) + times.map(\.0) + flags.map(\.0) }
 
     static func lines(of policy: DataVaultPasswordPolicy) -> [String] {
         numbers.map { "\($0)\t\(policy[keyPath: $1])" }
+            + times.map { "\($0)\t\(policy[keyPath: $1].map(String.init) ?? "hidden")" }
             + flags.map { "\($0)\t\(policy[keyPath: $1] ? "on" : "off")" }
     }
 
@@ -28,6 +33,8 @@ enum Policy {
         _ name: String, _ value: String, in policy: inout DataVaultPasswordPolicy
     ) throws {
         if let rule = numbers.first(where: { $0.0 == name })?.1, let number = Int(value) {
+            policy[keyPath: rule] = number
+        } else if let rule = times.first(where: { $0.0 == name })?.1, let number = Int(value) {
             policy[keyPath: rule] = number
         } else if let rule = flags.first(where: { $0.0 == name })?.1,
             let flag = ["on": true, "off": false][value]

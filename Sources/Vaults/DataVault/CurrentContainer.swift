@@ -8,6 +8,9 @@ final class CurrentContainer: @unchecked Sendable {
 
     private let lock = NSLock()
     private var container: DataVaultContainer?
+    /// By the bytes of their access group, of which the private one has none: one object for each, also for the vaults of
+    /// before.
+    private var containers: [[UInt8]: DataVaultContainer] = [:]
     private var handler: DataVaultContainer.DestructionHandler?
 
     var onDestruction: DataVaultContainer.DestructionHandler? {
@@ -15,7 +18,7 @@ final class CurrentContainer: @unchecked Sendable {
         set {
             lock.withLock {
                 handler = newValue
-                container?.onDestruction = newValue
+                for container in containers.values { container.onDestruction = newValue }
             }
         }
     }
@@ -25,7 +28,7 @@ final class CurrentContainer: @unchecked Sendable {
         get throws {
             try lock.withLock {
                 if let container { return container }
-                return try use(Self.makePrivate())
+                return try use("") { try Self.makePrivate() }
             }
         }
     }
@@ -34,16 +37,23 @@ final class CurrentContainer: @unchecked Sendable {
         guard !accessGroup.isEmpty else {
             throw DataVaultError.invalidArg(reason: "the access group is empty")
         }
-        try lock.withLock { _ = try use(Self.makeShared(accessGroup)) }
+        try lock.withLock { _ = try use(accessGroup) { try Self.makeShared(accessGroup) } }
     }
 
-    private func use(_ made: DataVaultContainer) -> DataVaultContainer {
-        made.onDestruction = handler
-        container = made
-        return made
+    private func use(
+        _ group: String, _ make: () throws -> DataVaultContainer
+    ) throws -> DataVaultContainer {
+        let name = Array(group.utf8)
+        let used = try containers[name] ?? make()
+        used.onDestruction = handler
+        containers[name] = used
+        container = used
+        return used
     }
 
     private static let directoryName = "DataVaults"
+    /// Another one: a group can have the name of a program.
+    private static let sharedDirectoryName = "SharedDataVaults"
 
     private static func makePrivate() throws -> DataVaultContainer {
         let directory = try DataVaultError.writing {
@@ -52,7 +62,7 @@ final class CurrentContainer: @unchecked Sendable {
         .appendingPathComponent(directoryName, isDirectory: true)
         #if canImport(Darwin)
             let keyStore = try DataVaultError.reading {
-                try KeychainKeyStore(service: "DataVault")
+                try KeychainKeyStore(service: "DataVault.private.\(programName)")
             }
             return try DataVaultContainer(directory: directory, keyStore: keyStore)
         #else
@@ -64,17 +74,18 @@ final class CurrentContainer: @unchecked Sendable {
         #if canImport(Darwin)
             return try DataVaultContainer(
                 directory: DataVaultError.writing {
-                    try SharedDatabase.directory(appGroup: group, named: directoryName)
+                    try SharedDatabase.directory(appGroup: group, named: sharedDirectoryName)
                 },
                 keyStore: DataVaultError.reading {
-                    try KeychainKeyStore(service: "DataVault", accessGroup: group)
+                    try KeychainKeyStore(service: "DataVault.shared", accessGroup: group)
                 })
         #else
             let directory = try DataVaultError.writing {
                 try SharedDatabase.directory(named: group)
             }
             return try DataVaultContainer(
-                directory: directory.appendingPathComponent(directoryName, isDirectory: true))
+                directory: directory.appendingPathComponent(
+                    sharedDirectoryName, isDirectory: true))
         #endif
     }
 

@@ -64,7 +64,8 @@ extension DataVault {
     }
 }
 
-private func onOwnThread<R: Sendable>(
+/// Runs what blocks where a task may wait for it.
+func onOwnThread<R: Sendable>(
     _ body: @escaping @Sendable () throws -> R
 ) async throws -> R {
     try Task.checkCancellation()

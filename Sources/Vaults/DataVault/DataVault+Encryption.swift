@@ -14,8 +14,9 @@ extension DataVault {
     public func encrypt(_ data: Data) throws -> Data {
         try withOpened { opened in
             do {
-                return try opened.encryption.seal(
-                    data, table: "datavault", column: "encrypted", row: .text(id))
+                return try opened.encrypting {
+                    try $0.seal(data, table: "datavault", column: "encrypted", row: .text(id))
+                }
             } catch EnvelopeError.limitReached {
                 throw DataVaultError.valueTooLarge
             } catch {
@@ -32,15 +33,16 @@ extension DataVault {
     public func decrypt(_ data: Data) throws -> Data {
         try withOpened { opened in
             try DataVaultError.reading {
-                try opened.encryption.open(
-                    data, table: "datavault", column: "encrypted", row: .text(id))
+                try opened.encrypting {
+                    try $0.open(data, table: "datavault", column: "encrypted", row: .text(id))
+                }
             }
         }
     }
 
     /// Encrypts a file's bytes from where it stands to its end, in the memory of a few chunks.
     ///
-    /// The vault counts as used meanwhile.
+    /// The vault counts as used meanwhile; a lock ends it at the next chunk, with `.locked`.
     ///
     /// - Parameters:
     ///   - source: Is read to its end.
@@ -49,8 +51,7 @@ extension DataVault {
     public func encrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.writing {
-                try SealedStream.seal(
-                    source, to: destination, with: opened.encryption, context: streamContext)
+                try writer(opened) { try destination.write(contentsOf: $0) }.writeAll(of: source)
             }
         }
     }
@@ -66,8 +67,8 @@ extension DataVault {
     public func decrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.reading {
-                try SealedStream.open(
-                    source, to: destination, with: opened.encryption, context: streamContext)
+                try reader(opened) { try source.read(upToCount: $0) ?? Data() }
+                    .readAll(to: destination)
             }
         }
     }
@@ -75,34 +76,51 @@ extension DataVault {
     /// Begins a stream for data that comes piece by piece.
     ///
     /// - Parameter output: Gets the bytes of the stream, in order.
-    /// - Returns: The stream, for one thread at a time; it can be ended also after the vault was locked.
+    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws `.locked` for each chunk.
     /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what `output` has thrown.
     public func encryptingStream(
         to output: @escaping (Data) throws -> Void
     ) throws -> SealedStreamWriter {
         try withOpened { opened in
-            try DataVaultError.writing {
-                try SealedStreamWriter(
-                    with: opened.encryption, context: streamContext, to: output)
-            }
+            try DataVaultError.writing { try writer(opened, to: output) }
         }
     }
 
     /// Begins to read a stream that this vault has encrypted.
     ///
     /// - Parameter input: Returns the stream's next bytes: at most as many as it is asked for, none at the end.
-    /// - Returns: The stream, for one thread at a time; it can be read to its end also after the vault was locked.
+    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws `.locked` for each chunk.
     /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError`.
     public func decryptingStream(
         from input: @escaping (Int) throws -> Data
     ) throws -> SealedStreamReader {
         try withOpened { opened in
-            try DataVaultError.reading {
-                try SealedStreamReader(
-                    with: opened.encryption, context: streamContext, from: input)
-            }
+            try DataVaultError.reading { try reader(opened, from: input) }
         }
     }
 
-    private var streamContext: Data { Data(id.utf8) }
+    private func writer(
+        _ opened: OpenedVault, to output: @escaping (Data) throws -> Void
+    ) throws -> SealedStreamWriter {
+        try SealedStreamWriter(
+            with: opened.encryption, context: Data(id.utf8),
+            lending: { try lend(opened, to: $0) }, to: output)
+    }
+
+    private func reader(
+        _ opened: OpenedVault, from input: @escaping (Int) throws -> Data
+    ) throws -> SealedStreamReader {
+        try SealedStreamReader(
+            with: opened.encryption, context: Data(id.utf8),
+            lending: { try lend(opened, to: $0) }, from: input)
+    }
+
+    /// Each chunk of a stream is a use of the vault, and needs it as open as it was at the beginning.
+    private func lend(_ opened: OpenedVault, to cipher: SealedStreamCipher) throws {
+        cipher.willUse = { [weak self, weak opened] in
+            guard let self else { throw DataVaultError.locked }
+            try self.withOpened { guard $0 === opened else { throw DataVaultError.locked } }
+        }
+        try opened.lend(to: cipher)
+    }
 }

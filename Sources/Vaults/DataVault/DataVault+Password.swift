@@ -9,21 +9,19 @@ extension DataVault {
     /// - Parameter password: Empty for the default password.
     /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
     ///   password too many; codes 50 to 57 when the password is right and no longer good: the vault stays
-    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.locked` when it was locked meanwhile;
+    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         let password = password.passwordBytes
+        let locks = lockCount
         guard isLocked else { return }
         try withRecord { record in
             // Another thread was faster.
             guard isLocked else { return }
-            let key = try container.check(password, of: &record, place)
-            record.tries = 0
-            try container.records.store(record, place)
+            let key = try container.check(password, of: &record, place, upgrading: true)
             try record.policy.check(password)
-            guard !record.isExpired(at: container.date()) else {
-                throw DataVaultError.passwordExpired
-            }
-            try hold(record, key)
+            guard !isExpired(record) else { throw DataVaultError.passwordExpired }
+            try publish(open(record, key), unlessLockedSince: locks)
         }
     }
 
@@ -32,8 +30,8 @@ extension DataVault {
     /// One record of the key store is rewritten, and no value. A kill leaves the old password or the new one.
     ///
     /// - Parameter newPassword: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.doesNotExist`, `.ioReadError`,
-    ///   `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg` when it is the old one, and that
+    ///   has expired; `.doesNotExist`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func changePassword(_ newPassword: some DataVaultPassword) throws {
         let password = newPassword.passwordBytes
         try withOpened { opened in
@@ -42,9 +40,12 @@ extension DataVault {
                     throw DataVaultError.doesNotExist
                 }
                 try record.policy.check(password)
+                if isExpired(record), container.isPassword(password, of: record, place) {
+                    throw Self.isSamePassword
+                }
                 record.tries = 0
                 try container.setPassword(password, of: &record, place, opened.key)
-                try container.records.store(record, place)
+                try container.records.store(&record, place)
             }
         }
     }
@@ -57,20 +58,37 @@ extension DataVault {
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password.
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` when it is the old one, and that has
+    ///   expired. `.locked` says that the password was changed, and
+    ///   that the vault was locked meanwhile; with every other error the old password stays.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) throws {
         let (old, new) = (password.passwordBytes, newPassword.passwordBytes)
+        let locks = lockCount
         try withRecord { record in
             try record.policy.check(new)
             let key = try container.check(old, of: &record, place)
-            record.tries = 0
-            try container.setPassword(new, of: &record, place, key)
-            try container.records.store(record, place)
-            if isLocked { try hold(record, key) }
+            guard !isExpired(record) || old != new else { throw Self.isSamePassword }
+            // Before the new password is stored: who gets an error goes on with the old one.
+            let opened = isLocked ? try open(record, key) : nil
+            do {
+                try container.setPassword(new, of: &record, place, key)
+                try container.records.store(&record, place)
+            } catch {
+                opened?.close()
+                throw error
+            }
+            if let opened { try publish(opened, unlessLockedSince: locks) }
         }
     }
+
+    private func isExpired(_ record: VaultRecord) -> Bool {
+        record.isExpired(at: container.date())
+    }
+
+    private static let isSamePassword = DataVaultError.invalidArg(
+        reason: "the new password is the one that has expired")
 
     /// Checks a password against the vault's policy, locked or not.
     ///
@@ -93,7 +111,7 @@ extension DataVault {
     // MARK: - Policy
 
     /// The policy; while the vault is locked without ``DataVaultPasswordPolicy/expirationDays`` and
-    /// ``DataVaultPasswordPolicy/lockTimeout``, which read as 0.
+    /// ``DataVaultPasswordPolicy/lockTimeout``, which are nil then.
     public var passwordPolicy: DataVaultPasswordPolicy {
         get throws {
             let policy = try record.policy
@@ -103,8 +121,8 @@ extension DataVault {
 
     /// Sets the policy; whether the password complies is found at the next unlock.
     ///
-    /// - Parameter policy: While the vault is locked, ``DataVaultPasswordPolicy/expirationDays`` and
-    ///   ``DataVaultPasswordPolicy/lockTimeout`` stay as they are. The time of inactivity of other processes that have the
+    /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and ``DataVaultPasswordPolicy/lockTimeout`` stay as they
+    ///   are where they are nil, and while the vault is locked. The time of inactivity of other processes that have the
     ///   vault unlocked changes at their next unlock.
     /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.doesNotExist`, `.ioReadError`,
     ///   `.ioWriteError`.
@@ -112,13 +130,16 @@ extension DataVault {
         try policy.validate()
         try withRecord { record in
             let opened = openedNow
-            var policy = policy
-            if opened?.incarnation != record.incarnation {
-                policy.expirationDays = record.policy.expirationDays
-                policy.lockTimeout = record.policy.lockTimeout
+            let isOpen = opened?.incarnation == record.incarnation
+            let policy = (isOpen ? policy : policy.asSeenWhileLocked)
+                .completed(by: record.policy)
+            let limit = policy.retryLimit
+            if limit > 0, record.policy.retryLimit == 0 || limit < record.policy.retryLimit {
+                // Else tries of before could leave none.
+                record.tries = 0
             }
             record.policy = policy
-            try container.records.store(record, place)
+            try container.records.store(&record, place)
             if let opened { setTimeout(of: opened, OpenedVault.timeout(policy)) }
         }
     }
@@ -143,8 +164,8 @@ extension DataVault {
         do {
             return try body()
         } catch let error as DestroyedVault {
-            lock()
-            throw container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+            close()
+            throw container.destroyedError(place, error)
         }
     }
 }

@@ -13,12 +13,13 @@ internal import SecureStorage
 /// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and for other processes
 /// that try a password at the same time.
 public final class DataVault: @unchecked Sendable {
-    // @unchecked: `opened` is only touched under `gate`.
+    // @unchecked: `opened` and `locks` are only touched under `gate`.
     let place: VaultPlace
     let container: DataVaultContainer
 
     private let gate = NSLock()
     private var opened: OpenedVault?
+    private var locks = 0
 
     /// How many bytes of UTF-8 an id and the name of a value have at most.
     public static let nameLengthLimit = 255
@@ -48,8 +49,15 @@ public final class DataVault: @unchecked Sendable {
 
     /// Locks the vault: its file is closed, and its keys are cleared from memory.
     ///
-    /// After the calls that are at work on other threads. Does nothing when it is locked.
+    /// After the calls that are at work on other threads; one that is about to unlock the vault leaves it locked, and
+    /// throws `.locked`.
     public func lock() {
+        gate.withLock { locks += 1 }
+        close()
+    }
+
+    /// Locks the vault because of what has become of it; a call that opens the next one goes on.
+    func close() {
         let closed = gate.withLock {
             defer { opened = nil }
             return opened
@@ -102,12 +110,29 @@ public final class DataVault: @unchecked Sendable {
         }
     }
 
-    /// Takes over what a right password has opened; under the vault's lock file.
-    func hold(_ record: VaultRecord, _ key: DataEncryptionKey) throws {
-        let opened = try OpenedVault(
+    /// How often `lock()` was called.
+    var lockCount: Int { gate.withLock { locks } }
+
+    /// Opens what a right password opens; nobody has it before `publish`.
+    func open(_ record: VaultRecord, _ key: DataEncryptionKey) throws -> OpenedVault {
+        try OpenedVault(
             record, key: key, databasePath: place.databasePath(record.incarnation),
             now: container.clock.now)
-        gate.withLock { self.opened = opened }
+    }
+
+    /// Takes over what was opened; under the vault's lock file.
+    ///
+    /// - Throws: `DataVaultError.locked` when `lock()` was called since there were `locks`.
+    func publish(_ opened: OpenedVault, unlessLockedSince locks: Int) throws {
+        let isTaken = gate.withLock {
+            guard self.locks == locks else { return false }
+            self.opened = opened
+            return true
+        }
+        guard isTaken else {
+            opened.close()
+            throw DataVaultError.locked
+        }
     }
 
     /// What is open, without using it; nothing when another process has destroyed the vault.
@@ -139,7 +164,7 @@ public final class DataVault: @unchecked Sendable {
             _ = try container.readyRecord(place)
             return nil
         } catch let error as DestroyedVault {
-            return container.destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+            return container.destroyedError(place, error)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, let cause) {
             return .doesNotExist(isSelfDestructed: isSelfDestructed, cause: cause)
         } catch {

@@ -4,15 +4,16 @@ internal import SecureStorage
 extension DataVaultContainer {
     /// Makes a vault.
     ///
-    /// Blocks for the derivation of a key, about half a second, unless the password is empty. A kill at any time
-    /// leaves the whole vault, or none.
+    /// Blocks for the derivation of a key, about half a second, unless the password is empty, and as long as
+    /// ``onDestruction`` is at work on an earlier vault of the id. A kill at any time leaves the whole vault, or none.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`; ids are the same when their bytes are.
     ///   - password: Empty for the default password: then who has the key store opens the vault.
     ///   - policy: The vault's policy, which the password has to keep to.
     /// - Returns: The vault, unlocked.
-    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.invalidArg`,
+    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked` when the vault was made, and
+    ///   locked meanwhile; `.unknown` with what ``onDestruction`` has thrown about an earlier vault; `.invalidArg`,
     ///   `.nameTooLong`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
@@ -20,44 +21,56 @@ extension DataVaultContainer {
         let place = try VaultPlace(id: id, in: directory)
         let password = password.passwordBytes
         try policy.validate()
+        let policy = policy.completed(by: .init())
         try policy.check(password)
-        // What a kill has left goes first, with its handler.
-        try? finishDestruction(place)
-        let vault = LiveVaults.vault(place, in: self)
-        try VaultLock.held(at: place.lockPath) {
-            if let old = try? records.read(place) {
-                guard old.state != .ready else { throw DataVaultError.alreadyExists }
-                try removeRemains(old, place)
+        let isNested = DestructionTurn.isOurs(place)
+        return try DestructionTurn.taken(place) {
+            // What a kill has left goes first, with the handler.
+            if !isNested { try finishDestruction(place, isLast: true) }
+            let vault = LiveVaults.vault(place, in: self)
+            let locks = vault.lockCount
+            try VaultLock.held(at: place.lockPath) {
+                if let old = try? records.read(place) {
+                    guard old.state == .creating || isNested && old.state.isDestroyed else {
+                        throw DataVaultError.alreadyExists
+                    }
+                    try removeRemains(old, place)
+                }
+                // A record that cannot be read, or a database whose record was lost.
+                guard try !hasRecord(place), try !place.hasDatabase() else {
+                    throw DataVaultError.alreadyExists
+                }
+                vault.close()
+                try vault.publish(
+                    make(place, password, policy, for: vault), unlessLockedSince: locks)
             }
-            // A record that cannot be read, or a database whose record was lost.
-            guard try !hasRecord(place), try !place.hasDatabase() else {
-                throw DataVaultError.alreadyExists
-            }
-            vault.lock()
-            try make(place, password, policy, for: vault)
+            return vault
         }
-        return vault
     }
 
     private func make(
         _ place: VaultPlace, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
         for vault: DataVault
-    ) throws {
-        try records.prepareDeviceKey()
+    ) throws -> OpenedVault {
+        try records.prepareDeviceKey(for: place)
         var record = VaultRecord(creatingWith: policy)
         let key = try DataVaultError.reading { try DataEncryptionKey.random(name: "datavault") }
-        try records.insert(record, place)
+        try records.insert(&record, place)
+        var opened: OpenedVault?
         do {
             try VaultValues.create(place.databasePath(record.incarnation), key: key)
             try setPassword(password, of: &record, place, key)
+            let made = try vault.open(record, key)
+            opened = made
             record.state = .ready
-            try records.store(record, place)
-            try vault.hold(record, key)
+            try records.store(&record, place)
+            return made
         } catch {
+            opened?.close()
             // A disk that fails at its end may have stored that it is ready. What stays now, the next call removes.
-            let isUndone =
-                record.state == .creating
-                || (try? records.store(record.destroyed(.creating), place)) != nil
+            let wasReady = record.state == .ready
+            record = record.destroyed(.creating)
+            let isUndone = !wasReady || (try? records.store(&record, place)) != nil
             if isUndone { try? removeRemains(record, place) }
             throw error
         }
@@ -74,7 +87,7 @@ extension DataVaultContainer {
         do {
             _ = try readyRecord(place)
         } catch let error as DestroyedVault {
-            throw destroyedError(place, isSelfDestructed: error.isSelfDestructed)
+            throw destroyedError(place, error)
         }
         return LiveVaults.vault(place, in: self)
     }
@@ -85,29 +98,52 @@ extension DataVaultContainer {
     ///
     /// - Parameter id: Its id.
     /// - Returns: Whether there was one, or what was left of one whose keys were lost.
-    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has thrown, the vault is gone then;
+    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has thrown, the vault is gone then and
+    ///   the next call about the id calls it again;
     ///   `.invalidArg`, `.nameTooLong`.
     @discardableResult
     public func delete(id: String) throws -> Bool {
         let place = try VaultPlace(id: id, in: directory)
-        let existed = try VaultLock.held(at: place.lockPath) {
-            if let record = try? records.read(place) {
-                switch record.state {
-                case .ready: try records.store(record.destroyed(.deleted), place)
-                case .creating: try removeRemains(record, place)
-                case .deleted, .selfDestructed: break
-                }
-                return record.state == .ready
+        let isNested = DestructionTurn.isOurs(place)
+        return try DestructionTurn.taken(place) {
+            let remains = try VaultLock.held(at: place.lockPath) { try destroy(place) }
+            guard !isNested else { return remains != .none }
+            switch remains {
+            case .none, .record: try finishDestruction(place, isLast: true)
+            case .nothing: try tell(onDestruction, place, isSelfDestructed: false)
             }
-            // Of a record that cannot be read nothing is to be saved but its name.
-            let hadRecord = try records.remove(place)
-            let hadDatabase = try place.hasDatabase()
-            LiveVaults.existing(place)?.lock()
-            try place.removeDatabases()
-            return hadRecord || hadDatabase
+            return remains != .none
         }
-        try finishDestruction(place)
-        return existed
+    }
+
+    /// What tells of a vault that was deleted until its end.
+    private enum Remains {
+        /// There was no vault.
+        case none
+        case record, nothing
+    }
+
+    private func destroy(_ place: VaultPlace) throws -> Remains {
+        if let record = try? records.read(place) {
+            switch record.state {
+            case .ready:
+                var destroyed = record.destroyed(.deleted)
+                try records.store(&destroyed, place)
+                return .record
+            case .creating: try removeRemains(record, place)
+            case .deleted, .selfDestructed, .ended: break
+            }
+            return .none
+        }
+        guard try (try? hasRecord(place)) ?? true || place.hasDatabase() else { return .none }
+        // Of a record that cannot be read nothing is to be saved but its name.
+        let tombstone = VaultRecord(creatingWith: .init()).destroyed(.deleted)
+        guard (try? records.replace(with: tombstone, place)) == nil else { return .record }
+        // Without the device's key there is no record.
+        try records.remove(place)
+        LiveVaults.existing(place)?.close()
+        try place.removeDatabases()
+        return .nothing
     }
 
     /// Whether there is a vault of an id, or what is left of one whose keys cannot be read.
@@ -120,7 +156,6 @@ extension DataVaultContainer {
         guard let record = try? records.read(place) else {
             return try hasRecord(place) || place.hasDatabase()
         }
-        if record.state != .ready { try? finishDestruction(place) }
         return record.state == .ready
     }
 

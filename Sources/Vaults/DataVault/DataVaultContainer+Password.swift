@@ -4,6 +4,8 @@ internal import SecureStorage
 /// Thrown through the vault's lock, without which the rest has to be done.
 struct DestroyedVault: Error {
     let isSelfDestructed: Bool
+    /// Whether the password that this call has tried is why.
+    var isByThisCall = false
 }
 
 extension DataVaultContainer {
@@ -19,7 +21,7 @@ extension DataVaultContainer {
         case .ready: return record
         case .creating: throw DataVaultError.doesNotExist
         case .deleted: throw DestroyedVault(isSelfDestructed: false)
-        case .selfDestructed: throw DestroyedVault(isSelfDestructed: true)
+        case .selfDestructed, .ended: throw DestroyedVault(isSelfDestructed: true)
         }
     }
 
@@ -27,28 +29,45 @@ extension DataVaultContainer {
 
     /// Checks a password: counts the try, durably, then derives the key.
     ///
-    /// - Returns: The vault's key. The record is to be stored, with its tries set back.
+    /// When `upgrading` is true, the key is wrapped again where guessing has become cheaper than a new record makes it.
+    ///
+    /// - Returns: The vault's key. The record is stored, with its tries set back.
     /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` when that was one too many.
     func check(
-        _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace
+        _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace,
+        upgrading: Bool = false
     ) throws -> DataEncryptionKey {
-        let before = record
+        let tries = record.tries
         if record.tries < .max { record.tries += 1 }
-        try records.store(record, place)
+        try records.store(&record, place)
+        let key: DataEncryptionKey
         do {
-            return try unwrap(&record, with: password, place)
+            key = try unwrap(record, with: password, place)
         } catch EnvelopeError.wrongPassword, EnvelopeError.wrongKey, EnvelopeError.noSuchKey {
-            guard record.triesLeft == 0 else {
+            guard record.isOutOfTries else {
+                // Who has come past the lock may have counted the same try: then there is no answer.
+                try records.requireStored(record, place)
                 throw DataVaultError.invalidPassword(triesLeft: record.triesLeft)
             }
-            try records.store(record.destroyed(.selfDestructed), place)
-            throw DestroyedVault(isSelfDestructed: true)
+            record = record.destroyed(.selfDestructed)
+            try records.store(&record, place)
+            throw DestroyedVault(isSelfDestructed: true, isByThisCall: true)
         } catch {
             // The password was not checked, so it was no try. If that cannot be stored, it stays one.
-            try? records.store(before, place)
+            record.tries = tries
+            try? records.store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
             return try DataVaultError.reading { throw error }
         }
+        record.tries = 0
+        if upgrading { try upgrade(&record, to: source(password, place), key) }
+        try records.store(&record, place)
+        return key
+    }
+
+    /// Whether this is the password of a vault that is unlocked, so that asking is no try.
+    func isPassword(_ password: SecretBytes, of record: VaultRecord, _ place: VaultPlace) -> Bool {
+        (try? unwrap(record, with: password, place)) != nil
     }
 
     /// Wraps the vault's key with another password.
@@ -67,23 +86,30 @@ extension DataVaultContainer {
         record.passwordSetAt = Int64(date().timeIntervalSince1970)
     }
 
-    /// Unwraps the key, and wraps it again where guessing has become cheaper than a new record makes it.
     private func unwrap(
-        _ record: inout VaultRecord, with password: SecretBytes, _ place: VaultPlace
+        _ record: VaultRecord, with password: SecretBytes, _ place: VaultPlace
     ) throws -> DataEncryptionKey {
-        guard var keys = record.keys else {
+        guard let keys = record.keys else {
             throw EnvelopeError.damaged(reason: "the vault has no key")
         }
         // Whether it is the default one is no secret.
         guard record.usesDefaultPassword == (password.count == 0) else {
             throw EnvelopeError.wrongPassword(name: place.id)
         }
-        guard let source = try source(password, place) as? PasswordKey else {
-            return try keys.unwrap(with: source(password, place))
-        }
-        let (key, _) = try keys.upgrade(unlocking: source)
-        record.keys = keys
-        return key
+        return try keys.unwrap(with: source(password, place))
+    }
+
+    /// Wraps the key again when its record is weaker than a new one would be.
+    private func upgrade(
+        _ record: inout VaultRecord, to source: any KeyEncryptionKeySource,
+        _ key: DataEncryptionKey
+    ) {
+        guard let source = source as? PasswordKey,
+            case .password(let parameters, _)? = record.keys?.records.first?.origin,
+            parameters.isWeaker(than: source.parameters)
+        else { return }
+        // There may be too little memory for it; the password is right all the same.
+        if let keys = try? WrappedKeySet(wrapping: key, with: source) { record.keys = keys }
     }
 
     private func source(

@@ -10,7 +10,7 @@ internal import SecureStorage
 ///
 /// Thread-safe.
 public final class DataVaultContainer: @unchecked Sendable {
-    // @unchecked: `handler` and `finishing` are only touched under `lock`.
+    // @unchecked: `handler` is only touched under `lock`.
     /// Absolute, without links.
     let directory: String
     let records: VaultRecords
@@ -22,7 +22,6 @@ public final class DataVaultContainer: @unchecked Sendable {
 
     private let lock = NSLock()
     private var handler: DestructionHandler?
-    private var finishing: Set<Data> = []
 
     /// Destroys what depended on a vault, such as a database whose key it held.
     public typealias DestructionHandler = @Sendable (DataVaultDestruction) throws -> Void
@@ -67,20 +66,13 @@ public final class DataVaultContainer: @unchecked Sendable {
     /// Is called after the key of a vault is gone, and its file where that could be removed.
     ///
     /// Default: nil. For vaults that have destroyed themselves and for those that were deleted. It is called on the
-    /// thread of the call that destroys the vault, and may make vaults; what it throws undoes nothing, and becomes the
-    /// cause of what that call throws. After a kill, the next call about the same id calls it: it can be called twice.
+    /// thread of the call that destroys the vault, and may make vaults there; other threads and processes that make one
+    /// of the same id wait for its end. What it throws undoes nothing, and becomes the cause of what that call throws.
+    /// After that, after a kill, and for a vault that was destroyed without a handler, the next call about the same id
+    /// that needs the vault calls it: it can be called twice.
     public var onDestruction: DestructionHandler? {
         get { lock.withLock { handler } }
         set { lock.withLock { handler = newValue } }
-    }
-
-    /// Whether nobody is at the end of the vault's life yet.
-    func beginFinishing(_ place: VaultPlace) -> Bool {
-        lock.withLock { finishing.insert(place.identity).inserted }
-    }
-
-    func endFinishing(_ place: VaultPlace) {
-        lock.withLock { _ = finishing.remove(place.identity) }
     }
 
     /// - Returns: The directory's path without links.

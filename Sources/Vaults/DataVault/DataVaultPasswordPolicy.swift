@@ -39,13 +39,15 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
 
     /// How many days after it was set the password expires, by the machine's date; 0 for never.
     ///
-    /// Default: 0. The default password does not expire. Readable and writable while the vault is unlocked.
-    public var expirationDays = 0
+    /// Default: 0. The default password does not expire. Readable and writable while the vault is unlocked: a locked one
+    /// shows nil. To set nil leaves what the vault has.
+    public var expirationDays: Int? = 0
 
     /// After how many seconds of inactivity the vault locks itself; 0 for never.
     ///
-    /// Default: 0. Readable and writable while the vault is unlocked.
-    public var lockTimeout = Self.noLockTimeout
+    /// Default: 0. Readable and writable while the vault is unlocked: a locked one shows nil. To set nil leaves what the
+    /// vault has.
+    public var lockTimeout: Int? = Self.noLockTimeout
 
     /// After how many wrong passwords in a row the vault destroys itself; 0 for never.
     ///
@@ -78,7 +80,7 @@ extension DataVaultPasswordPolicy {
     func validate() throws {
         for (name, number) in [
             ("minLength", minLength), ("minUniqueChars", minUniqueChars),
-            ("expirationDays", expirationDays), ("lockTimeout", lockTimeout),
+            ("expirationDays", expirationDays ?? 0), ("lockTimeout", lockTimeout ?? 0),
             ("retryLimit", retryLimit),
         ] where !(0...Self.largestNumber).contains(number) {
             throw DataVaultError.invalidArg(reason: "\(name) is \(number)")
@@ -88,8 +90,16 @@ extension DataVaultPasswordPolicy {
     /// This policy as a locked vault shows it.
     var asSeenWhileLocked: DataVaultPasswordPolicy {
         var policy = self
-        policy.expirationDays = 0
-        policy.lockTimeout = Self.noLockTimeout
+        policy.expirationDays = nil
+        policy.lockTimeout = nil
+        return policy
+    }
+
+    /// This policy, and what it leaves as it is from the one before.
+    func completed(by before: DataVaultPasswordPolicy) -> DataVaultPasswordPolicy {
+        var policy = self
+        policy.expirationDays = expirationDays ?? before.expirationDays
+        policy.lockTimeout = lockTimeout ?? before.lockTimeout
         return policy
     }
 }

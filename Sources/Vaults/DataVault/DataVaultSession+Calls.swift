@@ -1,5 +1,3 @@
-internal import Dispatch
-
 // What a user does on the screens of each state. A call that was locked out meanwhile, by `lock()` or by the background, has
 // done what it says, and the vault is locked.
 
@@ -17,8 +15,10 @@ extension DataVaultSession {
         password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) async throws -> State {
         try await onOwnThread {
-            self.hold(
-                try self.container.create(id: self.id, password: password, policy: policy))
+            try Self.allowingLock {
+                self.hold(
+                    try self.container.create(id: self.id, password: password, policy: policy))
+            }
         } outcome: { _ in
             nil
         }
@@ -34,7 +34,7 @@ extension DataVaultSession {
     @discardableResult
     public func unlock(password: some DataVaultPassword) async throws -> State {
         try await onOwnThread {
-            try self.vault.unlock(password: password)
+            try Self.allowingLock { try self.vault.unlock(password: password) }
         } outcome: { error in
             if let rule = error?.brokenRule { return .passwordViolates(rule) }
             if case .passwordExpired = error { return .passwordExpired }
@@ -57,7 +57,9 @@ extension DataVaultSession {
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) async throws -> State {
         try await onOwnThread {
-            try self.vault.changePassword(password, newPassword: newPassword)
+            try Self.allowingLock {
+                try self.vault.changePassword(password, newPassword: newPassword)
+            }
         } outcome: {
             Self.outcome($0)
         }
@@ -103,11 +105,11 @@ extension DataVaultSession {
         _ work: @escaping @Sendable () throws -> Void,
         outcome: @escaping @Sendable (DataVaultError?) -> State?
     ) async throws -> State {
-        try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(with: Result { try self.run(work, outcome: outcome) })
-            }
-        }
+        try await Vaults.onOwnThread { try self.run(work, outcome: outcome) }
+    }
+
+    /// What only says that the vault was locked meanwhile is no error: the user wanted it so, and the state tells.
+    private static func allowingLock(_ work: () throws -> Void) throws {
+        do { try work() } catch DataVaultError.locked {}
     }
 }

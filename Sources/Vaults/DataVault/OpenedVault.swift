@@ -3,13 +3,22 @@ internal import SecureStorage
 
 /// What an unlocked vault holds: its keys, its open database, and since when nobody has used it.
 final class OpenedVault: @unchecked Sendable {
-    // @unchecked: `timeout`, `lastUse` and `users` are only touched under the vault's gate.
+    // @unchecked: `timeout`, `lastUse` and `users` are only touched under the vault's gate; `isClosed`, `calls` and `streams`
+    // under `lending`.
     let incarnation: Data
     let values: VaultValues
     /// The vault's key, for a change of the password.
     let key: DataEncryptionKey
     /// For what the app encrypts.
     let encryption: DataEncryptionKey
+    private let lending = NSCondition()
+    private var isClosed = false
+    private var calls = 0
+    private var streams: [Stream] = []
+
+    private struct Stream {
+        weak var cipher: SealedStreamCipher?
+    }
 
     /// nil for never.
     var timeout: Duration?
@@ -30,12 +39,46 @@ final class OpenedVault: @unchecked Sendable {
     }
 
     static func timeout(_ policy: DataVaultPasswordPolicy) -> Duration? {
-        policy.lockTimeout > 0 ? .seconds(policy.lockTimeout) : nil
+        policy.lockTimeout.flatMap { $0 > 0 ? .seconds($0) : nil }
+    }
+
+    /// Lends the key of what the app encrypts; a lock waits for `body`, which calls nobody.
+    func encrypting<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
+        try lending.withLock {
+            guard !isClosed else { throw DataVaultError.locked }
+            calls += 1
+        }
+        defer {
+            lending.withLock {
+                calls -= 1
+                lending.broadcast()
+            }
+        }
+        return try body(encryption)
+    }
+
+    /// Lends a key to a stream, which loses it with a lock.
+    func lend(to cipher: SealedStreamCipher) throws {
+        let isLent = lending.withLock {
+            streams.removeAll { $0.cipher == nil }
+            if !isClosed { streams.append(Stream(cipher: cipher)) }
+            return !isClosed
+        }
+        guard isLent else {
+            cipher.clear()
+            throw DataVaultError.locked
+        }
     }
 
     /// Closes the database after the calls that are at work on it, and clears the keys.
     func close() {
         values.close()
+        let lent = lending.withLock {
+            isClosed = true
+            while calls > 0 { lending.wait() }
+            return streams.compactMap(\.cipher)
+        }
+        for cipher in lent { cipher.clear() }
         key.clear()
         encryption.clear()
     }

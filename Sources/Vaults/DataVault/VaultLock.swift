@@ -9,24 +9,43 @@ enum VaultLock {
     private static let patience: Duration = .seconds(60)
 
     static func held<R>(at path: String, _ body: () throws -> R) throws -> R {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        defer {
-            // A child that was forked meanwhile has the descriptor too, and would keep the lock.
-            flock(descriptor, LOCK_UN)
-            close(descriptor)
+        guard let result = try held(at: path, patience: patience, body) else {
+            throw DataVaultError.ioWriteError(
+                cause: KeyStoreError.unavailable(
+                    reason: "another thread or process has been at work on the vault"))
         }
+        return result
+    }
+
+    /// Gives nil, without a call of `body`, when others have the lock all the time.
+    static func held<R>(
+        at path: String, patience: Duration, _ body: () throws -> R
+    ) throws -> R? {
         let start = ContinuousClock.now
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure(path) }
-            guard ContinuousClock.now - start < patience else {
-                throw DataVaultError.ioWriteError(
-                    cause: KeyStoreError.unavailable(
-                        reason: "another thread or process has been at work on the vault"))
+        repeat {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw failure(path) }
+            defer {
+                // A child that was forked meanwhile has the descriptor too, and would keep the lock.
+                flock(descriptor, LOCK_UN)
+                close(descriptor)
             }
+            // A file that was removed meanwhile keeps nobody out who opens the path now.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                if isNamed(descriptor, path) { return try body() }
+                continue
+            }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure(path) }
             usleep(1000)
-        }
-        return try body()
+        } while ContinuousClock.now - start < patience
+        return nil
+    }
+
+    private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {
+        var own = stat()
+        var named = stat()
+        return fstat(descriptor, &own) == 0 && lstat(path, &named) == 0
+            && own.st_dev == named.st_dev && own.st_ino == named.st_ino
     }
 
     private static func failure(_ path: String) -> DataVaultError {

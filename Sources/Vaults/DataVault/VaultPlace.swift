@@ -26,7 +26,11 @@ struct VaultPlace: Sendable {
     /// What tells this vault from all others of the process; ids are equal when their bytes are.
     var identity: Data { Data(directory.utf8) + [0] + Data(id.utf8) }
 
+    /// The lock of the record.
     var lockPath: String { "\(directory)/\(hash).lock" }
+
+    /// The lock of `DestructionTurn`.
+    var turnPath: String { "\(directory)/\(hash).end.lock" }
 
     /// The database of the vault with this incarnation.
     func databasePath(_ incarnation: Data) -> String {
@@ -76,6 +80,14 @@ struct VaultPlace: Sendable {
     /// Whether there is a database of this id.
     func hasDatabase() throws -> Bool {
         try databaseFiles().contains { $0.hasSuffix(Self.suffix) }
+    }
+
+    /// Whether there is a database of any id in the same directory.
+    func hasNeighbour() throws -> Bool {
+        try DataVaultError.reading {
+            try FileManager.default.contentsOfDirectory(atPath: directory)
+        }
+        .contains { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }
     }
 
     /// Removes every database of this id, whoever has it open.

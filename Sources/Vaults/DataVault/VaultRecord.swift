@@ -17,6 +17,14 @@ struct VaultRecord {
         /// Its key is gone, its files may not be.
         case deleted
         case selfDestructed
+        /// Self-destructed, and the app knows; stays so that all learn why the vault is no more.
+        case ended
+
+        /// Whether the key is gone.
+        var isDestroyed: Bool { self == .deleted || isSelfDestructed }
+
+        /// Whether too many wrong passwords are why.
+        var isSelfDestructed: Bool { self == .selfDestructed || self == .ended }
     }
 
     var state: State
@@ -27,9 +35,14 @@ struct VaultRecord {
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
     var usesDefaultPassword = false
+    /// Without nil.
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
+    /// The bytes that the key store has, which no other record has, since they are sealed with a random nonce.
+    ///
+    /// Two after a store that has failed: either can be there.
+    var stored: [Data] = []
 
     static let incarnationLength = 16
     private static let magic: StaticString = "SSDV"
@@ -51,15 +64,22 @@ struct VaultRecord {
     }
 
     /// How many wrong passwords more the vault takes; nil without a limit.
+    ///
+    /// At least one, also when the process was killed while the last one was checked.
     var triesLeft: Int? {
-        policy.retryLimit == 0 ? nil : max(0, policy.retryLimit - Int(tries))
+        policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries))
     }
+
+    /// Whether the try that was counted last destroys the vault when the password is wrong.
+    var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
 
     /// Whether the password has expired at a date.
     func isExpired(at now: Date) -> Bool {
-        guard policy.expirationDays > 0, !usesDefaultPassword else { return false }
+        guard let days = policy.expirationDays, days > 0, !usesDefaultPassword else {
+            return false
+        }
         let age = now.timeIntervalSince1970 - Double(passwordSetAt)
-        return age >= Double(policy.expirationDays) * 86_400
+        return age >= Double(days) * 86_400
     }
 
     // MARK: - Bytes
@@ -75,6 +95,7 @@ struct VaultRecord {
         try reader.expectEnd()
         try self.init(
             sealedPart: key.open(sealed, table: "datavault", column: "record", row: .text(id)))
+        stored = [bytes]
     }
 
     /// The id that a record's bytes name, without a look at the rest.
@@ -103,8 +124,8 @@ struct VaultRecord {
         ]
         writer.byte(flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) })
         for number in [
-            policy.minLength, policy.minUniqueChars, policy.expirationDays, policy.lockTimeout,
-            policy.retryLimit,
+            policy.minLength, policy.minUniqueChars, policy.expirationDays ?? 0,
+            policy.lockTimeout ?? 0, policy.retryLimit,
         ] { writer.integer(UInt32(truncatingIfNeeded: number)) }
         writer.part(keys?.bytes ?? Data())
         return Data(writer.bytes)
@@ -128,11 +149,11 @@ struct VaultRecord {
         policy.hasUpper = flag(3)
         policy.hasLower = flag(4)
         policy.hasSpecial = flag(5)
-        policy.minLength = Int(try reader.integer(UInt32.self))
-        policy.minUniqueChars = Int(try reader.integer(UInt32.self))
-        policy.expirationDays = Int(try reader.integer(UInt32.self))
-        policy.lockTimeout = Int(try reader.integer(UInt32.self))
-        policy.retryLimit = Int(try reader.integer(UInt32.self))
+        policy.minLength = try reader.number()
+        policy.minUniqueChars = try reader.number()
+        policy.expirationDays = try reader.number()
+        policy.lockTimeout = try reader.number()
+        policy.retryLimit = try reader.number()
         let set = Data(try reader.part())
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
@@ -145,6 +166,14 @@ struct VaultRecord {
 extension ByteReader {
     /// A part as `ByteWriter.part` has written it.
     fileprivate mutating func part() throws -> ArraySlice<UInt8> {
-        try take(Int(integer(UInt32.self)))
+        try take(number())
+    }
+
+    /// A number of 32 bits, which an `Int` of 32 bits may not hold.
+    fileprivate mutating func number() throws -> Int {
+        guard let number = Int(exactly: try integer(UInt32.self)) else {
+            throw EnvelopeError.damaged(reason: "a number is too large")
+        }
+        return number
     }
 }

@@ -17,17 +17,43 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Stores a record, and replaces the one that was there; it is durable then.
-    func store(_ record: VaultRecord, _ place: VaultPlace) throws {
+    /// Stores a record in the place of the one that it was made of; it is durable then.
+    ///
+    /// - Throws: `DataVaultError.ioWriteError`; nothing is replaced that somebody else has stored.
+    func store(_ record: inout VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
-            try keyStore.store(secret(record, place), forName: place.entryName)
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try requireStored(record, place)
+            record.stored.append(bytes)
+            try keyStore.store(SecretBytes(copying: bytes), forName: place.entryName)
+            record.stored = [bytes]
         }
     }
 
     /// Stores the first record of a vault.
-    func insert(_ record: VaultRecord, _ place: VaultPlace) throws {
+    func insert(_ record: inout VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
-            try keyStore.insert(secret(record, place), forName: place.entryName)
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try keyStore.insert(SecretBytes(copying: bytes), forName: place.entryName)
+            record.stored = [bytes]
+        }
+    }
+
+    /// Stores a record in the place of one that cannot be read.
+    func replace(with record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            let bytes = try record.bytes(of: place.id, key: deviceKey())
+            try keyStore.store(SecretBytes(copying: bytes), forName: place.entryName)
+        }
+    }
+
+    /// Refuses to go on with a record that is no longer the one in the key store.
+    func requireStored(_ record: VaultRecord, _ place: VaultPlace) throws {
+        try DataVaultError.writing {
+            guard let bytes = try bytes(place.entryName), record.stored.contains(bytes) else {
+                throw KeyStoreError.unavailable(
+                    reason: "another thread or process has changed the vault's record")
+            }
         }
     }
 
@@ -58,13 +84,19 @@ struct VaultRecords: Sendable {
 
     /// Makes the device's key at the first vault.
     ///
-    /// Beside records it is never made: a new one would not open them, and a lost one may come back.
-    func prepareDeviceKey() throws {
+    /// Beside records or databases it is never made: a new one would not open them, and a lost one may come back.
+    func prepareDeviceKey(for place: VaultPlace) throws {
         do {
             _ = try keyStore.read(Self.deviceKeyName)
         } catch KeyStoreError.notFound(let name) {
             guard try ids().isEmpty else {
                 throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: name))
+            }
+            guard try !place.hasNeighbour() else {
+                throw DataVaultError.ioReadError(
+                    cause: KeyStoreError.unavailable(
+                        reason: "the key store was lost: the directory has vaults, "
+                            + "and no key is there"))
             }
             try DataVaultError.writing {
                 // Another process may be faster.
@@ -86,10 +118,6 @@ struct VaultRecords: Sendable {
 
     private func deviceKey() throws -> DataEncryptionKey {
         try DataEncryptionKey(name: "datavault device", bytes: keyStore.read(Self.deviceKeyName))
-    }
-
-    private func secret(_ record: VaultRecord, _ place: VaultPlace) throws -> SecretBytes {
-        try SecretBytes(copying: record.bytes(of: place.id, key: deviceKey()))
     }
 
     private func bytes(_ name: String) throws -> Data? {

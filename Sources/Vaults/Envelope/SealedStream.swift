@@ -36,10 +36,7 @@ public enum SealedStream {
         let writer = try SealedStreamWriter(with: key, context: context) {
             try destination.write(contentsOf: $0)
         }
-        while let bytes = try source.read(upToCount: chunkLength), !bytes.isEmpty {
-            try writer.write(bytes)
-        }
-        try writer.finish()
+        try writer.writeAll(of: source)
     }
 
     /// Opens what `seal` has written.
@@ -60,7 +57,7 @@ public enum SealedStream {
         let reader = try SealedStreamReader(with: key, context: context) {
             try source.read(upToCount: $0) ?? Data()
         }
-        while let bytes = try reader.read() { try destination.write(contentsOf: bytes) }
+        try reader.readAll(to: destination)
     }
 
     /// The first bytes of a stream.
@@ -73,13 +70,19 @@ public enum SealedStream {
 }
 
 /// The key of one stream, and what its next chunk is sealed with.
-final class SealedStreamCipher {
-    private let key: SymmetricKey
+final class SealedStreamCipher: @unchecked Sendable {
+    // @unchecked: `key` is only touched under `lock`, the rest by the one thread that has the stream.
+    private let lock = NSLock()
+    private var key: SymmetricKey?
+    private let keyName: String
     private let context: [UInt8]
     private(set) var chunks: UInt64 = 0
+    /// Whoever lends the key says before each chunk whether it may still be used.
+    var willUse: () throws -> Void = {}
 
     init(_ dataKey: DataEncryptionKey, header: [UInt8], salt: [UInt8], context: Data) throws {
         key = try dataKey.subkey("stream", salt: salt)
+        keyName = dataKey.name
         var writer = ByteWriter(capacity: 64 + header.count + context.count)
         writer.part("SecureStorage stream")
         writer.part(header)
@@ -92,9 +95,17 @@ final class SealedStreamCipher {
         Scrubbing.encryption()
     }
 
+    /// Takes the key away, on whatever thread, after the chunk that is at work.
+    func clear() {
+        lock.withLock { key = nil }
+        Scrubbing.encryption()
+    }
+
     func seal(_ plaintext: Data, isLast: Bool) throws -> Data {
-        let box = try AESGCM.seal(
-            plaintext, key: key, nonce: nonce(isLast: isLast), authenticating: context)
+        let nonce = try nonce(isLast: isLast)
+        let box = try withKey {
+            try AESGCM.seal(plaintext, key: $0, nonce: nonce, authenticating: context)
+        }
         chunks += 1
         return box.dropFirst(AESGCM.nonceLength)
     }
@@ -109,14 +120,22 @@ final class SealedStreamCipher {
             box.copyBytes(from: nonce)
             sealed.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: box[nonce.count...]))
         }
-        guard let plaintext = AESGCM.open(box, key: key, authenticating: context)
-        else {
+        let opened = try withKey { AESGCM.open(box, key: $0, authenticating: context) }
+        guard let plaintext = opened else {
             throw EnvelopeError.notAuthentic(
                 reason: "chunk \(chunks) of the stream was changed, moved or cut short, "
                     + "or the key or the context is another one")
         }
         chunks += 1
         return plaintext
+    }
+
+    private func withKey<R>(_ body: (SymmetricKey) throws -> R) throws -> R {
+        try willUse()
+        if let result = try lock.withLock({ try key.map(body) }) { return result }
+        // Taken away since that look: who has lent it tells why.
+        try willUse()
+        throw EnvelopeError.cleared(name: keyName)
     }
 
     /// 11 bytes of number, one that tells the last chunk.

@@ -26,8 +26,16 @@ public final class SealedStreamReader {
     ///   - input: Returns the stream's next bytes: at most as many as it is asked for, none at the end.
     /// - Throws: `EnvelopeError`: `.damaged` for what is no stream, `.unsupportedVersion`, `.wrongKey` for a
     ///   stream of a key of another name, `.cleared`; what `input` throws.
-    public init(
+    public convenience init(
         with key: DataEncryptionKey, context: Data = Data(),
+        from input: @escaping (Int) throws -> Data
+    ) throws {
+        try self.init(with: key, context: context, lending: { _ in }, from: input)
+    }
+
+    /// As the other one; `lending` gets the key of the stream before it is used.
+    init(
+        with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         from input: @escaping (Int) throws -> Data
     ) throws {
         self.input = input
@@ -55,6 +63,7 @@ public final class SealedStreamReader {
         }
         cipher = try SealedStreamCipher(
             key, header: begin + rest, salt: salt, context: context)
+        try lending(cipher)
         next = try Self.fill(SealedStream.sealedChunkLength, from: input)
     }
 
@@ -83,6 +92,11 @@ public final class SealedStreamReader {
         state = following.isEmpty ? .ended : .open
         next = following
         return plaintext.isEmpty ? nil : plaintext
+    }
+
+    /// Reads the whole stream.
+    func readAll(to destination: FileHandle) throws {
+        while let bytes = try read() { try destination.write(contentsOf: bytes) }
     }
 
     /// As many bytes as asked for, fewer at the end only.

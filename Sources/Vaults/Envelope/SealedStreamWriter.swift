@@ -19,13 +19,22 @@ public final class SealedStreamWriter {
     ///   - context: What the stream is authenticated with besides; not stored, and needed for reading.
     ///   - output: Gets the bytes of the stream, in order. What it throws ends the stream.
     /// - Throws: `EnvelopeError.cleared`; what `output` throws.
-    public init(
+    public convenience init(
         with key: DataEncryptionKey, context: Data = Data(),
+        to output: @escaping (Data) throws -> Void
+    ) throws {
+        try self.init(with: key, context: context, lending: { _ in }, to: output)
+    }
+
+    /// As the other one; `lending` gets the key of the stream before it is used.
+    init(
+        with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         to output: @escaping (Data) throws -> Void
     ) throws {
         let salt = RandomBytes.make(SealedStream.saltLength)
         let header = SealedStream.header(keyName: key.name, salt: salt)
         cipher = try SealedStreamCipher(key, header: header, salt: salt, context: context)
+        try lending(cipher)
         self.output = output
         pending.reserveCapacity(SealedStream.chunkLength)
         try output(Data(header))
@@ -60,6 +69,14 @@ public final class SealedStreamWriter {
     public func finish() throws {
         try endingOnError { try writePending(isLast: true) }
         hasEnded = true
+    }
+
+    /// Writes the whole stream.
+    func writeAll(of source: FileHandle) throws {
+        while let bytes = try source.read(upToCount: SealedStream.chunkLength), !bytes.isEmpty {
+            try write(bytes)
+        }
+        try finish()
     }
 
     private func writePending(isLast: Bool) throws {

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import SecureStorage
 import Testing
@@ -59,21 +60,80 @@ struct DataVaultEncryptionTests {
         #expect(codes == [6, 6])
     }
 
-    @Test func `a stream that has begun is ended after the vault was locked`() throws {
+    @Test func `streams come back in pieces`() throws {
         nonisolated(unsafe) var sealed = Data()
         let writer = try vault.encryptingStream { sealed.append($0) }
         try writer.write(Data("one ".utf8))
-        vault.lock()
         try writer.write(Data("two".utf8))
         try writer.finish()
-        try vault.unlock(password: "P4sSw0rD1")
-        var rest = sealed
-        let reader = try vault.decryptingStream { count in
-            defer { rest = rest.dropFirst(count) }
-            return rest.prefix(count)
-        }
+        let reader = try vault.decryptingStream(from: Self.input(sealed))
         #expect(try reader.read() == Data("one two".utf8))
         #expect(try reader.read() == nil)
         #expect(vaultCode { _ = try vault.decryptingStream { _ in Data() } } == 6)
+    }
+
+    @Test func `a stream that has begun ends with a lock, at its next chunk`() throws {
+        let plaintext = Data(repeating: 7, count: 3 * SealedStream.chunkLength)
+        nonisolated(unsafe) var sealed = Data()
+        let whole = try vault.encryptingStream { sealed.append($0) }
+        try whole.write(plaintext)
+        try whole.finish()
+        let writers = try (0..<2).map { _ in try vault.encryptingStream { _ in } }
+        for writer in writers { try writer.write(Data("text".utf8)) }
+        let reader = try vault.decryptingStream(from: Self.input(sealed))
+        #expect(try reader.read() == plaintext.prefix(SealedStream.chunkLength))
+        vault.lock()
+        #expect(vaultCode { try writers[0].write(plaintext) } == 8)
+        #expect(vaultCode { try writers[1].finish() } == 8)
+        // Nor does it go on when the vault is unlocked again.
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(vaultCode { _ = try reader.read() } == 8)
+    }
+
+    @Test func `a file that is being encrypted when the vault is locked is not finished`()
+        throws
+    {
+        let (source, destination) = (Pipe(), Pipe())
+        let (input, output) = (source.fileHandleForReading, destination.fileHandleForWriting)
+        let call = Answer { [vault] in try vault.encrypt(input, to: output) }
+        // The header: it has begun.
+        _ = try destination.fileHandleForReading.read(upToCount: 1)
+        vault.lock()
+        try source.fileHandleForWriting.write(contentsOf: Data("text".utf8))
+        try source.fileHandleForWriting.close()
+        #expect(call.code == 8)
+        #expect(vault.isLocked)
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: !Sanitizer.isPresent))
+        func `a lock takes the key from the streams that are at work`() async throws {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let vault = try VaultHome(path: path).container().vault(id: "a")
+                try vault.unlock(password: "P4sSw0rD1")
+                nonisolated(unsafe) var header = Data()
+                let writer = try vault.encryptingStream {
+                    if header.isEmpty { header = $0 }
+                }
+                try writer.write(Data(repeating: 7, count: 3 * SealedStream.chunkLength))
+                let salt = [UInt8](header.suffix(SealedStream.saltLength))
+                let key = try vault.withOpened { opened in
+                    try opened.encryption.subkey("stream", salt: salt)
+                        .withUnsafeBytes { Needle($0) }
+                }
+                #expect(try key.countInProcess() > 0)
+                vault.lock()
+                #expect(try key.countInProcess() == 0)
+                #expect(vaultCode { try writer.finish() } == 8)
+            }
+        }
+    #endif
+
+    private static func input(_ sealed: Data) -> (Int) throws -> Data {
+        nonisolated(unsafe) var rest = sealed
+        return { count in
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SecureStorage
 import Testing
+import VaultsTestKit
 
 @testable import Vaults
 
@@ -155,12 +156,19 @@ struct DataVaultPolicyTests {
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
         #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 57)
         #expect(vault.isLocked)
-        try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1")
+        // The new one is another one.
+        #expect(vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1") } == 4)
+        #expect(vault.isLocked)
+        try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD3")
         #expect(!vault.isLocked)
         home.date.advance(days: 31)
         // What is unlocked stays so.
         #expect(try vault.getString("name") == nil)
+        #expect(vaultCode { try vault.changePassword("P4sSw0rD3") } == 4)
         try vault.changePassword("P4sSw0rD2")
+        // What has not expired may be set again.
+        try vault.changePassword("P4sSw0rD2")
+        try vault.changePassword("P4sSw0rD2", newPassword: "P4sSw0rD2")
         vault.lock()
         try vault.unlock(password: "P4sSw0rD2")
     }
@@ -181,8 +189,15 @@ struct DataVaultPolicyTests {
         #expect(try vault.passwordPolicy == policy)
         vault.lock()
         var seen = try vault.passwordPolicy
-        #expect(seen.expirationDays == 0 && seen.lockTimeout == 0 && seen.retryLimit == 5)
+        #expect(seen.expirationDays == nil && seen.lockTimeout == nil && seen.retryLimit == 5)
         seen.retryLimit = 7
+        // Unlocked meanwhile.
+        try vault.unlock(password: "P4sSw0rD1")
+        try vault.setPasswordPolicy(seen)
+        #expect(try vault.passwordPolicy.expirationDays == 30)
+        #expect(try vault.passwordPolicy.lockTimeout == 60)
+        home.clock.advance(by: .seconds(60))
+        #expect(vault.isLocked)
         seen.lockTimeout = 1
         try vault.setPasswordPolicy(seen)
         try vault.unlock(password: "P4sSw0rD1")
@@ -192,13 +207,14 @@ struct DataVaultPolicyTests {
 
     @Test func `numbers that no rule has are refused`() throws {
         let vault = try container.create(id: "a", password: "")
-        let paths: [WritableKeyPath<Policy, Int>] = [
-            \.minLength, \.minUniqueChars, \.expirationDays, \.lockTimeout, \.retryLimit,
+        let rules: [@Sendable (inout Policy, Int) -> Void] = [
+            { $0.minLength = $1 }, { $0.minUniqueChars = $1 }, { $0.expirationDays = $1 },
+            { $0.lockTimeout = $1 }, { $0.retryLimit = $1 },
         ]
-        for path in paths {
+        for rule in rules {
             for number in [-1, .min, .max, 1 << 31] {
                 var policy = Policy()
-                policy[keyPath: path] = number
+                rule(&policy, number)
                 #expect(vaultCode { try vault.setPasswordPolicy(policy) } == 4)
                 let created = vaultCode {
                     _ = try container.create(id: "b", password: "", policy: policy)
@@ -206,7 +222,7 @@ struct DataVaultPolicyTests {
                 #expect(created == 4)
             }
             var policy = Policy()
-            policy[keyPath: path] = Int(Int32.max)
+            rule(&policy, Int(Int32.max))
             try vault.setPasswordPolicy(policy)
             #expect(try vault.passwordPolicy == policy)
             try vault.setPasswordPolicy(Policy())

@@ -170,7 +170,9 @@ final class Gate: @unchecked Sendable {
     private var isClosed = false
     private var waiting = 0
 
-    var isSomebodyWaiting: Bool { condition.withLock { waiting > 0 } }
+    var isSomebodyWaiting: Bool { countOfWaiting > 0 }
+
+    var countOfWaiting: Int { condition.withLock { waiting } }
 
     func close() { condition.withLock { isClosed = true } }
 

@@ -175,7 +175,9 @@ extension GuideTests {
             try vault.setString("name", value: "value")
             _ = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
             #expect(try guide.home.databases() == [])
-            #expect(try guide.home.keyStore().names() == ["datavault.device-key"])
+            // What is left says why, and has no key.
+            let record = try #require(try guide.container.records.read(vault.place))
+            #expect(record.state.isSelfDestructed && record.keys == nil)
             #expect(vaultCode { try vault.unlock(password: Guide.password) } == 3)
             #expect(vaultCode { _ = try guide.container.vault(id: vault.id) } == 3)
         },

@@ -72,7 +72,7 @@ extension GuideTests {
         ) { guide in
             try DataVault.setAccessGroup("org.example.suite")
             _ = try DataVault.createVault("a", password: Guide.password)
-            let url = guide.home.url.appendingPathComponent("org.example.suite/DataVaults")
+            let url = guide.home.url.appendingPathComponent("org.example.suite/SharedDataVaults")
             let other = try DataVaultContainer(directory: url)
             try #require(try other.ids() == ["a"])
         },

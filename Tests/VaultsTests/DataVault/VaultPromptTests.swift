@@ -70,7 +70,7 @@ struct VaultPromptTests {
                 "[locked, 1 try left: unlock]",
                 "the vault has self-destructed after too many wrong passwords; create a new one",
                 "[the vault has destroyed itself: create]",
-                "there is no vault of this id; create it first",
+                "the vault has self-destructed after too many wrong passwords; create a new one",
                 "[the vault has destroyed itself: create]", "[unlocked: set, get, names, lock]",
             ])
     }

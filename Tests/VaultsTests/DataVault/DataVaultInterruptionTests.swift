@@ -1,0 +1,186 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Calls about a password that something comes in between of: a lock, a damaged file, others that go around the lock file.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultInterruptionTests {
+    let home: VaultHome
+    let gate = Gate()
+    let container: DataVaultContainer
+    let vault: DataVault
+
+    init() throws {
+        home = try VaultHome()
+        container = try DataVaultContainer(
+            directory: home.directory, keyStore: home.keyStore(), clock: home.clock
+        ) { [gate] in
+            gate.pass()
+            return QuickPasswordKey(password: $0)
+        }
+        vault = try container.create(id: "a", password: "P4sSw0rD1")
+        vault.lock()
+    }
+
+    /// Locks the vault while `call` derives a key, and gives the code that it ends with.
+    private func code(_ call: @escaping @Sendable () throws -> Void) -> Int? {
+        gate.close()
+        let answer = Answer(call)
+        while !gate.isSomebodyWaiting { usleep(1000) }
+        vault.lock()
+        gate.open()
+        return answer.code
+    }
+
+    @Test func `a lock during an unlock leaves the vault locked`() throws {
+        let unlocked = code { [vault] in try vault.unlock(password: "P4sSw0rD1") }
+        #expect(unlocked == 8)
+        #expect(vault.isLocked)
+        #expect(try container.records.read(vault.place)?.tries == 0)
+        try vault.unlock(password: "P4sSw0rD1")
+    }
+
+    @Test func `a lock during a change of the password leaves the vault locked, with the new one`()
+        throws
+    {
+        let changed = code { [vault] in
+            try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
+        }
+        #expect(changed == 8)
+        #expect(vault.isLocked)
+        try vault.unlock(password: "P4sSw0rD2")
+    }
+
+    @Test func `a lock during a creation leaves the vault locked, and whole`() throws {
+        try container.delete(id: "a")
+        let created = code { [container] in
+            _ = try container.create(id: "a", password: "P4sSw0rD3")
+        }
+        #expect(created == 8)
+        #expect(vault.isLocked)
+        try vault.unlock(password: "P4sSw0rD3")
+        #expect(try vault.dataNames == [])
+    }
+
+    @Test func `a password is not changed when the values cannot be opened`() throws {
+        let database = try #require(try home.databases().first)
+        let bytes = try Data(contentsOf: database)
+        for suffix in ["-wal", "-shm"] { unlink(database.path + suffix) }
+        try Data(repeating: 1, count: bytes.count).write(to: database)
+        let code = vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2") }
+        #expect(code == 6)
+        #expect(try container.records.read(vault.place)?.tries == 0)
+        try bytes.write(to: database)
+        try vault.unlock(password: "P4sSw0rD1")
+    }
+
+    @Test func `who comes past the lock file does not get two answers for one try`() throws {
+        gate.close()
+        let first = Answer { [vault] in try vault.unlock(password: "wrong password") }
+        while !gate.isSomebodyWaiting { usleep(1000) }
+        unlink(vault.place.lockPath)
+        let second = Answer { [vault] in try vault.unlock(password: "wrong password") }
+        while gate.countOfWaiting < 2 { usleep(1000) }
+        gate.open()
+        #expect([first.code, second.code] == [7, 5])
+        #expect(try container.records.read(vault.place)?.tries == 2)
+    }
+
+    @Test func `a record that somebody else has stored is not overwritten`() throws {
+        var old = try #require(try container.records.read(vault.place))
+        var new = old
+        new.tries = 7
+        try container.records.store(&new, vault.place)
+        #expect(vaultCode { try container.records.store(&old, vault.place) } == 7)
+        #expect(try container.records.read(vault.place)?.tries == 7)
+        // One who stores the same anew is somebody else, too.
+        var same = try #require(try container.records.read(vault.place))
+        try container.records.store(&same, vault.place)
+        #expect(vaultCode { try container.records.requireStored(new, vault.place) } == 7)
+    }
+
+    @Test func `who has waited for a lock file that was replaced is not in beside the next one`()
+        throws
+    {
+        let path = home.path + "/some.lock"
+        let first = Gate()
+        first.close()
+        let holder = Answer { try VaultLock.held(at: path) { first.pass() } }
+        while !first.isSomebodyWaiting { usleep(1000) }
+        let count = NSLock()
+        nonisolated(unsafe) var (inside, most) = (0, 0)
+        func waiter() -> Answer {
+            Answer {
+                try VaultLock.held(at: path) {
+                    count.withLock {
+                        inside += 1
+                        most = max(most, inside)
+                    }
+                    usleep(300_000)
+                    count.withLock { inside -= 1 }
+                }
+            }
+        }
+        let old = waiter()
+        usleep(100_000)
+        unlink(path)
+        let new = waiter()
+        usleep(100_000)
+        first.open()
+        #expect([holder.code, old.code, new.code] == [nil, nil, nil])
+        #expect(most == 1)
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: !Sanitizer.isPresent))
+        func `a right password opens the vault also when there is no memory to wrap it better`()
+            async throws
+        {
+            let vault = try await home.realContainer().create(id: "b", password: "P4sSw0rD1")
+            vault.lock()
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let home = VaultHome(path: path)
+                let strong = try DataVaultContainer(
+                    directory: home.directory, keyStore: home.keyStore(),
+                    parameters: ScryptParameters(costExponent: 20, blockSize: 8, parallelism: 1))
+                let vault = try strong.vault(id: "b")
+                let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+                    .split(separator: " ").first.flatMap { UInt($0) }
+                let size = try #require(pages) * UInt(sysconf(Int32(_SC_PAGESIZE)))
+                let most = size + (400 << 20)
+                var limit = rlimit(rlim_cur: most, rlim_max: most)
+                try #require(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
+                // Where so much is asked for, a new password cannot be set.
+                let changed = vaultCode {
+                    try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
+                }
+                try #require(changed == 13)
+                try vault.unlock(password: "P4sSw0rD1")
+                try #require(try vault.dataNames == [])
+            }
+        }
+    #endif
+}
+
+/// A call on a thread of its own.
+final class Answer: @unchecked Sendable {
+    // @unchecked: `found` is set before the group is left, and read after that.
+    private let group = DispatchGroup()
+    private var found: Int?
+
+    init(_ call: @escaping @Sendable () throws -> Void) {
+        group.enter()
+        Thread.detachNewThread {
+            self.found = vaultCode(call)
+            self.group.leave()
+        }
+    }
+
+    /// As of `vaultCode`; waits for the call.
+    var code: Int? {
+        group.wait()
+        return found
+    }
+}
