@@ -23,12 +23,12 @@ extension DataVaultContainer {
         try policy.validate()
         let policy = policy.completed(by: .init())
         try policy.check(password)
+        let vault = LiveVaults.vault(place, in: self)
+        let locks = vault.lockCount
         let isNested = DestructionTurn.isOurs(place)
         return try DestructionTurn.taken(place) {
             // What a kill has left goes first, with the handler.
             if !isNested { try finishDestruction(place, isLast: true) }
-            let vault = LiveVaults.vault(place, in: self)
-            let locks = vault.lockCount
             try VaultLock.held(at: place.lockPath) {
                 if let old = try? records.read(place) {
                     guard old.state == .creating || isNested && old.state.isDestroyed else {
@@ -99,8 +99,7 @@ extension DataVaultContainer {
     /// - Parameter id: Its id.
     /// - Returns: Whether there was one, or what was left of one whose keys were lost.
     /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has thrown, the vault is gone then and
-    ///   the next call about the id calls it again;
-    ///   `.invalidArg`, `.nameTooLong`.
+    ///   the next call about the id calls it again; `.invalidArg`, `.nameTooLong`.
     @discardableResult
     public func delete(id: String) throws -> Bool {
         let place = try VaultPlace(id: id, in: directory)
@@ -129,6 +128,9 @@ extension DataVaultContainer {
             case .ready:
                 var destroyed = record.destroyed(.deleted)
                 try records.store(&destroyed, place)
+                // Also when this is the handler's own thread, whose vaults are told of later.
+                LiveVaults.existing(place)?.close()
+                try place.removeDatabases()
                 return .record
             case .creating: try removeRemains(record, place)
             case .deleted, .selfDestructed, .ended: break

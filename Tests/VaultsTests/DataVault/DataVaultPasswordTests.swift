@@ -192,6 +192,17 @@ struct DataVaultPasswordTests {
         let new = try container.vault(id: "a")
         try new.unlock(password: "P4sSw0rD2")
         #expect(try new.dataNames == [])
+        // One that it deletes as well is no more when it returns.
+        container.onDestruction = { [container, home] in
+            let other = try container.create(id: $0.id, password: "P4sSw0rD3")
+            try container.delete(id: $0.id)
+            guard other.isLocked, try home.databases() == [] else {
+                throw CocoaError(.coderInvalidValue)
+            }
+        }
+        try container.delete(id: "a")
+        let exists = try container.exists(id: "a")
+        #expect(!exists)
     }
 
     @Test func `the password of an unlocked vault is changed in one record`() throws {
