@@ -17,7 +17,9 @@ struct PasswordLevelKey {
             return true
         }
         guard try !has(keystore.l1Key), try has(keystore.encryptedL2Key),
-            try !has(keystore.generatedPassword)
+            try !has(keystore.generatedPassword),
+            // With one, a backup was being restored in its place.
+            try VaultKeyEntries(keystore: keystore).pendingKey == nil
         else { return }
         // Another process may have ended its first run, and set a password, since we looked.
         guard try has(keystore.l1Key) else { throw SecureVaultError.noL1Key }

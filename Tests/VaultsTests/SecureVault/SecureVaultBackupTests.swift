@@ -197,6 +197,33 @@ struct SecureVaultBackupTests {
         }
     }
 
+    @Test
+    func `a restore for a lost device's key that is killed before its key has its name is ended`()
+        throws
+    {
+        defer { clear() }
+        let store = InMemoryKeyStore()
+        try folder.withVault(store) { vault throws in
+            try vault.store("a", "text")
+            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
+            try backUp(vault, password: Self.old)
+        }
+        let name = "SecureVault.l1-key"
+        try store.remove(name)
+        try folder.factory(store, quick: true).restore(
+            from: backup, to: folder.file, unlockedBy: code, newPassword: Self.new,
+            replacing: .anything)
+        // As the kill leaves it.
+        try store.store(store.read(name), forName: name + " (restoring)")
+        try store.remove(name)
+        try folder.withVault(store) { (vault: NoteVault) throws in
+            try vault.levels.authWith(password: Self.new)
+            #expect(try vault.text(1) == "text")
+        }
+        #expect(try store.names().contains(name))
+        #expect(try !store.names().contains(name + " (restoring)"))
+    }
+
     private var backup: URL { folder.url.appendingPathComponent("backup") }
 
     private func backUp(_ vault: NoteVault, password: SecretBytes?) throws {
