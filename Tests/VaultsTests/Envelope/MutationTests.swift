@@ -115,20 +115,7 @@ import Testing
 private enum Mutations {
     enum Outcome { case refused, unchanged, changed }
 
-    /// SplitMix64: a failure can be had again from its seed.
-    struct Generator: RandomNumberGenerator {
-        private var state: UInt64
-
-        init(seed: UInt64) { state = seed }
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-            return z ^ (z >> 31)
-        }
-    }
+    typealias Generator = Damage.Generator
 
     static func run(
         _ originals: [Data], count: Int, _ open: (Data, inout Generator) throws -> Outcome
