@@ -121,14 +121,19 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/FileIndex",
             swiftSettings: swiftSettings),
+        .target(
+            name: "TypedPasswords",
+            dependencies: ["SecureStorage"],
+            path: "Examples/TypedPasswords",
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "PasswordManager",
-            dependencies: ["SecureStorage", "Vaults"],
+            dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
             path: "Examples/PasswordManager",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "VaultPrompt",
-            dependencies: ["SecureStorage", "Vaults"],
+            dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
             path: "Examples/VaultPrompt",
             swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
@@ -141,7 +146,8 @@ let package = Package(
         .testTarget(
             name: "VaultsTests",
             dependencies: [
-                "PasswordManager", "SecureStorage", "VaultPrompt", "Vaults", "VaultsTestKit",
+                "PasswordManager", "SecureStorage", "TypedPasswords", "VaultPrompt", "Vaults",
+                "VaultsTestKit",
             ],
             resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),

@@ -1,6 +1,7 @@
 import Foundation
 import SecureStorage
 import Vaults
+import TypedPasswords
 
 /// Backups of the vault, each in one file that opens with a recovery code, on any machine.
 enum Backups {

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TypedPasswords
 
 /// A file of passwords as browsers export it: `name,url,username,password`, in any order.
 ///

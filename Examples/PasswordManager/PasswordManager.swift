@@ -1,5 +1,6 @@
 import Foundation
 import Vaults
+import TypedPasswords
 
 // A password manager on the command line: accounts at L1, passwords at L2.
 //
@@ -12,21 +13,13 @@ enum PasswordManager {
     static func main() {
         do {
             var words = Array(CommandLine.arguments.dropFirst())
-            var descriptor: Int32?
-            if words.first == "--password-fd" {
-                guard words.count > 1, let number = Int32(words[1]), number >= 0 else {
-                    throw Failure("--password-fd needs the number of a descriptor")
-                }
-                descriptor = number
-                words.removeFirst(2)
-            }
+            let passwords = try PasswordSource(takingFrom: &words)
             guard let directory = words.first else {
                 throw Failure(
                     "usage: PasswordManager [--password-fd N] DIRECTORY [COMMAND]\n"
                         + Session.usage)
             }
             let url = URL(fileURLWithPath: directory)
-            let passwords = PasswordSource(descriptor: descriptor)
             let factory = try SecureVaultFactory.autofill(directory: url)
             if words.count > 1, words[1] == "restore" {
                 return try Backups.restore(Array(words.dropFirst(2)), to: url, factory, passwords)

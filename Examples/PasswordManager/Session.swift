@@ -1,6 +1,7 @@
 import Foundation
 import SecureStorage
 import Vaults
+import TypedPasswords
 
 /// The commands, on one vault.
 struct Session {

@@ -1,4 +1,5 @@
 import Vaults
+import TypedPasswords
 
 /// The rules of a vault as a person reads and types them.
 enum Policy {

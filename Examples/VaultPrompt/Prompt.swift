@@ -1,6 +1,7 @@
 import Foundation
 import SecureStorage
 import Vaults
+import TypedPasswords
 
 /// The commands, on one vault, and what a person is told in each of its states.
 struct Prompt {

@@ -1,5 +1,6 @@
 import Foundation
 import Vaults
+import TypedPasswords
 
 // A few secrets behind a password, on the command line: every state that a DataVault can be in.
 //
@@ -12,21 +13,14 @@ enum VaultPrompt {
     static func main() async {
         do {
             var words = Array(CommandLine.arguments.dropFirst())
-            var descriptor: Int32?
-            if words.first == "--password-fd" {
-                guard words.count > 1, let number = Int32(words[1]), number >= 0 else {
-                    throw Failure("--password-fd needs the number of a descriptor")
-                }
-                descriptor = number
-                words.removeFirst(2)
-            }
+            let passwords = try PasswordSource(takingFrom: &words)
             guard let directory = words.first, words.count == 1 else {
                 throw Failure("usage: VaultPrompt [--password-fd N] DIRECTORY\n" + Prompt.usage)
             }
             let container = try DataVaultContainer(directory: URL(fileURLWithPath: directory))
             let prompt = Prompt(
                 session: DataVaultSession(id: "org.example.prompt", in: container),
-                passwords: PasswordSource(descriptor: descriptor), say: { print($0) })
+                passwords: passwords, say: { print($0) })
             await prompt.run(TypedLines())
         } catch {
             FileHandle.standardError.write(Data("VaultPrompt: \(error)\n".utf8))

@@ -2,6 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 import VaultsTestKit
+import TypedPasswords
 
 @testable import VaultPrompt
 @testable import Vaults

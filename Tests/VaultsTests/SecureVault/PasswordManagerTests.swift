@@ -2,6 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 import Vaults
+import TypedPasswords
 
 @testable import PasswordManager
 

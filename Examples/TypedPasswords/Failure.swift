@@ -1,12 +1,12 @@
 /// What ends a command, as a person reads it.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
+package struct Failure: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 /// Text from files and databases, with what a terminal would act on spelled out.
-func visible(_ text: String) -> String {
+package func visible(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { text, scalar in
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator:

@@ -1,16 +1,33 @@
 import Foundation
-import SecureStorage
+package import SecureStorage
 
 /// Where passwords come from: the terminal, unseen, or the lines of a descriptor; never an argument.
-struct PasswordSource {
+package struct PasswordSource: Sendable {
     /// nil: the terminal.
-    let descriptor: Int32?
+    private let descriptor: Int32?
+
+    package init(descriptor: Int32?) { self.descriptor = descriptor }
+
+    /// Takes `--password-fd N` from the beginning of a program's arguments.
+    ///
+    /// - Throws: `Failure` when N is no number of a descriptor.
+    package init(takingFrom words: inout [String]) throws {
+        guard words.first == "--password-fd" else {
+            descriptor = nil
+            return
+        }
+        guard words.count > 1, let number = Int32(words[1]), number >= 0 else {
+            throw Failure("--password-fd needs the number of a descriptor")
+        }
+        descriptor = number
+        words.removeFirst(2)
+    }
 
     /// Another answer can be had: a person may have mistyped.
-    var canAskAgain: Bool { descriptor == nil }
+    package var canAskAgain: Bool { descriptor == nil }
 
     /// - Throws: `Failure` without a terminal, or at the end of the descriptor.
-    func ask(_ question: String) throws -> SecretBytes {
+    package func ask(_ question: String) throws -> SecretBytes {
         if let descriptor { return try Self.line(from: descriptor) }
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
@@ -39,7 +56,7 @@ struct PasswordSource {
     }
 
     /// A password that is going to be set: asked for twice, where somebody types.
-    func askForNew() throws -> SecretBytes {
+    package func askForNew() throws -> SecretBytes {
         let new = try ask("new password")
         if canAskAgain, try ask("again") != new {
             throw Failure("the two are different; nothing was changed")

@@ -1,1 +1,0 @@
-../PasswordManager/Failure.swift
