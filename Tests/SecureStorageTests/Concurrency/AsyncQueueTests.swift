@@ -162,7 +162,15 @@ import Testing
     @Test func `a task that is cancelled while it waits gets its error at once`() async throws {
         let queue = queue
         let gate = DispatchSemaphore(value: 0)
-        let holder = Task { try await queue.inDatabase { _ in gate.wait() } }
+        let (held, told) = AsyncStream.makeStream(of: Void.self)
+        let holder = Task {
+            try await queue.inDatabase { _ in
+                told.finish()
+                gate.wait()
+            }
+        }
+        // Else the other one could be the first.
+        for await _ in held {}
         let waiting = Task {
             try await queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         }
