@@ -70,7 +70,7 @@ let package = Package(
         .target(
             name: "Vaults",
             dependencies: [
-                "SecureStorage",
+                "CPlatform", "SecureStorage",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -80,12 +80,14 @@ final class CurrentContainer: @unchecked Sendable {
                     try KeychainKeyStore(service: "DataVault.shared", accessGroup: group)
                 })
         #else
+            let isPath = group.hasPrefix("/")
             let directory = try DataVaultError.writing {
-                try SharedDatabase.directory(named: group)
+                isPath ? URL(fileURLWithPath: group) : try SharedDatabase.directory(named: group)
             }
             return try DataVaultContainer(
                 directory: directory.appendingPathComponent(
-                    sharedDirectoryName, isDirectory: true))
+                    sharedDirectoryName, isDirectory: true),
+                sharedWithGroup: isPath)
         #endif
     }
 

@@ -16,6 +16,19 @@ extension DataVault {
         try create(id: id, password: password)
     }
 
+    /// Makes a vault; see `create(id:password:policy:)`, which can be awaited, too.
+    ///
+    /// - Parameters:
+    ///   - id: 1 to 255 bytes of UTF-8.
+    ///   - password: Empty for the default password.
+    /// - Returns: The vault, unlocked.
+    /// - Throws: `DataVaultError`; `CancellationError` when the task was cancelled before.
+    public static func createVault(
+        _ id: String, password: some DataVaultPassword
+    ) async throws -> DataVault {
+        try await create(id: id, password: password)
+    }
+
     /// A vault that exists; see ``vault(id:)``.
     ///
     /// - Parameter id: Its id.
@@ -56,5 +69,13 @@ extension DataVault {
     /// - Throws: `DataVaultError`.
     public func unlock(_ password: some DataVaultPassword) throws {
         try unlock(password: password)
+    }
+
+    /// Unlocks the vault; see `unlock(password:)`, which can be awaited, too.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Throws: `DataVaultError`; `CancellationError` when the task was cancelled before.
+    public func unlock(_ password: some DataVaultPassword) async throws {
+        try await unlock(password: password)
     }
 }

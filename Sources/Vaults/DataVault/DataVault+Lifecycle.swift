@@ -68,9 +68,11 @@ extension DataVault {
     /// Shares vaults with other programs, from now on: vaults that are there already stay what they are.
     ///
     /// - Parameter accessGroup: On Apple platforms an app group that the entitlements name, which is both a keychain
-    ///   access group and a container for files. Elsewhere one name, such as `org.example.suite`: a directory of mode
+    ///   access group and a container for files. Elsewhere the path of a directory that a group of users shares, with
+    ///   the mode 2770, such as `/var/lib/suite`; or one name, such as `org.example.suite`: a directory of mode
     ///   0700 in `$XDG_DATA_HOME` or `~/.local/share`, for the programs of one user.
-    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name, `.ioReadError`, `.ioWriteError`.
+    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name, or a directory whose mode is another; `.ioReadError`,
+    ///   `.ioWriteError`.
     public static func setAccessGroup(_ accessGroup: String) throws {
         try CurrentContainer.shared.share(accessGroup: accessGroup)
     }

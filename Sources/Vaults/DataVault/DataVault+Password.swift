@@ -149,7 +149,7 @@ extension DataVault {
     /// Lends the record of this vault under its lock, and ends what has begun when it destroys itself.
     private func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
         try endingDestruction {
-            try VaultLock.held(at: place.lockPath) {
+            try place.recordLock.held {
                 var record = try container.readyRecord(place)
                 try body(&record)
             }

@@ -13,7 +13,7 @@ extension DataVaultContainer {
     /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with what the
     ///   handler has thrown: then the record stays, for the next call.
     func finishDestruction(_ place: VaultPlace, isLast: Bool = false) throws {
-        let found = try VaultLock.held(at: place.lockPath) {
+        let found = try place.recordLock.held {
             guard let record = try? records.read(place), record.state.isDestroyed else {
                 return nil as VaultRecord?
             }
@@ -28,7 +28,7 @@ extension DataVaultContainer {
             isTold = true
         }
         guard isTold || isLast else { return }
-        try VaultLock.held(at: place.lockPath) {
+        try place.recordLock.held {
             // Meanwhile the handler may have made a new vault of this id.
             guard var record = try? records.read(place), record.incarnation == found.incarnation
             else { return }
@@ -73,7 +73,6 @@ extension DataVaultContainer {
     /// Removes what a killed creation has left; under the lock, so that nobody is at it.
     func removeRemains(_ record: VaultRecord, _ place: VaultPlace) throws {
         try place.removeDatabases()
-        try place.removeDraft(record.incarnation)
         try records.remove(place)
     }
 

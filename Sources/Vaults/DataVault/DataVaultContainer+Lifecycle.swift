@@ -18,7 +18,7 @@ extension DataVaultContainer {
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) throws -> DataVault {
-        let place = try VaultPlace(id: id, in: directory)
+        let place = try place(id)
         let password = password.passwordBytes
         try policy.validate()
         let policy = policy.completed(by: .init())
@@ -29,7 +29,7 @@ extension DataVaultContainer {
         return try DestructionTurn.taken(place) {
             // What a kill has left goes first, with the handler.
             if !isNested { try finishDestruction(place, isLast: true) }
-            try VaultLock.held(at: place.lockPath) {
+            try place.recordLock.held {
                 if let old = try? records.read(place) {
                     guard old.state == .creating || isNested && old.state.isDestroyed else {
                         throw DataVaultError.alreadyExists
@@ -58,7 +58,7 @@ extension DataVaultContainer {
         try records.insert(&record, place)
         var opened: OpenedVault?
         do {
-            try VaultValues.create(place.databasePath(record.incarnation), key: key)
+            try place.makeDatabase(record.incarnation) { try VaultValues.create($0, key: key) }
             try setPassword(password, of: &record, place, key)
             let made = try vault.open(record, key)
             opened = made
@@ -83,7 +83,7 @@ extension DataVaultContainer {
     /// - Throws: `DataVaultError`: `.doesNotExist`; `.ioReadError` when its record cannot be read or was lost;
     ///   `.invalidArg`, `.nameTooLong`.
     public func vault(id: String) throws -> DataVault {
-        let place = try VaultPlace(id: id, in: directory)
+        let place = try place(id)
         do {
             _ = try readyRecord(place)
         } catch let error as DestroyedVault {
@@ -102,10 +102,10 @@ extension DataVaultContainer {
     ///   the next call about the id calls it again; `.invalidArg`, `.nameTooLong`.
     @discardableResult
     public func delete(id: String) throws -> Bool {
-        let place = try VaultPlace(id: id, in: directory)
+        let place = try place(id)
         let isNested = DestructionTurn.isOurs(place)
         return try DestructionTurn.taken(place) {
-            let remains = try VaultLock.held(at: place.lockPath) { try destroy(place) }
+            let remains = try place.recordLock.held { try destroy(place) }
             guard !isNested else { return remains != .none }
             switch remains {
             case .none, .record: try finishDestruction(place, isLast: true)
@@ -154,7 +154,7 @@ extension DataVaultContainer {
     /// - Returns: False is certain: `create(id:password:policy:)` would make one.
     /// - Throws: `DataVaultError`: `.ioReadError` when the key store cannot be asked; `.invalidArg`, `.nameTooLong`.
     public func exists(id: String) throws -> Bool {
-        let place = try VaultPlace(id: id, in: directory)
+        let place = try place(id)
         guard let record = try? records.read(place) else {
             return try hasRecord(place) || place.hasDatabase()
         }
@@ -168,7 +168,7 @@ extension DataVaultContainer {
     public func ids() throws -> [String] {
         try records.ids().filter { id in
             // One that cannot be read is there.
-            guard let record = try? records.read(VaultPlace(id: id, in: directory)) else {
+            guard let record = try? records.read(place(id)) else {
                 return true
             }
             return record.state == .ready
@@ -183,7 +183,7 @@ extension DataVaultContainer {
     /// - Returns: In the order of their bytes.
     /// - Throws: `DataVaultError.ioReadError`.
     public func idsOfEarlierInstallation() throws -> [String] {
-        try ids().filter { try !VaultPlace(id: $0, in: directory).hasDatabase() }
+        try ids().filter { try !place($0).hasDatabase() }
     }
 
     /// Whether the key store has anything under the vault's name, also what is damaged.

@@ -13,6 +13,7 @@ public final class DataVaultContainer: @unchecked Sendable {
     // @unchecked: `handler` is only touched under `lock`.
     /// Absolute, without links.
     let directory: String
+    private let access: FileAccess
     let records: VaultRecords
     let clock: any IdleClock
     /// The machine's date, for the age of passwords.
@@ -30,28 +31,34 @@ public final class DataVaultContainer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - directory: Is made with mode 0700 when it does not exist, with its parents; belongs to this user,
-    ///     and nobody else may write it.
+    ///     and nobody else may write it, unless a group shares it.
     ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted then by
     ///     a key that lies beside them, and a copy of the directory can be tried with any number of passwords.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory has mode 2770 and is made in one that
+    ///     exists, as ``FileKeyStore`` does it; all members of its group can try passwords, delete vaults and copy
+    ///     the files. A key store of your own has to serve all of them.
     ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are unlocked
     ///     the next time.
     ///   - clock: For tests; the default goes on while the machine sleeps.
     /// - Throws: `DataVaultError`: `.invalidArg` for a directory that cannot be used, `.ioReadError`, `.ioWriteError`.
     public convenience init(
-        directory: URL, keyStore: (any KeyStore)? = nil, parameters: ScryptParameters = .default,
-        clock: any IdleClock = SystemIdleClock()
+        directory: URL, keyStore: (any KeyStore)? = nil, sharedWithGroup: Bool = false,
+        parameters: ScryptParameters = .default, clock: any IdleClock = SystemIdleClock()
     ) throws {
-        try self.init(directory: directory, keyStore: keyStore, clock: clock) {
+        let access = FileAccess(sharedWithGroup: sharedWithGroup)
+        try self.init(directory: directory, keyStore: keyStore, access: access, clock: clock) {
             PasswordKey($0, parameters: parameters)
         }
     }
 
     init(
-        directory: URL, keyStore: (any KeyStore)?, clock: any IdleClock = SystemIdleClock(),
+        directory: URL, keyStore: (any KeyStore)?, access: FileAccess = .owner,
+        clock: any IdleClock = SystemIdleClock(),
         date: @escaping @Sendable () -> Date = { Date() },
         makePasswordKey: @escaping @Sendable (SecretBytes) -> any KeyEncryptionKeySource
     ) throws {
-        self.directory = try Self.prepare(directory)
+        self.directory = try Self.prepare(directory, for: access)
+        self.access = access
         self.clock = clock
         self.date = date
         self.makePasswordKey = makePasswordKey
@@ -59,8 +66,14 @@ public final class DataVaultContainer: @unchecked Sendable {
         records = VaultRecords(
             keyStore: try keyStore
                 ?? DataVaultError.reading {
-                    try FileKeyStore(directory: URL(fileURLWithPath: "\(path)/Keys"))
+                    try FileKeyStore(
+                        directory: URL(fileURLWithPath: "\(path)/Keys"),
+                        sharedWithGroup: access == .group)
                 })
+    }
+
+    func place(_ id: String) throws -> VaultPlace {
+        try VaultPlace(id: id, in: directory, for: access)
     }
 
     /// Is called after the key of a vault is gone, and its file where that could be removed.
@@ -76,25 +89,35 @@ public final class DataVaultContainer: @unchecked Sendable {
     }
 
     /// - Returns: The directory's path without links.
-    private static func prepare(_ directory: URL) throws -> String {
+    private static func prepare(_ directory: URL, for access: FileAccess) throws -> String {
         guard directory.isFileURL, !directory.path.utf8.contains(0) else {
             throw DataVaultError.invalidArg(reason: "the directory is no file URL")
         }
-        try DataVaultError.writing {
-            try FileManager.default.createDirectory(
-                at: directory, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
+        switch access {
+        case .owner:
+            try DataVaultError.writing {
+                try FileManager.default.createDirectory(
+                    at: directory, withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
+        case .group:
+            guard access.makeDirectory(directory.path) else {
+                throw DataVaultError.ioWriteError(
+                    cause: VaultPlace.systemError(errno, directory.path))
+            }
         }
         guard let resolved = realpath(directory.path, nil) else {
             throw DataVaultError.ioReadError(cause: VaultPlace.systemError(errno, directory.path))
         }
         defer { free(resolved) }
         var status = stat()
-        guard lstat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
-            status.st_uid == geteuid(), status.st_mode & 0o022 == 0
-        else {
-            throw DataVaultError.invalidArg(
-                reason: "the directory belongs to another user, or others may write it")
+        guard lstat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw DataVaultError.invalidArg(reason: "the directory is no directory")
+        }
+        // Others may look on at what only the owner changes.
+        if access == .owner { status.st_mode &= ~0o055 }
+        if let objection = access.objection(toDirectory: status) {
+            throw DataVaultError.invalidArg(reason: "the directory \(objection)")
         }
         return String(cString: resolved)
     }

@@ -14,24 +14,24 @@ enum DestructionTurn {
 
     /// Whether this thread has the turn.
     static func isOurs(_ place: VaultPlace) -> Bool {
-        owners.lock.withLock { owners.threads[place.turnPath] == pthread_self() }
+        owners.lock.withLock { owners.threads[place.turnLock.path] == pthread_self() }
     }
 
     /// Waits for the turn; not when this thread has it.
     static func taken<R>(_ place: VaultPlace, _ body: () throws -> R) throws -> R {
         guard !isOurs(place) else { return try body() }
-        return try VaultLock.held(at: place.turnPath) { try owned(place, body) }
+        return try place.turnLock.held { try owned(place, body) }
     }
 
     /// Gives nil, without a call of `body`, when somebody has the turn.
     static func takenIfFree<R>(_ place: VaultPlace, _ body: () throws -> R) throws -> R? {
         guard !isOurs(place) else { return nil }
-        return try VaultLock.held(at: place.turnPath, patience: .zero) { try owned(place, body) }
+        return try place.turnLock.held(patience: .zero) { try owned(place, body) }
     }
 
     private static func owned<R>(_ place: VaultPlace, _ body: () throws -> R) throws -> R {
-        owners.lock.withLock { owners.threads[place.turnPath] = pthread_self() }
-        defer { owners.lock.withLock { owners.threads[place.turnPath] = nil } }
+        owners.lock.withLock { owners.threads[place.turnLock.path] = pthread_self() }
+        defer { owners.lock.withLock { owners.threads[place.turnLock.path] = nil } }
         return try body()
     }
 }

@@ -4,12 +4,17 @@ internal import Foundation
 ///
 /// The lock is the kernel's, `flock` on a file that stays when the vault goes; it goes with a process that dies.
 /// Threads exclude each other as well, since each call opens the file for itself.
-enum VaultLock {
+struct VaultLock {
+    let path: String
+    /// Of the name that the file has until it has its mode.
+    let draftPrefix: String
+    let access: FileAccess
+
     /// Longer than several derivations of a key, one after the other.
     private static let patience: Duration = .seconds(60)
 
-    static func held<R>(at path: String, _ body: () throws -> R) throws -> R {
-        guard let result = try held(at: path, patience: patience, body) else {
+    func held<R>(_ body: () throws -> R) throws -> R {
+        guard let result = try held(patience: Self.patience, body) else {
             throw DataVaultError.ioWriteError(
                 cause: KeyStoreError.unavailable(
                     reason: "another thread or process has been at work on the vault"))
@@ -18,13 +23,17 @@ enum VaultLock {
     }
 
     /// Gives nil, without a call of `body`, when others have the lock all the time.
-    static func held<R>(
-        at path: String, patience: Duration, _ body: () throws -> R
-    ) throws -> R? {
+    func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
         let start = ContinuousClock.now
         repeat {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw failure(path) }
+            let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                let draft = draftPrefix + UUID().uuidString.lowercased()
+                guard errno == ENOENT, access.makeEmptyFile(path, draft: draft) else {
+                    throw failure
+                }
+                continue
+            }
             defer {
                 // A child that was forked meanwhile has the descriptor too, and would keep the lock.
                 flock(descriptor, LOCK_UN)
@@ -32,23 +41,23 @@ enum VaultLock {
             }
             // A file that was removed meanwhile keeps nobody out who opens the path now.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                if isNamed(descriptor, path) { return try body() }
+                if isNamed(descriptor) { return try body() }
                 continue
             }
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure(path) }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure }
             usleep(1000)
         } while ContinuousClock.now - start < patience
         return nil
     }
 
-    private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {
+    private func isNamed(_ descriptor: Int32) -> Bool {
         var own = stat()
         var named = stat()
         return fstat(descriptor, &own) == 0 && lstat(path, &named) == 0
             && own.st_dev == named.st_dev && own.st_ino == named.st_ino
     }
 
-    private static func failure(_ path: String) -> DataVaultError {
+    private var failure: DataVaultError {
         .ioWriteError(cause: VaultPlace.systemError(errno, path))
     }
 }

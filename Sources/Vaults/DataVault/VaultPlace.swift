@@ -10,16 +10,18 @@ internal import SecureStorage
 struct VaultPlace: Sendable {
     let id: String
     private let directory: String
+    private let access: FileAccess
     private let hash: String
 
     private static let suffix = ".vault"
 
     /// - Throws: `DataVaultError`: `.invalidArg` for an empty id, `.nameTooLong`.
-    init(id: String, in directory: String) throws {
+    init(id: String, in directory: String, for access: FileAccess) throws {
         guard !id.isEmpty else { throw DataVaultError.invalidArg(reason: "the id is empty") }
         guard id.utf8.count <= DataVault.nameLengthLimit else { throw DataVaultError.nameTooLong }
         self.id = id
         self.directory = directory
+        self.access = access
         hash = Self.hex(SHA256.hash(data: Data(id.utf8)))
     }
 
@@ -27,10 +29,16 @@ struct VaultPlace: Sendable {
     var identity: Data { Data(directory.utf8) + [0] + Data(id.utf8) }
 
     /// The lock of the record.
-    var lockPath: String { "\(directory)/\(hash).lock" }
+    var recordLock: VaultLock { lock("lock") }
 
     /// The lock of `DestructionTurn`.
-    var turnPath: String { "\(directory)/\(hash).end.lock" }
+    var turnLock: VaultLock { lock("end.lock") }
+
+    private func lock(_ suffix: String) -> VaultLock {
+        VaultLock(
+            path: "\(directory)/\(hash).\(suffix)", draftPrefix: "\(directory)/\(hash)-",
+            access: access)
+    }
 
     /// The database of the vault with this incarnation.
     func databasePath(_ incarnation: Data) -> String {
@@ -52,7 +60,8 @@ struct VaultPlace: Sendable {
 
     /// Whether a record of this id would have the name of an entry.
     static func isEntryName(_ name: String, of id: String) -> Bool {
-        (try? VaultPlace(id: id, in: ""))?.entryName.utf8.elementsEqual(name.utf8) ?? false
+        (try? VaultPlace(id: id, in: "", for: .owner))?.entryName.utf8.elementsEqual(name.utf8)
+            ?? false
     }
 
     /// Whether an entry is the record of a vault, and whose, where its name tells.
@@ -67,8 +76,31 @@ struct VaultPlace: Sendable {
 
     // MARK: - Files
 
+    /// Makes the database of a new vault: with its name it has its mode, and everything in it.
+    ///
+    /// In a directory of its own until then, so that each member of a group can remove what a killed one has left:
+    /// see `removeDatabases`.
+    ///
+    /// - Parameters:
+    ///   - incarnation: Of the new vault.
+    ///   - fill: Makes a file at a path.
+    /// - Throws: `DataVaultError.ioWriteError`, what `fill` throws.
+    func makeDatabase(_ incarnation: Data, _ fill: (String) throws -> Void) throws {
+        let path = databasePath(incarnation)
+        let draft = path + ".new"
+        let file = draft + "/database"
+        guard mkdir(draft, 0o700) == 0, chmod(draft, access.directoryMode) == 0 else {
+            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, draft))
+        }
+        try fill(file)
+        guard chmod(file, access.fileMode) == 0, rename(file, path) == 0, rmdir(draft) == 0 else {
+            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
+        }
+        syncDirectory()
+    }
+
     /// The paths of all databases of this id and of their side files, a database before its own.
-    func databaseFiles() throws -> [String] {
+    private func databaseFiles() throws -> [String] {
         try DataVaultError.reading {
             try FileManager.default.contentsOfDirectory(atPath: directory)
         }
@@ -90,21 +122,33 @@ struct VaultPlace: Sendable {
         .contains { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }
     }
 
-    /// Removes every database of this id, whoever has it open.
+    /// Removes every database of this id, whoever has it open, and what killed calls have left.
     func removeDatabases() throws {
         for path in try databaseFiles() where unlink(path) != 0 && errno != ENOENT {
-            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
+            let reason = errno
+            guard isDirectory(path) else {
+                throw DataVaultError.ioWriteError(cause: Self.systemError(reason, path))
+            }
+            // One that has not got its mode yet cannot be listed by all, and is empty.
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            for name in names { unlink("\(path)/\(name)") }
+            guard rmdir(path) == 0 || errno == ENOENT else {
+                throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
+            }
         }
+        syncDirectory()
+    }
+
+    private func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private func syncDirectory() {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         _ = fsync(descriptor)  // some file systems cannot; then there is nothing to be done
         close(descriptor)
-    }
-
-    /// Removes what a killed creation has left of its database.
-    func removeDraft(_ incarnation: Data) throws {
-        let url = URL(fileURLWithPath: databasePath(incarnation))
-        try DataVaultError.writing { _ = try SecureDatabaseStore.remove(at: url) }
     }
 
     static func systemError(_ code: Int32, _ path: String) -> NSError {

@@ -6,7 +6,7 @@ public import SecureStorage
 /// The files are not encrypted: who reads them, as the same user, as root, or in a backup, has the
 /// secrets. For servers whose disk is trusted, and for keys that are wrapped already.
 ///
-/// The directory has mode 0700 and its files 0600. Anything else than this store makes is refused, not
+/// The directory has mode 0700 and its files 0600, unless a group shares them. Anything else than this store makes is refused, not
 /// followed and not repaired: a link, a hard link, looser modes, another owner. A file is written beside
 /// its place, synced and renamed; a kill or a power cut leaves the old secret or the new one. Damage is
 /// found by a checksum. The blocks of a removed secret are not overwritten.
@@ -15,6 +15,7 @@ public import SecureStorage
 /// support. After 10 seconds of waiting a call throws ``KeyStoreError/unavailable(reason:)``.
 public struct FileKeyStore: KeyStore {
     private let path: String
+    private let access: FileAccess
 
     /// The store in a directory, which is made when it does not exist.
     ///
@@ -22,9 +23,14 @@ public struct FileKeyStore: KeyStore {
     ///   - directory: Its parent exists. It is used for this store only, and is no symbolic link.
     ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory that is
     ///     missing, such as one on a volume that is not mounted, is no empty store.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory has mode 2770, its files 0660,
+    ///     and all members of its group can read and replace every secret. One that is made gets the
+    ///     group of its parent where that has the set-group-ID bit, and else the group of the process.
     /// - Throws: `KeyStoreError.refused` when others can read or change the directory, `.unavailable` when
     ///   it is not there and may not or cannot be made.
-    public init(directory: URL, creatingDirectory: Bool = true) throws {
+    public init(
+        directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false
+    ) throws {
         guard directory.isFileURL else {
             throw KeyStoreError.refused(reason: "the directory is no file URL")
         }
@@ -36,8 +42,9 @@ public struct FileKeyStore: KeyStore {
             throw KeyStoreError.refused(reason: "the path of the directory has a NUL in it")
         }
         self.path = path
-        if creatingDirectory { try KeyDirectory.create(path) }
-        _ = try KeyDirectory(path, isLocked: false)
+        access = FileAccess(sharedWithGroup: sharedWithGroup)
+        if creatingDirectory { try KeyDirectory.create(path, for: access) }
+        _ = try KeyDirectory(path, for: access, isLocked: false)
     }
 
     /// Stores a secret, and replaces what the name held.
@@ -70,7 +77,7 @@ public struct FileKeyStore: KeyStore {
     ///   `.refused` for one that this store would not have made.
     public func read(_ name: String) throws -> SecretBytes {
         let key = try SecretName(name)
-        let directory = try KeyDirectory(path, isLocked: false)
+        let directory = try KeyDirectory(path, for: access, isLocked: false)
         // One byte more than any file of ours has, so that a longer one is noticed.
         guard
             let file = try directory.read(
@@ -91,7 +98,7 @@ public struct FileKeyStore: KeyStore {
     @discardableResult
     public func remove(_ name: String) throws -> Bool {
         let fileName = KeyFile.fileName(of: try SecretName(name))
-        let directory = try KeyDirectory(path, isLocked: true)
+        let directory = try KeyDirectory(path, for: access, isLocked: true)
         try directory.removeDrafts()
         return try directory.remove(fileName)
     }
@@ -101,7 +108,7 @@ public struct FileKeyStore: KeyStore {
     /// - Returns: Sorted by their bytes.
     /// - Throws: `KeyStoreError.damaged`, with the file's name, for one whose name inside cannot be read.
     public func names() throws -> [String] {
-        let directory = try KeyDirectory(path, isLocked: false)
+        let directory = try KeyDirectory(path, for: access, isLocked: false)
         var names: [SecretName] = []
         for fileName in try directory.fileNames() where KeyFile.isFileName(fileName) {
             // Removed since it was listed.
@@ -128,7 +135,7 @@ public struct FileKeyStore: KeyStore {
         let key = try SecretName(name)
         try SecretName.check(secret)
         let fileName = KeyFile.fileName(of: key)
-        let directory = try KeyDirectory(path, isLocked: true)
+        let directory = try KeyDirectory(path, for: access, isLocked: true)
         try check(try directory.contains(fileName))
         try directory.removeDrafts()
         try directory.write(KeyFile.contents(key, secret), as: fileName)

@@ -9,27 +9,24 @@ final class KeyDirectory {
 
     private let descriptor: Int32
     private let path: String
+    private let access: FileAccess
+    private let status: stat
 
     /// Opens the directory, and refuses one in which others could put or read files.
     ///
     /// With `isLocked` all others are kept out who change something. The lock is the kernel's (`flock` on
     /// the directory): it goes with this object, and with a process that dies.
-    init(_ path: String, isLocked: Bool) throws {
+    init(_ path: String, for access: FileAccess, isLocked: Bool) throws {
         self.path = path
+        self.access = access
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(errno, "open the directory", path) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw Self.failure(errno, "look at the directory", path)
-        }
-        guard status.st_uid == geteuid() else {
-            throw KeyStoreError.refused(reason: "the directory \"\(path)\" belongs to another user")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw KeyStoreError.refused(
-                reason:
-                    "the directory \"\(path)\" is open to others; chmod 700 it when nobody else "
-                    + "can have changed what is in it")
+        let hasStatus = fstat(descriptor, &status) == 0
+        self.status = status
+        guard hasStatus else { throw Self.failure(errno, "look at the directory", path) }
+        if let objection = access.objection(toDirectory: status) {
+            throw KeyStoreError.refused(reason: "the directory \"\(path)\" \(objection)")
         }
         if isLocked { try lock() }
     }
@@ -41,14 +38,11 @@ final class KeyDirectory {
         close(descriptor)
     }
 
-    /// Makes the directory with mode 0700 when there is nothing of its name.
-    static func create(_ path: String) throws {
-        guard mkdir(path, 0o700) == 0 else {
-            guard errno == EEXIST else { throw failure(errno, "make the directory", path) }
-            return
+    /// Makes the directory when there is nothing of its name.
+    static func create(_ path: String, for access: FileAccess) throws {
+        guard access.makeDirectory(path) else {
+            throw failure(errno, "make the directory", path)
         }
-        // A umask may take more away than others' rights.
-        guard chmod(path, 0o700) == 0 else { throw failure(errno, "make the directory", path) }
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a parent that may be searched, not read
         defer { close(parent) }
@@ -127,10 +121,7 @@ final class KeyDirectory {
             switch status.st_mode & S_IFMT {
             // None is fine: it was replaced or removed after it had been opened.
             case S_IFREG where status.st_nlink > 1: "has a second name, a hard link"
-            case S_IFREG where status.st_uid != geteuid(): "belongs to another user"
-            case S_IFREG where status.st_mode & 0o077 != 0:
-                "is open to others (its mode is not 0600)"
-            case S_IFREG: nil
+            case S_IFREG: access.objection(toFile: status, in: self.status)
             case S_IFLNK: "is a symbolic link"
             default: "is no file"
             }
@@ -150,8 +141,8 @@ final class KeyDirectory {
         guard file >= 0 else { throw failure(errno, "make", draft) }
         do {
             defer { close(file) }
-            // A umask may have taken the owner's rights away.
-            guard fchmod(file, 0o600) == 0 else { throw failure(errno, "make", draft) }
+            // The group's rights come now, and what the umask has taken away.
+            guard fchmod(file, access.fileMode) == 0 else { throw failure(errno, "make", draft) }
             try contents.withUnsafeBytes { bytes in
                 var rest = bytes
                 while !rest.isEmpty {

@@ -43,7 +43,6 @@
                     }
                     slowest = max(slowest, time)
                     if !isRefused { intact += 1 }
-                    // What an accident adds behind the last page belongs to no page, and changes nothing.
                     try #require(isRefused || kind == .database, "seed \(seed), round \(round)")
                 }
                 try target.requireWhole()
@@ -127,9 +126,13 @@
                 }
                 return try refusesPasswords()
             case .database:
-                try overwrite(database, damage.change(databaseBytes, [databaseBytes], chunk: 4096))
+                let bytes = damage.change(databaseBytes, [databaseBytes], chunk: 4096)
+                try overwrite(database, bytes)
                 defer { try? overwrite(database, databaseBytes) }
-                return try !readsAll()
+                let isWhole = try readsAll()
+                // What an accident adds behind the last page belongs to no page, and changes nothing.
+                try #require(!isWhole || bytes.starts(with: databaseBytes))
+                return !isWhole
             }
         }
 

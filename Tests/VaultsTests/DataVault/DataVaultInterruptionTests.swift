@@ -80,7 +80,7 @@ struct DataVaultInterruptionTests {
         gate.close()
         let first = Answer { [vault] in try vault.unlock(password: "wrong password") }
         while !gate.isSomebodyWaiting { usleep(1000) }
-        unlink(vault.place.lockPath)
+        unlink(vault.place.recordLock.path)
         let second = Answer { [vault] in try vault.unlock(password: "wrong password") }
         while gate.countOfWaiting < 2 { usleep(1000) }
         gate.open()
@@ -104,16 +104,17 @@ struct DataVaultInterruptionTests {
     @Test func `who has waited for a lock file that was replaced is not in beside the next one`()
         throws
     {
-        let path = home.path + "/some.lock"
+        let lock = VaultLock(
+            path: home.path + "/some.lock", draftPrefix: home.path + "/some-", access: .owner)
         let first = Gate()
         first.close()
-        let holder = Answer { try VaultLock.held(at: path) { first.pass() } }
+        let holder = Answer { try lock.held { first.pass() } }
         while !first.isSomebodyWaiting { usleep(1000) }
         let count = NSLock()
         nonisolated(unsafe) var (inside, most) = (0, 0)
         func waiter() -> Answer {
             Answer {
-                try VaultLock.held(at: path) {
+                try lock.held {
                     count.withLock {
                         inside += 1
                         most = max(most, inside)
@@ -125,7 +126,7 @@ struct DataVaultInterruptionTests {
         }
         let old = waiter()
         usleep(100_000)
-        unlink(path)
+        unlink(lock.path)
         let new = waiter()
         usleep(100_000)
         first.open()

@@ -160,7 +160,8 @@ struct DataVaultKillTests {
         #expect(try new.dataNames == [], comment)
         #expect(try home.databases().count == 1, comment)
         new.lock()
-        #expect(try !home.fileNames().contains { $0.contains("draft") }, comment)
+        #expect(
+            try !home.fileNames().contains { $0.contains("draft") || $0.contains(".new") }, comment)
         #expect(try home.keyStore().names().count == 2, comment)
         return outcome
     }

@@ -7,13 +7,13 @@ import Vaults
 struct KeyStoreTests {
     /// The key stores that this machine has.
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
-        case inMemory, file, secretService
+        case inMemory, file, sharedFile, secretService
 
         static var available: [Kind] {
             #if os(Linux)
-                PrivateKeyring.isInstalled ? allCases : [.inMemory, .file]
+                PrivateKeyring.isInstalled ? allCases : [.inMemory, .file, .sharedFile]
             #else
-                [.inMemory, .file]
+                [.inMemory, .file, .sharedFile]
             #endif
         }
 
@@ -27,6 +27,9 @@ struct KeyStoreTests {
         case .file:
             let folder = try KeyFolder()
             try check.run(on: folder.store())
+        case .sharedFile:
+            let folder = try KeyFolder()
+            try check.run(on: FileKeyStore(directory: folder.url, sharedWithGroup: true))
         case .secretService:
             #if os(Linux)
                 let keyring = try PrivateKeyring.shared.get()

@@ -1,0 +1,259 @@
+#if os(Linux)
+    import Foundation
+    import SecureStorage
+    import Testing
+
+    @testable import Vaults
+
+    /// Programs of several users on one vault: the shared mode with group permissions.
+    @Suite(
+        .enabled(if: getuid() == 0, "needs root, to be other users in child processes"),
+        .timeLimit(.minutes(30)))
+    struct DataVaultGroupTests {
+        let home: VaultHome
+
+        init() throws {
+            home = try VaultHome()
+            try Users.share(home.sharedDirectory)
+        }
+
+        @Test func `members of a group share a vault, whatever their umasks`() async throws {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(1)
+                umask(0o077)
+                let vault = try VaultHome(path: path).groupContainer()
+                    .create(id: "a", password: "P4sSw0rD1")
+                try vault.setString("from 1", value: "one")
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(2)
+                umask(0)
+                let home = VaultHome(path: path)
+                let vault = try home.groupContainer().vault(id: "a")
+                try vault.unlock(password: "P4sSw0rD1")
+                #expect(try vault.getString("from 1") == "one")
+                try vault.setString("from 2", value: "two")
+                // The log and its index, too.
+                let modes = try home.sharedModes()
+                #expect(modes.keys.contains { $0.hasSuffix("-wal") })
+                #expect(modes.keys.contains { $0.hasSuffix("-shm") })
+                for (name, mode) in modes {
+                    #expect(mode == (name == "Keys" ? 0o2770 : 0o660), "\(name)")
+                }
+                try vault.changePassword("P4sSw0rD2")
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(1)
+                let home = VaultHome(path: path)
+                let vault = try home.groupContainer().vault(id: "a")
+                #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
+                try vault.unlock(password: "P4sSw0rD2")
+                #expect(try vault.getString("from 2") == "two")
+                #expect(try home.groupContainer().delete(id: "a"))
+                #expect(try home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
+            }
+        }
+
+        @Test func `nobody else gets in, nor a program that did not ask for a group`() async throws
+        {
+            _ = try await home.groupContainer().create(id: "a", password: "")
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(3, isMember: false)
+                let home = VaultHome(path: path)
+                #expect(vaultCode { _ = try home.groupContainer() } == 6)
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(1)
+                let home = VaultHome(path: path)
+                let error = dataVaultError {
+                    _ = try DataVaultContainer(directory: home.sharedDirectory)
+                }
+                #expect(error?.code == 4)
+                #expect(error?.description.contains("belongs to another user") == true)
+            }
+        }
+
+        @Test func `the tries of all members count, and who was in is out`() async throws {
+            var policy = DataVaultPasswordPolicy()
+            policy.retryLimit = 3
+            let vault = try await home.groupContainer()
+                .create(id: "a", password: "P4sSw0rD1", policy: policy)
+            for number in 1...2 {
+                await #expect(processExitsWith: .success) {
+                    [path = home.path as String, number = number as Int] in
+                    Users.become(number)
+                    let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
+                    let error = dataVaultError { try vault.unlock(password: "wrong password") }
+                    #expect(error?.code == 5)
+                    #expect(try vault.triesLeft == 3 - number)
+                }
+            }
+            try vault.setString("name", value: "value")
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(1)
+                let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
+                let error = dataVaultError { try vault.unlock(password: "wrong password") }
+                #expect(error?.isSelfDestructed == true)
+            }
+            #expect(dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed == true)
+            #expect(try home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
+        }
+
+        @Test func `members who begin at once make one vault, and lose nothing`() async throws {
+            let rounds = 20
+            await withTaskGroup(of: Void.self) { group in
+                for number in 1...2 {
+                    group.addTask {
+                        await #expect(processExitsWith: .success) {
+                            [
+                                path = home.path as String, number = number as Int,
+                                rounds = rounds as Int
+                            ] in
+                            Users.become(number)
+                            umask(number == 1 ? 0o077 : 0o022)
+                            for round in 1...rounds {
+                                try VaultHome(path: path).workTogether(number, "\(round)")
+                            }
+                        }
+                    }
+                }
+            }
+            for round in 1...rounds {
+                let vault = try home.groupContainer("\(round)").vault(id: "a")
+                try await vault.unlock(password: "P4sSw0rD1")
+                #expect(try vault.dataNames.count == 20, "round \(round)")
+            }
+        }
+
+        @Test func `what a killed member leaves is no obstacle to another one`() async throws {
+            var (kills, moment) = (SuddenDeath.count(6), SuddenDeath.Moment())
+            while kills > 0 {
+                kills -= 1
+                await #expect(processExitsWith: .signal(SIGKILL)) {
+                    [path = home.path as String, delay = moment.next() as Int] in
+                    Users.become(1)
+                    umask(0o077)
+                    SuddenDeath.after(microseconds: delay)
+                    let home = VaultHome(path: path)
+                    // The first one makes all directories.
+                    let container = try home.groupContainer("suite")
+                    while true {
+                        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+                        try vault.setString("name", value: "value")
+                        try container.delete(id: "a")
+                    }
+                }
+                await #expect(processExitsWith: .success) { [path = home.path as String] in
+                    Users.become(2)
+                    let home = VaultHome(path: path)
+                    let container = try home.groupContainer("suite")
+                    if try container.exists(id: "a") {
+                        try container.vault(id: "a").unlock(password: "P4sSw0rD1")
+                    }
+                    try container.delete(id: "a")
+                    let vault = try container.create(id: "a", password: "P4sSw0rD2")
+                    try vault.setString("name", value: "value")
+                    try container.delete(id: "a")
+                    // An empty directory at most, which was about to become the keys'.
+                    let left = try home.sharedModes("suite").keys.filter {
+                        $0 != "Keys" && !$0.hasSuffix(".lock")
+                            && rmdir(home.sharedDirectory.path + "/suite/" + $0) != 0
+                    }
+                    #expect(left == [])
+                }
+                // Also the very first steps, now and then.
+                if kills.isMultiple(of: 2) {
+                    try FileManager.default.removeItem(
+                        at: home.sharedDirectory.appendingPathComponent("suite"))
+                }
+            }
+        }
+
+        @Test(arguments: [0o700, 0o770, 0o2771, 0o2775, 0o3770, 0o2750] as [mode_t])
+        func `a directory of another mode is refused, with advice`(_ mode: mode_t) throws {
+            try Users.share(home.sharedDirectory, mode: mode)
+            let error = dataVaultError { _ = try home.groupContainer() }
+            #expect(error?.code == 4)
+            #expect(error?.description.contains("chmod 2770") == true)
+            let url = home.sharedDirectory
+            let refusal = keyStoreError {
+                _ = try FileKeyStore(directory: url, sharedWithGroup: true)
+            }
+            #expect(refusal?.kind == .refused)
+        }
+
+        @Test func `a key file of another group, or one that is open to all, is refused`() throws {
+            let keys = home.sharedDirectory
+            let store = try FileKeyStore(directory: keys, sharedWithGroup: true)
+            try store.store(.uniform(1), forName: "k")
+            let name = try #require(
+                FileManager.default.contentsOfDirectory(atPath: keys.path).first)
+            let path = "\(keys.path)/\(name)"
+            try #require(chmod(path, 0o664) == 0)
+            #expect(keyStoreError { _ = try store.read("k") }?.kind == .refused)
+            try #require(chmod(path, 0o660) == 0 && chown(path, 0, 0) == 0)
+            #expect(keyStoreError { _ = try store.read("k") }?.kind == .refused)
+            try #require(chown(path, 64_003, Users.group) == 0)
+            #expect(try store.read("k") == .uniform(1))
+        }
+
+        @Test func `an access group that is a path is a directory that a group shares`()
+            async throws
+        {
+            for number in 1...2 {
+                await #expect(processExitsWith: .success) {
+                    [path = home.sharedDirectory.path as String, number = number as Int] in
+                    Users.become(number)
+                    try DataVault.setAccessGroup(path)
+                    if number == 1 {
+                        _ = try DataVault.create(id: "a", password: "")
+                    } else {
+                        try DataVault.vault(id: "a").unlock(password: "")
+                        #expect(try DataVault.delete(id: "a"))
+                    }
+                }
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                #expect(vaultCode { try DataVault.setAccessGroup(path + "/missing") } == 7)
+            }
+        }
+    }
+
+    extension VaultHome {
+        /// A directory that the group shares.
+        fileprivate var sharedDirectory: URL { url.appendingPathComponent("shared") }
+
+        /// As `container()`, for the group; with a name, in a directory that the first member makes.
+        fileprivate func groupContainer(_ name: String = "") throws -> DataVaultContainer {
+            try DataVaultContainer(
+                directory: sharedDirectory.appendingPathComponent(name), keyStore: nil,
+                access: .group, clock: clock, date: { [date] in date.now },
+                makePasswordKey: { QuickPasswordKey(password: $0) })
+        }
+
+        /// The modes of what is in the shared directory, and in that of the keys.
+        fileprivate func sharedModes(_ name: String = "") throws -> [String: mode_t] {
+            let directory = sharedDirectory.appendingPathComponent(name).path
+            var modes: [String: mode_t] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+                var status = stat()
+                try #require(lstat("\(directory)/\(name)", &status) == 0)
+                #expect(status.st_gid == Users.group, "\(name)")
+                modes[name] = status.st_mode & 0o7777
+            }
+            return modes
+        }
+
+        /// One of two members, who both want the vault to be there, and then write.
+        fileprivate func workTogether(_ number: Int, _ name: String) throws {
+            let container = try groupContainer(name)
+            _ = vaultCode { _ = try container.create(id: "a", password: "P4sSw0rD1") }
+            let vault = try container.vault(id: "a")
+            for value in 0..<10 {
+                try vault.unlock(password: "P4sSw0rD1")
+                try vault.setString("\(number)-\(value)", value: "value")
+                if value.isMultiple(of: 3) { vault.lock() }
+            }
+        }
+    }
+#endif

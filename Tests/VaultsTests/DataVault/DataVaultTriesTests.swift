@@ -1,0 +1,281 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import Vaults
+
+/// Wrong passwords: how they are counted, and what one too many does.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultTriesTests {
+    let home: VaultHome
+    let container: DataVaultContainer
+    let vault: DataVault
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 3
+        vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("name", value: "value")
+        vault.lock()
+    }
+
+    @Test func `wrong passwords are counted, and a right one sets them back`() throws {
+        #expect(try vault.triesLeft == 3)
+        for left in [2, 1] {
+            let error = dataVaultError { try vault.unlock(password: "wrong password") }
+            #expect(error?.code == 5)
+            #expect(error?.triesLeft == left)
+            #expect(try vault.triesLeft == left)
+        }
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.triesLeft == 3)
+        vault.lock()
+        #expect(dataVaultError { try vault.unlock(password: "") }?.triesLeft == 2)
+        try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
+        #expect(try vault.triesLeft == 3)
+    }
+
+    @Test func `one wrong password too many destroys the vault, and tells the app`() throws {
+        nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
+        nonisolated(unsafe) var wasThere = true
+        container.onDestruction = { [container, home] in
+            destroyed.append($0)
+            // The key and the file are gone, and the container may be asked.
+            wasThere = try container.exists(id: "a") || home.databases().count > 0
+        }
+        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        #expect(destroyed == [])
+        let error = dataVaultError { try vault.unlock(password: "wrong password") }
+        #expect(error?.code == 3)
+        #expect(error?.isSelfDestructed == true)
+        #expect(error?.description.contains("self-destructed") == true)
+        #expect(destroyed == [DataVaultDestruction(id: "a", isSelfDestructed: true)])
+        #expect(!wasThere)
+        #expect(try home.databases() == [])
+        let later = dataVaultError { try vault.unlock(password: "P4sSw0rD1") }
+        #expect(later?.code == 3)
+        #expect(later?.isSelfDestructed == true)
+        #expect(destroyed.count == 1)
+        #expect(try !container.exists(id: "a"))
+    }
+
+    @Test func `a change of the password destroys the vault as well, also an unlocked one`() throws
+    {
+        try vault.unlock(password: "P4sSw0rD1")
+        for _ in 1...2 {
+            let code = vaultCode {
+                try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
+            }
+            #expect(code == 5)
+        }
+        // The vault is open, and so this is no try.
+        try vault.unlock(password: "wrong password")
+        let error = dataVaultError {
+            try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
+        }
+        #expect(error?.isSelfDestructed == true)
+        #expect(vaultCode { _ = try vault.getString("name") } == 3)
+    }
+
+    @Test func `a right password never destroys, whatever the count`() throws {
+        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        var policy = try vault.passwordPolicy
+        policy.retryLimit = 1
+        try vault.setPasswordPolicy(policy)
+        #expect(try vault.triesLeft == 1)
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.getString("name") == "value")
+    }
+
+    @Test func `a lower limit begins to count anew, so that it destroys nothing by itself`() throws
+    {
+        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        var policy = try vault.passwordPolicy
+        policy.retryLimit = 2
+        try vault.setPasswordPolicy(policy)
+        #expect(try vault.triesLeft == 2)
+        #expect(dataVaultError { try vault.unlock(password: "wrong password") }?.triesLeft == 1)
+        // The same limit again, or a higher one, forgives nothing.
+        try vault.setPasswordPolicy(policy)
+        #expect(try vault.triesLeft == 1)
+        policy.retryLimit = 3
+        try vault.setPasswordPolicy(policy)
+        #expect(try vault.triesLeft == 2)
+    }
+
+    @Test func `a vault whose last try was killed has one try left, and takes the right password`()
+        throws
+    {
+        for password in ["P4sSw0rD1", "wrong password"] {
+            var record = try #require(try container.records.read(vault.place))
+            record.tries = 3
+            try container.records.store(&record, vault.place)
+            #expect(try vault.triesLeft == 1)
+            let error = dataVaultError { try vault.unlock(password: password) }
+            #expect(error?.isSelfDestructed == (password == "P4sSw0rD1" ? nil : true))
+            vault.lock()
+        }
+    }
+
+    @Test func `without a limit any number of wrong passwords does nothing, and is counted`() throws
+    {
+        var policy = try vault.passwordPolicy
+        policy.retryLimit = DataVaultPasswordPolicy.unlimitedRetriesAllowed
+        try vault.setPasswordPolicy(policy)
+        for _ in 1...20 {
+            let error = dataVaultError { try vault.unlock(password: "wrong password") }
+            #expect(error?.code == 5)
+            #expect(error?.triesLeft == nil)
+        }
+        policy.retryLimit = 22
+        try vault.setPasswordPolicy(policy)
+        #expect(try vault.triesLeft == 22)
+        try vault.unlock(password: "P4sSw0rD1")
+    }
+
+    @Test func `what the handler throws undoes nothing, and is the cause`() throws {
+        container.onDestruction = { _ in throw CocoaError(.fileNoSuchFile) }
+        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        let error = dataVaultError { try vault.unlock(password: "wrong password") }
+        #expect(error?.isSelfDestructed == true)
+        #expect(error?.cause is CocoaError)
+        #expect(try !container.exists(id: "a"))
+
+        _ = try container.create(id: "b", password: "")
+        let deleted = dataVaultError { try container.delete(id: "b") }
+        #expect(deleted?.code == 0)
+        #expect(deleted?.cause is CocoaError)
+        #expect(try !container.exists(id: "b"))
+    }
+
+    @Test func `what a kill has left of a destruction is ended by the next call, with the handler`()
+        throws
+    {
+        nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
+        container.onDestruction = { destroyed.append($0) }
+        let calls: [(DataVaultContainer) throws -> Void] = [
+            { _ = try $0.vault(id: "a") },
+            { try $0.delete(id: "a") }, { _ = try $0.create(id: "a", password: "") },
+        ]
+        for (number, call) in calls.enumerated() {
+            try markDestroyed()
+            let error = dataVaultError { try call(container) }
+            #expect(error?.isSelfDestructed == (number == 0 ? true : nil))
+            #expect(destroyed.count == number + 1)
+            #expect(destroyed.last == DataVaultDestruction(id: "a", isSelfDestructed: true))
+            if number < 2 {
+                #expect(try home.databases() == [])
+                _ = try container.create(id: "a", password: "P4sSw0rD1")
+            }
+        }
+        // A vault that was unlocked meanwhile learns of it.
+        try markDestroyed()
+        let error = dataVaultError { try vault.changePassword("P4sSw0rD2") }
+        #expect(error?.isSelfDestructed == true)
+        #expect(vault.isLocked)
+        #expect(destroyed.count == 4)
+    }
+
+    /// As a kill leaves the vault after the first step of its destruction.
+    private func markDestroyed() throws {
+        var record = try #require(try container.records.read(vault.place))
+            .destroyed(.selfDestructed)
+        try container.records.store(&record, vault.place)
+    }
+
+    @Test func `the handler may make a new vault of the same id`() throws {
+        container.onDestruction = { [container] in
+            _ = try container.create(id: $0.id, password: "P4sSw0rD2")
+        }
+        try container.delete(id: "a")
+        let new = try container.vault(id: "a")
+        try new.unlock(password: "P4sSw0rD2")
+        #expect(try new.dataNames == [])
+        // One that it deletes as well is no more when it returns.
+        container.onDestruction = { [container, home] in
+            let other = try container.create(id: $0.id, password: "P4sSw0rD3")
+            try container.delete(id: $0.id)
+            guard other.isLocked, try home.databases() == [] else {
+                throw CocoaError(.coderInvalidValue)
+            }
+        }
+        try container.delete(id: "a")
+        let exists = try container.exists(id: "a")
+        #expect(!exists)
+    }
+
+    @Test func `a password that could not be checked is no try`() throws {
+        struct Unable: KeyEncryptionKeySource {
+            var name: String { "password" }
+            func makeKey() throws -> KeyEncryptionKey {
+                throw EnvelopeError.limitReached(reason: "")
+            }
+            func key(for record: WrappedKey) throws -> KeyEncryptionKey { try makeKey() }
+        }
+        let poor = try DataVaultContainer(
+            directory: home.directory, keyStore: home.keyStore(), makePasswordKey: { _ in Unable() }
+        )
+        let record = try container.records.read(vault.place)
+        var copy = try #require(record)
+        #expect(throws: DataVaultError.self) {
+            _ = try poor.check(SecretBytes(utf8: "P4sSw0rD1"), of: &copy, vault.place)
+        }
+        #expect(try vault.triesLeft == 3)
+    }
+
+    @Test func `a try that cannot be stored checks nothing`() throws {
+        let home = try VaultHome()
+        let store = StoreThatFails(try home.keyStore())
+        let container = try home.container(store)
+        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+        vault.lock()
+        store.fails = true
+        #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 7)
+        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 7)
+        #expect(vault.isLocked)
+        store.fails = false
+        try vault.unlock(password: "P4sSw0rD1")
+        store.fails = true
+        #expect(vaultCode { try vault.changePassword("P4sSw0rD2") } == 7)
+        #expect(vaultCode { try container.delete(id: "a") } == 7)
+        #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 7)
+        store.fails = false
+        vault.lock()
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try container.ids() == ["a"])
+    }
+}
+
+/// A key store whose disk fails when told to.
+private final class StoreThatFails: KeyStore, @unchecked Sendable {
+    // @unchecked: one thread at a time has it.
+    var fails = false
+    private let store: FileKeyStore
+
+    init(_ store: FileKeyStore) { self.store = store }
+
+    private func check() throws {
+        if fails { throw KeyStoreError.unavailable(reason: "the disk is full") }
+    }
+
+    func store(_ secret: SecretBytes, forName name: String) throws {
+        try check()
+        try store.store(secret, forName: name)
+    }
+
+    func insert(_ secret: SecretBytes, forName name: String) throws {
+        try check()
+        try store.insert(secret, forName: name)
+    }
+
+    func read(_ name: String) throws -> SecretBytes { try store.read(name) }
+
+    func remove(_ name: String) throws -> Bool {
+        try check()
+        return try store.remove(name)
+    }
+
+    func names() throws -> [String] { try store.names() }
+}
