@@ -26,14 +26,7 @@ struct VaultLock {
     func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
         let start = ContinuousClock.now
         repeat {
-            let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                let draft = draftPrefix + UUID().uuidString.lowercased()
-                guard errno == ENOENT, access.makeEmptyFile(path, draft: draft) else {
-                    throw failure
-                }
-                continue
-            }
+            let descriptor = try openFile()
             defer {
                 // A child that was forked meanwhile has the descriptor too, and would keep the lock.
                 flock(descriptor, LOCK_UN)
@@ -48,6 +41,16 @@ struct VaultLock {
             usleep(1000)
         } while ContinuousClock.now - start < patience
         return nil
+    }
+
+    private func openFile() throws -> Int32 {
+        while true {
+            let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor < 0 else { return descriptor }
+            guard errno == ENOENT else { throw failure }
+            let draft = draftPrefix + UUID().uuidString.lowercased()
+            guard access.makeEmptyFile(path, draft: draft) else { throw failure }
+        }
     }
 
     private func isNamed(_ descriptor: Int32) -> Bool {

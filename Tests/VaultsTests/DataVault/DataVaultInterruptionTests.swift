@@ -101,6 +101,16 @@ struct DataVaultInterruptionTests {
         #expect(vaultCode { try container.records.requireStored(new, vault.place) } == 7)
     }
 
+    @Test func `a lock file that is missing is made, and had at once by who does not wait`() throws
+    {
+        let lock = VaultLock(
+            path: home.path + "/some.lock", draftPrefix: home.path + "/some-", access: .owner)
+        let hadIt = try lock.held(patience: .zero) { true }
+        #expect(hadIt == true)
+        let names = try FileManager.default.contentsOfDirectory(atPath: home.path)
+        #expect(names.filter { $0.hasPrefix("some") } == ["some.lock"])
+    }
+
     @Test func `who has waited for a lock file that was replaced is not in beside the next one`()
         throws
     {
