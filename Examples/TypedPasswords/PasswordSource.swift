@@ -26,9 +26,14 @@ package struct PasswordSource: Sendable {
     /// Another answer can be had: a person may have mistyped.
     package var canAskAgain: Bool { descriptor == nil }
 
-    /// - Throws: `Failure` without a terminal, or at the end of the descriptor.
-    package func ask(_ question: String) throws -> SecretBytes {
-        if let descriptor { return try Self.line(from: descriptor) }
+    /// - Throws: `Failure` without a terminal, at the end of the descriptor, and for an empty answer unless that is allowed.
+    package func ask(_ question: String, allowingEmpty: Bool = false) throws -> SecretBytes {
+        let answer = try descriptor.map { try Self.line(from: $0) } ?? askTerminal(question)
+        guard allowingEmpty || answer.count > 0 else { throw Failure("no password was given") }
+        return answer
+    }
+
+    private func askTerminal(_ question: String) throws -> SecretBytes {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
             throw Failure("there is no terminal to ask on; use --password-fd")
@@ -56,9 +61,9 @@ package struct PasswordSource: Sendable {
     }
 
     /// A password that is going to be set: asked for twice, where somebody types.
-    package func askForNew() throws -> SecretBytes {
-        let new = try ask("new password")
-        if canAskAgain, try ask("again") != new {
+    package func askForNew(allowingEmpty: Bool = false) throws -> SecretBytes {
+        let new = try ask("new password", allowingEmpty: allowingEmpty)
+        if canAskAgain, try ask("again", allowingEmpty: allowingEmpty) != new {
             throw Failure("the two are different; nothing was changed")
         }
         return new
@@ -81,7 +86,6 @@ package struct PasswordSource: Sendable {
                 guard count <= longest else { throw Failure("the password is too long") }
             }
         }
-        guard count > 0 else { throw Failure("no password was given") }
         return SecretBytes(count: count) { copy in
             buffer.withUnsafeBytes {
                 copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count)))

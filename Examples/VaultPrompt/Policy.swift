@@ -16,7 +16,8 @@ enum Policy {
 
     private static var flags: [(String, WritableKeyPath<DataVaultPasswordPolicy, Bool>)] {
         [
-            ("digits", \.hasDigits), ("upper", \.hasUpper), ("lower", \.hasLower),
+            ("empty", \.defaultPasswordAllowed), ("digits", \.hasDigits), ("upper", \.hasUpper),
+            ("lower", \.hasLower),
             ("special", \.hasSpecial),
         ]
     }

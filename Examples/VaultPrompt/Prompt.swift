@@ -29,14 +29,19 @@ struct Prompt {
 
     /// Runs lines until `quit` or their end; one that fails does not end the session.
     func run(_ lines: some Sequence<String> & Sendable) async {
+        var isInBackground = false
         say(Self.text(session.state))
         for line in lines {
             let words = line.split(separator: " ").map(String.init)
             guard let command = words.first else { continue }
             if command == "quit" { break }
             do { try await run(words) } catch { say("\(error)") }
+            if ["background", "foreground"].contains(line) {
+                isInBackground = line == "background"
+            }
             // It may have locked itself while nobody typed.
-            say(Self.text(session.poke()))
+            let state = session.poke()
+            say(isInBackground ? "[in the background, locked: foreground]" : Self.text(state))
         }
         session.lock()
     }
@@ -45,21 +50,26 @@ struct Prompt {
     static func text(_ state: DataVaultSession.State) -> String {
         switch state {
         case .noVault: "[no vault: create]"
-        case .locked(nil): "[locked: unlock]"
-        case .locked(1): "[locked, 1 try left: unlock]"
-        case .locked(let tries?): "[locked, \(tries) tries left: unlock]"
+        case .locked(let tries): "[locked\(text(tries)): unlock]"
         case .unlocked: "[unlocked: set, get, names, lock]"
-        case .passwordViolates(let rule): "[the password breaks a rule, \(rule): passwd]"
-        case .passwordExpired: "[the password has expired: passwd]"
+        case .passwordViolates(let rule, let tries):
+            "[the password breaks a rule, \(rule)\(text(tries)): passwd]"
+        case .passwordExpired(let tries): "[the password has expired\(text(tries)): passwd]"
         case .destroyed: "[the vault has destroyed itself: create]"
-        case .failed(let error): "[\(error)]"
+        case .failed: "[it failed: unlock, to try again]"
         }
+    }
+
+    private static func text(_ triesLeft: Int?) -> String {
+        triesLeft.map { $0 == 1 ? ", 1 try left" : ", \($0) tries left" } ?? ""
     }
 
     private func run(_ words: [String]) async throws {
         switch (words[0], words.dropFirst().first, words.count) {
-        case ("create", nil, 1): try await session.create(password: passwords.askForNew())
-        case ("unlock", nil, 1): try await session.unlock(password: passwords.ask("password"))
+        case ("create", nil, 1):
+            try await session.create(password: passwords.askForNew(allowingEmpty: true))
+        case ("unlock", nil, 1):
+            try await session.unlock(password: passwords.ask("password", allowingEmpty: true))
         case ("passwd", nil, 1): try await changePassword()
         case ("set", let name?, 2): try set(name)
         case ("get", let name?, 2): try get(name)
@@ -83,10 +93,11 @@ struct Prompt {
 
     private func changePassword() async throws {
         if session.state == .unlocked {
-            try await session.changePassword(passwords.askForNew())
+            try await session.changePassword(passwords.askForNew(allowingEmpty: true))
         } else {
-            let old = try passwords.ask("password")
-            try await session.changePassword(old, newPassword: passwords.askForNew())
+            let old = try passwords.ask("password", allowingEmpty: true)
+            try await session.changePassword(
+                old, newPassword: passwords.askForNew(allowingEmpty: true))
         }
     }
 

@@ -1,7 +1,7 @@
 public import Foundation
 public import SecureStorage
 
-// On a thread of Dispatch's: none of Swift's may be blocked for as long as this takes.
+// None of Swift's or Dispatch's threads may be blocked for as long as this takes.
 
 extension VaultBackup {
     /// Makes a backup of a queue's database; as the call that is not `async`, on a thread of its own.
@@ -120,7 +120,7 @@ extension VaultBackup {
     }
 }
 
-/// Work on a thread of Dispatch's, which a task waits for and may cancel.
+/// Work on a thread of its own, which a task waits for and may cancel.
 private final class BackgroundWork: @unchecked Sendable {
     // @unchecked: `isCancelled` is only touched under `lock`.
     private let lock = NSLock()
@@ -133,7 +133,7 @@ private final class BackgroundWork: @unchecked Sendable {
         let work = BackgroundWork()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
+                Thread.detachNewThread {
                     continuation.resume(
                         with: Result {
                             try work.check()

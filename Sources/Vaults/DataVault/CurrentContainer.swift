@@ -80,14 +80,16 @@ final class CurrentContainer: @unchecked Sendable {
                     try KeychainKeyStore(service: "DataVault.shared", accessGroup: group)
                 })
         #else
-            let isPath = group.hasPrefix("/")
+            if group.hasPrefix("/") {
+                return try DataVaultContainer(
+                    directory: URL(fileURLWithPath: group), sharedWithGroup: true)
+            }
             let directory = try DataVaultError.writing {
-                isPath ? URL(fileURLWithPath: group) : try SharedDatabase.directory(named: group)
+                try SharedDatabase.directory(named: group)
             }
             return try DataVaultContainer(
                 directory: directory.appendingPathComponent(
-                    sharedDirectoryName, isDirectory: true),
-                sharedWithGroup: isPath)
+                    sharedDirectoryName, isDirectory: true))
         #endif
     }
 

@@ -1,7 +1,7 @@
-internal import Dispatch
+internal import Foundation
 internal import SecureStorage
 
-// On a thread of Dispatch's: none of Swift's may be blocked for as long as deriving a key takes. Once the password is
+// None of Swift's or Dispatch's threads may be blocked for as long as deriving a key takes. Once the password is
 // being tried, a cancelled task is waited for: its try counts.
 
 extension DataVaultContainer {
@@ -70,6 +70,6 @@ func onOwnThread<R: Sendable>(
 ) async throws -> R {
     try Task.checkCancellation()
     return try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }

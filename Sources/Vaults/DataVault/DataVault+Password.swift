@@ -121,6 +121,8 @@ extension DataVault {
 
     /// Sets the policy; whether the password complies is found at the next unlock.
     ///
+    /// Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try is always left.
+    ///
     /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and ``DataVaultPasswordPolicy/lockTimeout`` stay as they
     ///   are where they are nil, and while the vault is locked. The time of inactivity of other processes that have the
     ///   vault unlocked changes at their next unlock.
@@ -133,11 +135,6 @@ extension DataVault {
             let isOpen = opened?.incarnation == record.incarnation
             let policy = (isOpen ? policy : policy.asSeenWhileLocked)
                 .completed(by: record.policy)
-            let limit = policy.retryLimit
-            if limit > 0, record.policy.retryLimit == 0 || limit < record.policy.retryLimit {
-                // Else tries of before could leave none.
-                record.tries = 0
-            }
             record.policy = policy
             try container.records.store(&record, place)
             if let opened { setTimeout(of: opened, OpenedVault.timeout(policy)) }

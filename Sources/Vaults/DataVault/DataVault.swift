@@ -8,10 +8,11 @@ internal import SecureStorage
 /// passwords: both as its ``DataVaultPasswordPolicy`` says. `Docs/DataVault.md` is the guide.
 ///
 /// Vaults come from `DataVault.create(id:password:)` and `DataVault.vault(id:)`, or from a ``DataVaultContainer``. In one
-/// process there is one object for each vault. Several processes may use one vault.
+/// process there is one object for each vault, as long as somebody refers to it: the last reference that goes locks
+/// it. Several processes may use one vault.
 ///
-/// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and for other processes
-/// that try a password at the same time.
+/// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and for others that try a
+/// password or make or delete the vault at the same time, after 60 seconds with `.ioWriteError`.
 public final class DataVault: @unchecked Sendable {
     // @unchecked: `opened` and `locks` are only touched under `gate`.
     let place: VaultPlace
@@ -67,7 +68,8 @@ public final class DataVault: @unchecked Sendable {
 
     /// Begins the time of inactivity anew.
     ///
-    /// - Throws: `DataVaultError.locked`.
+    /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` when the vault was destroyed meanwhile, `.ioReadError` when its
+    ///   file is gone.
     public func resetLockTimeout() throws {
         try withOpened { _ in }
     }
@@ -113,9 +115,10 @@ public final class DataVault: @unchecked Sendable {
     /// How often `lock()` was called.
     var lockCount: Int { gate.withLock { locks } }
 
-    /// Opens what a right password opens; nobody has it before `publish`.
+    /// Opens what a right password opens; under the vault's lock file, and nobody has it before `publish`.
     func open(_ record: VaultRecord, _ key: DataEncryptionKey) throws -> OpenedVault {
-        try OpenedVault(
+        place.removeHalfMadeFiles(of: record.incarnation)
+        return try OpenedVault(
             record, key: key, databasePath: place.databasePath(record.incarnation),
             now: container.clock.now)
     }

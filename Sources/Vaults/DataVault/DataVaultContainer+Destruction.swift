@@ -73,6 +73,7 @@ extension DataVaultContainer {
     /// Removes what a killed creation has left; under the lock, so that nobody is at it.
     func removeRemains(_ record: VaultRecord, _ place: VaultPlace) throws {
         try place.removeDatabases()
+        try place.removeDraft(record.incarnation)
         try records.remove(place)
     }
 

@@ -58,7 +58,8 @@ extension DataVaultContainer {
         try records.insert(&record, place)
         var opened: OpenedVault?
         do {
-            try place.makeDatabase(record.incarnation) { try VaultValues.create($0, key: key) }
+            try VaultValues.create(place.databasePath(record.incarnation), key: key)
+            try place.setMode(ofDatabase: record.incarnation)
             try setPassword(password, of: &record, place, key)
             let made = try vault.open(record, key)
             opened = made

@@ -4,7 +4,7 @@ internal import SecureStorage
 /// A place where vaults lie: a directory for their files, and a key store for their keys.
 ///
 /// Ids belong to their container. A container's key store is used for nothing else. Programs that share both share
-/// the vaults in them; all of them belong to the same user.
+/// the vaults in them. Make one container for a directory in a process: a vault keeps the one that it came from.
 ///
 /// The calls of ``DataVault`` itself, such as `DataVault.create(id:password:)`, go to a container of their own.
 ///
@@ -34,9 +34,9 @@ public final class DataVaultContainer: @unchecked Sendable {
     ///     and nobody else may write it, unless a group shares it.
     ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted then by
     ///     a key that lies beside them, and a copy of the directory can be tried with any number of passwords.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory has mode 2770 and is made in one that
-    ///     exists, as ``FileKeyStore`` does it; all members of its group can try passwords, delete vaults and copy
-    ///     the files. A key store of your own has to serve all of them.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, with mode 2770
+    ///     (`install -d -m 2770 -g GROUP`), and its group's members can try passwords, delete vaults and copy the
+    ///     files, keys too, which lie beside the vaults then. A key store of your own has to serve all of them.
     ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are unlocked
     ///     the next time.
     ///   - clock: For tests; the default goes on while the machine sleeps.
@@ -66,9 +66,13 @@ public final class DataVaultContainer: @unchecked Sendable {
         records = VaultRecords(
             keyStore: try keyStore
                 ?? DataVaultError.reading {
-                    try FileKeyStore(
-                        directory: URL(fileURLWithPath: "\(path)/Keys"),
-                        sharedWithGroup: access == .group)
+                    switch access {
+                    case .owner: try FileKeyStore(directory: URL(fileURLWithPath: path + "/Keys"))
+                    // Beside the vaults: a second directory would have to be made with the group's mode.
+                    case .group:
+                        try FileKeyStore(
+                            directory: URL(fileURLWithPath: path), sharedWithGroup: true)
+                    }
                 })
     }
 
@@ -93,17 +97,11 @@ public final class DataVaultContainer: @unchecked Sendable {
         guard directory.isFileURL, !directory.path.utf8.contains(0) else {
             throw DataVaultError.invalidArg(reason: "the directory is no file URL")
         }
-        switch access {
-        case .owner:
+        if access == .owner {
             try DataVaultError.writing {
                 try FileManager.default.createDirectory(
                     at: directory, withIntermediateDirectories: true,
                     attributes: [.posixPermissions: 0o700])
-            }
-        case .group:
-            guard access.makeDirectory(directory.path) else {
-                throw DataVaultError.ioWriteError(
-                    cause: VaultPlace.systemError(errno, directory.path))
             }
         }
         guard let resolved = realpath(directory.path, nil) else {
@@ -114,9 +112,7 @@ public final class DataVaultContainer: @unchecked Sendable {
         guard lstat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             throw DataVaultError.invalidArg(reason: "the directory is no directory")
         }
-        // Others may look on at what only the owner changes.
-        if access == .owner { status.st_mode &= ~0o055 }
-        if let objection = access.objection(toDirectory: status) {
+        if let objection = access.objection(toDirectory: status, othersMayRead: true) {
             throw DataVaultError.invalidArg(reason: "the directory \(objection)")
         }
         return String(cString: resolved)

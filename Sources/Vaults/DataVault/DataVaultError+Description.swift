@@ -22,7 +22,8 @@ extension DataVaultError: CustomStringConvertible {
         case .ioWriteError(let cause): "the vault cannot be written: \(Self.text(of: cause))"
         case .locked: "the vault is locked; unlock it first"
         case .nameTooLong: "an id or a name has \(DataVault.nameLengthLimit) bytes at most"
-        case .valueTooLarge: "a value has \(DataVault.valueSizeLimit) bytes at most"
+        case .valueTooLarge:
+            "a value has \(DataVault.valueSizeLimit) bytes at most, and what is encrypted in one piece 1 GiB"
         case .dataTypeError: "the value is neither a string nor data"
         case .outOfMemory: "there is not enough memory; close something, and try again"
         case .passwordRequired: "the password must not be empty"

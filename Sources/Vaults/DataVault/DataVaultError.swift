@@ -39,7 +39,7 @@ public enum DataVaultError: Error, Sendable {
     /// An id or the name of a value has more than 255 bytes of UTF-8; code 9.
     case nameTooLong
 
-    /// A value has more than ``DataVault/valueSizeLimit`` bytes; code 10.
+    /// A value has more than ``DataVault/valueSizeLimit`` bytes, or data to be encrypted more than 1 GiB; code 10.
     case valueTooLarge
 
     /// The value is of an unknown type; code 12.
@@ -111,11 +111,11 @@ extension DataVaultError {
         if case .doesNotExist(true, _) = self { true } else { false }
     }
 
-    /// Whether the password, right or new, breaks a rule of the policy: codes 50 to 56.
+    /// Whether the policy does not take the password: codes 50 to 56 for a rule that it breaks, 57 for its age.
     ///
     /// From `DataVault.unlock(password:)` it says that the password is right: change it with
     /// `changePassword(_:newPassword:)`.
-    public var isPolicyViolation: Bool { (50...56).contains(code) }
+    public var isPolicyViolation: Bool { (50...57).contains(code) }
 
     /// How many wrong passwords the vault still takes; nil for other errors, and without a retry limit.
     public var triesLeft: Int? {

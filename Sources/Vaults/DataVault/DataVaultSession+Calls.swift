@@ -28,16 +28,16 @@ extension DataVaultSession {
     ///
     /// - Parameter password: Empty for the default password.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves `.locked` with one try less, or
+    /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves the state with one try less, or
     ///   `.destroyed`; a right one that is no longer good `.passwordViolates` or `.passwordExpired`; what cannot be read or
-    ///   written `.failed`. `CancellationError` when the task was cancelled before: no try then.
+    ///   written `.failed`, until the next call or a lock. `CancellationError` when the task was cancelled before: no try then.
     @discardableResult
     public func unlock(password: some DataVaultPassword) async throws -> State {
         try await onOwnThread {
             try Self.allowingLock { try self.vault.unlock(password: password) }
         } outcome: { error in
-            if let rule = error?.brokenRule { return .passwordViolates(rule) }
-            if case .passwordExpired = error { return .passwordExpired }
+            if let rule = error?.brokenRule { return .passwordViolates(rule, triesLeft: nil) }
+            if case .passwordExpired = error { return .passwordExpired(triesLeft: nil) }
             return Self.outcome(error)
         }
     }

@@ -9,11 +9,11 @@ internal import Foundation
 /// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the background the
 /// vault is locked. While it is in front, ``poke()`` now and then shows that the vault has locked itself.
 ///
-/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own; the others read one entry of the
-/// key store at most.
+/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own. The others read the vault's
+/// record; one that finds a destruction that a kill has left ends it, with the app's handler.
 public final class DataVaultSession: @unchecked Sendable {
-    // @unchecked: `shown`, `observers` and `held` are only touched under `gate`; `locks` and `isInBackground`
-    // under `turn`.
+    // @unchecked: `shown`, `observers` and `held` are only touched under `gate`; `locks`, `isInBackground` and
+    // `hasCallFailed` under `turn`.
     /// The id of the vault.
     public let id: String
 
@@ -31,6 +31,8 @@ public final class DataVaultSession: @unchecked Sendable {
     private let turn = NSRecursiveLock()
     private var locks = 0
     private var isInBackground = false
+    /// Whether what is shown is the failure of a call, of which looking at the vault tells nothing.
+    private var hasCallFailed = false
 
     /// A session with a vault, which need not exist.
     ///
@@ -150,6 +152,8 @@ public final class DataVaultSession: @unchecked Sendable {
         let locksBefore = turn.withLock { locks }
         let result = Result { try work() }
         let state = turn.withLock {
+            // A failure of before is over.
+            hasCallFailed = false
             // Who has locked the vault meanwhile meant this call, too.
             let isLock = locks != locksBefore
             if isLock { gate.withLock { held }?.lock() }
@@ -167,15 +171,19 @@ public final class DataVaultSession: @unchecked Sendable {
     @discardableResult
     private func show(_ outcome: State? = nil, isLock: Bool = false) -> State {
         turn.withLock {
-            let before = state
+            // What only a call could tell is shown until something else is known.
+            let isFailure = outcome != nil || hasCallFailed && !isLock
+            hasCallFailed = false
             var next = look()
-            switch (next, outcome, before) {
-            case (.locked, .failed?, _), (.noVault, .destroyed?, _): next = outcome ?? next
-            case (.locked, .passwordViolates?, _), (.locked, .passwordExpired?, _):
-                if !isLock { next = outcome ?? next }
-            case (.locked, nil, .passwordViolates), (.locked, nil, .passwordExpired):
-                if !isLock { next = before }
-            case (.noVault, nil, .destroyed): next = before
+            switch (next, outcome ?? state) {
+            case (.noVault, .destroyed): next = .destroyed
+            case (.locked(let tries), .passwordViolates(let rule, _)) where !isLock:
+                next = .passwordViolates(rule, triesLeft: tries)
+            case (.locked(let tries), .passwordExpired) where !isLock:
+                next = .passwordExpired(triesLeft: tries)
+            case (.locked, .failed(let error)) where isFailure:
+                next = .failed(error)
+                hasCallFailed = true
             default: break
             }
             gate.withLock {

@@ -10,11 +10,12 @@ extension DataVaultSession {
         /// The vault's values can be used.
         case unlocked
 
-        /// The password was right, and breaks a rule of the policy: ask for it again and for a new one.
-        case passwordViolates(DataVaultPasswordRule)
+        /// The password was right, and breaks a rule of the policy: ask for it again, which can be wrong too often as well,
+        /// and for a new one.
+        case passwordViolates(DataVaultPasswordRule, triesLeft: Int?)
 
-        /// The password was right, and is too old: ask for it again and for a new one.
-        case passwordExpired
+        /// The password was right, and is too old: ask for it again, which can be wrong too often as well, and for a new one.
+        case passwordExpired(triesLeft: Int?)
 
         /// Too many wrong passwords have destroyed the vault: begin anew, as the app does at its first start.
         case destroyed
@@ -33,11 +34,13 @@ extension DataVaultSession.State: Equatable {
     /// - Returns: Whether they are the same.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
-        case (.noVault, .noVault), (.unlocked, .unlocked), (.passwordExpired, .passwordExpired),
-            (.destroyed, .destroyed):
-            true
+        case (.noVault, .noVault), (.unlocked, .unlocked), (.destroyed, .destroyed): true
         case (.locked(let left), .locked(let right)): left == right
-        case (.passwordViolates(let left), .passwordViolates(let right)): left == right
+        case (
+            .passwordViolates(let left, let leftTries), .passwordViolates(let right, let rightTries)
+        ):
+            left == right && leftTries == rightTries
+        case (.passwordExpired(let left), .passwordExpired(let right)): left == right
         case (.failed(let left), .failed(let right)):
             left.code == right.code && left.description == right.description
         default: false

@@ -6,8 +6,6 @@ internal import Foundation
 /// Threads exclude each other as well, since each call opens the file for itself.
 struct VaultLock {
     let path: String
-    /// Of the name that the file has until it has its mode.
-    let draftPrefix: String
     let access: FileAccess
 
     /// Longer than several derivations of a key, one after the other.
@@ -26,7 +24,8 @@ struct VaultLock {
     func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
         let start = ContinuousClock.now
         repeat {
-            let descriptor = try openFile()
+            let descriptor = access.openLockFile(path)
+            guard descriptor >= 0 else { throw failure }
             defer {
                 // A child that was forked meanwhile has the descriptor too, and would keep the lock.
                 flock(descriptor, LOCK_UN)
@@ -41,16 +40,6 @@ struct VaultLock {
             usleep(1000)
         } while ContinuousClock.now - start < patience
         return nil
-    }
-
-    private func openFile() throws -> Int32 {
-        while true {
-            let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor < 0 else { return descriptor }
-            guard errno == ENOENT else { throw failure }
-            let draft = draftPrefix + UUID().uuidString.lowercased()
-            guard access.makeEmptyFile(path, draft: draft) else { throw failure }
-        }
     }
 
     private func isNamed(_ descriptor: Int32) -> Bool {

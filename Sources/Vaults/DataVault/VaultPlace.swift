@@ -35,9 +35,7 @@ struct VaultPlace: Sendable {
     var turnLock: VaultLock { lock("end.lock") }
 
     private func lock(_ suffix: String) -> VaultLock {
-        VaultLock(
-            path: "\(directory)/\(hash).\(suffix)", draftPrefix: "\(directory)/\(hash)-",
-            access: access)
+        VaultLock(path: "\(directory)/\(hash).\(suffix)", access: access)
     }
 
     /// The database of the vault with this incarnation.
@@ -76,27 +74,29 @@ struct VaultPlace: Sendable {
 
     // MARK: - Files
 
-    /// Makes the database of a new vault: with its name it has its mode, and everything in it.
-    ///
-    /// In a directory of its own until then, so that each member of a group can remove what a killed one has left:
-    /// see `removeDatabases`.
-    ///
-    /// - Parameters:
-    ///   - incarnation: Of the new vault.
-    ///   - fill: Makes a file at a path.
-    /// - Throws: `DataVaultError.ioWriteError`, what `fill` throws.
-    func makeDatabase(_ incarnation: Data, _ fill: (String) throws -> Void) throws {
+    /// Gives the database of a new vault its mode; who makes it leaves it to its owner.
+    func setMode(ofDatabase incarnation: Data) throws {
         let path = databasePath(incarnation)
-        let draft = path + ".new"
-        let file = draft + "/database"
-        guard mkdir(draft, 0o700) == 0, chmod(draft, access.directoryMode) == 0 else {
-            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, draft))
-        }
-        try fill(file)
-        guard chmod(file, access.fileMode) == 0, rename(file, path) == 0, rmdir(draft) == 0 else {
+        guard access == .owner || access.setMode(ofFile: path) else {
             throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
         }
-        syncDirectory()
+    }
+
+    /// Removes what SQLite was about to make beside a database of a group when it was killed: under the lock under which
+    /// all open the database.
+    ///
+    /// SQLite makes its log and the log's index with less than the database's mode where the umask says so, and mends that in
+    /// the next call. A kill in between leaves an empty file that only its owner could open.
+    func removeHalfMadeFiles(of incarnation: Data) {
+        guard access == .group else { return }
+        for suffix in ["-wal", "-shm"] {
+            let path = databasePath(incarnation) + suffix
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_size == 0,
+                status.st_mode & 0o777 != access.fileMode
+            else { continue }
+            unlink(path)
+        }
     }
 
     /// The paths of all databases of this id and of their side files, a database before its own.
@@ -122,26 +122,24 @@ struct VaultPlace: Sendable {
         .contains { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }
     }
 
-    /// Removes every database of this id, whoever has it open, and what killed calls have left.
+    /// Removes every database of this id, whoever has it open.
     func removeDatabases() throws {
         for path in try databaseFiles() where unlink(path) != 0 && errno != ENOENT {
-            let reason = errno
-            guard isDirectory(path) else {
-                throw DataVaultError.ioWriteError(cause: Self.systemError(reason, path))
-            }
-            // One that has not got its mode yet cannot be listed by all, and is empty.
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-            for name in names { unlink("\(path)/\(name)") }
-            guard rmdir(path) == 0 || errno == ENOENT else {
-                throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
-            }
+            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
         }
         syncDirectory()
     }
 
-    private func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    /// Removes what a killed creation has left of its database.
+    ///
+    /// Of another member's, who alone can lock it, it stays: an encrypted file whose key was never stored.
+    func removeDraft(_ incarnation: Data) throws {
+        let url = URL(fileURLWithPath: databasePath(incarnation))
+        do {
+            _ = try SecureDatabaseStore.remove(at: url)
+        } catch {
+            guard access == .group else { return try DataVaultError.writing { throw error } }
+        }
     }
 
     private func syncDirectory() {

@@ -18,7 +18,7 @@ final class VaultValues: Sendable {
     private static let delete = "DELETE FROM value WHERE name = ?"
     private static let selectNames = "SELECT name, typeof(data) FROM value ORDER BY name"
 
-    /// Makes the database of a new vault, closed and all in one file.
+    /// Makes the database of a new vault; a kill leaves it whole, or no file of its name.
     static func create(_ path: String, key: DataEncryptionKey) throws {
         try DataVaultError.writing {
             let store = try store(path)

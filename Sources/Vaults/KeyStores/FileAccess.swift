@@ -1,73 +1,34 @@
 internal import CPlatform
 internal import Foundation
 
-/// Who may use a directory and the files in it: their owner, or the members of the directory's group.
+/// Who may use the files of a directory: their owner, or the members of the directory's group.
+///
+/// The directory of a group is made by an administrator, with the set-group-ID bit: what a member makes in it belongs to that
+/// group, and not to the member's own (open(2)). Whether it is that directory is all there is to check; none is made here.
 enum FileAccess: Sendable {
     case owner
     case group
 
     init(sharedWithGroup: Bool) { self = sharedWithGroup ? .group : .owner }
 
-    /// The mode of files.
+    /// The mode of files, whatever the umask.
     var fileMode: mode_t { self == .owner ? 0o600 : 0o660 }
 
-    /// The mode of directories; a group's has the set-group-ID bit, so that what a member makes in it belongs to
-    /// that group, and not to the member's own (open(2)).
-    var directoryMode: mode_t { self == .owner ? 0o700 : 0o2770 }
-
-    /// Makes a directory whose parent exists, when there is nothing of its name.
-    ///
-    /// - Returns: Whether it could be made, or is there; else `errno` says why not.
-    func makeDirectory(_ path: String) -> Bool {
-        switch self {
-        case .owner:
-            // The umask may take more away than others' rights.
-            guard mkdir(path, 0o700) == 0 else { return errno == EEXIST }
-            return chmod(path, directoryMode) == 0
-        case .group:
-            var status = stat()
-            guard lstat(path, &status) != 0 else { return true }
-            // Another member must not meet it before it has its mode, nor after a kill.
-            let draft = Self.draft(beside: path)
-            guard mkdir(draft, 0o700) == 0 else { return false }
-            if chmod(draft, directoryMode) == 0, cplatform_rename_exclusive(draft, path) == 0 {
-                return true
-            }
-            let reason = errno
-            rmdir(draft)
-            errno = reason
-            return reason == EEXIST
-        }
-    }
-
-    /// Makes an empty file, when there is none of its name: nobody meets it before it has its mode.
-    ///
-    /// - Returns: Whether it could be made, or is there; else `errno` says why not.
-    func makeEmptyFile(_ path: String, draft: String) -> Bool {
-        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return false }
-        let hasMode = fchmod(descriptor, fileMode) == 0
-        close(descriptor)
-        if hasMode, cplatform_rename_exclusive(draft, path) == 0 { return true }
-        let reason = errno
-        unlink(draft)
-        errno = reason
-        return reason == EEXIST
-    }
-
-    /// Why a directory is not one that only these may write or read; nil when it is.
-    func objection(toDirectory status: stat) -> String? {
+    /// Why a directory is not one for these alone; nil when it is.
+    func objection(toDirectory status: stat, othersMayRead: Bool = false) -> String? {
         switch self {
         case .owner where status.st_uid != geteuid(): "belongs to another user"
-        case .owner where status.st_mode & 0o077 != 0:
+        case .owner where othersMayRead && status.st_mode & 0o022 != 0:
+            "can be written by others; chmod go-w it when nobody else can have changed what is in it"
+        case .owner where !othersMayRead && status.st_mode & 0o077 != 0:
             "is open to others; chmod 700 it when nobody else can have changed what is in it"
-        case .group where status.st_mode & 0o7777 != directoryMode:
-            "is not for its group alone; chmod 2770 it when nobody else can have changed what is in it"
+        case .group where status.st_mode & 0o7777 != 0o2770:
+            "is not for one group: make an empty one with the mode 2770 and that group"
         default: nil
         }
     }
 
-    /// Why a file in such a directory is not what these make there; nil when it can be.
+    /// Why a file in such a directory is not one that these make there; nil when it can be.
     func objection(toFile status: stat, in directory: stat) -> String? {
         switch self {
         case .owner where status.st_uid != geteuid(): "belongs to another user"
@@ -78,8 +39,35 @@ enum FileAccess: Sendable {
         }
     }
 
-    private static func draft(beside path: String) -> String {
-        let url = URL(fileURLWithPath: path)
-        return url.deletingLastPathComponent().path + "/.new-" + UUID().uuidString.lowercased()
+    /// Opens a file to lock it, and makes it when there is none.
+    ///
+    /// No member of a group meets it before it has its mode, nor after a kill: only its owner could give it that.
+    ///
+    /// - Returns: The descriptor; -1 with `errno`.
+    func openLockFile(_ path: String) -> Int32 {
+        let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
+        if self == .owner { return open(path, flags | O_CREAT, fileMode) }
+        let found = open(path, flags)
+        guard found < 0, errno == ENOENT else { return found }
+        let draft = "\(path).new-\(UUID().uuidString.lowercased())"
+        let made = open(draft, flags | O_CREAT | O_EXCL, 0o600)
+        guard made >= 0 else { return made }
+        if fchmod(made, fileMode) == 0, cplatform_rename_exclusive(draft, path) == 0 {
+            return made
+        }
+        // Another member may have been faster.
+        close(made)
+        unlink(draft)
+        return open(path, flags)
+    }
+
+    /// Gives its mode to a closed file that nobody uses yet.
+    ///
+    /// - Returns: Whether it has it; else `errno` says why not.
+    func setMode(ofFile path: String) -> Bool {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        return fchmod(file, fileMode) == 0 && fsync(file) == 0
     }
 }

@@ -1,15 +1,15 @@
 public import Foundation
 public import SecureStorage
 
-/// Secrets in files, one each, that nobody but their owner can read.
+/// Secrets in files, one each, that nobody but their owner can read, or the members of one group.
 ///
 /// The files are not encrypted: who reads them, as the same user, as root, or in a backup, has the
 /// secrets. For servers whose disk is trusted, and for keys that are wrapped already.
 ///
-/// The directory has mode 0700 and its files 0600, unless a group shares them. Anything else than this store makes is refused, not
-/// followed and not repaired: a link, a hard link, looser modes, another owner. A file is written beside
-/// its place, synced and renamed; a kill or a power cut leaves the old secret or the new one. Damage is
-/// found by a checksum. The blocks of a removed secret are not overwritten.
+/// The directory has mode 0700 and its files 0600; where a group shares them, 2770 and 0660. Anything else than this
+/// store makes is refused, not followed and not repaired: a link, a hard link, looser modes, another owner or group. A
+/// file is written beside its place, synced and renamed; a kill or a power cut leaves the old secret or the new one.
+/// Damage is found by a checksum. The blocks of a removed secret are not overwritten.
 ///
 /// Thread-safe; processes exclude each other with `flock` on the directory, which a file system has to
 /// support. After 10 seconds of waiting a call throws ``KeyStoreError/unavailable(reason:)``.
@@ -23,9 +23,8 @@ public struct FileKeyStore: KeyStore {
     ///   - directory: Its parent exists. It is used for this store only, and is no symbolic link.
     ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory that is
     ///     missing, such as one on a volume that is not mounted, is no empty store.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory has mode 2770, its files 0660,
-    ///     and all members of its group can read and replace every secret. One that is made gets the
-    ///     group of its parent where that has the set-group-ID bit, and else the group of the process.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, with mode 2770
+    ///     (`install -d -m 2770 -g GROUP`), and its group's members can read and replace every secret.
     /// - Throws: `KeyStoreError.refused` when others can read or change the directory, `.unavailable` when
     ///   it is not there and may not or cannot be made.
     public init(
@@ -43,7 +42,7 @@ public struct FileKeyStore: KeyStore {
         }
         self.path = path
         access = FileAccess(sharedWithGroup: sharedWithGroup)
-        if creatingDirectory { try KeyDirectory.create(path, for: access) }
+        if creatingDirectory, access == .owner { try KeyDirectory.create(path) }
         _ = try KeyDirectory(path, for: access, isLocked: false)
     }
 

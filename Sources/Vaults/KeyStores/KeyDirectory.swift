@@ -38,11 +38,14 @@ final class KeyDirectory {
         close(descriptor)
     }
 
-    /// Makes the directory when there is nothing of its name.
-    static func create(_ path: String, for access: FileAccess) throws {
-        guard access.makeDirectory(path) else {
-            throw failure(errno, "make the directory", path)
+    /// Makes the directory with mode 0700 when there is nothing of its name.
+    static func create(_ path: String) throws {
+        guard mkdir(path, 0o700) == 0 else {
+            guard errno == EEXIST else { throw failure(errno, "make the directory", path) }
+            return
         }
+        // A umask may take more away than others' rights.
+        guard chmod(path, 0o700) == 0 else { throw failure(errno, "make the directory", path) }
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a parent that may be searched, not read
         defer { close(parent) }

@@ -37,9 +37,7 @@
                 let modes = try home.sharedModes()
                 #expect(modes.keys.contains { $0.hasSuffix("-wal") })
                 #expect(modes.keys.contains { $0.hasSuffix("-shm") })
-                for (name, mode) in modes {
-                    #expect(mode == (name == "Keys" ? 0o2770 : 0o660), "\(name)")
-                }
+                for (name, mode) in modes { #expect(mode == 0o660, "\(name)") }
                 try vault.changePassword("P4sSw0rD2")
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
@@ -101,6 +99,9 @@
 
         @Test func `members who begin at once make one vault, and lose nothing`() async throws {
             let rounds = 20
+            for round in 1...rounds {
+                try Users.share(home.sharedDirectory.appendingPathComponent("\(round)"))
+            }
             await withTaskGroup(of: Void.self) { group in
                 for number in 1...2 {
                     group.addTask {
@@ -126,17 +127,14 @@
         }
 
         @Test func `what a killed member leaves is no obstacle to another one`() async throws {
-            var (kills, moment) = (SuddenDeath.count(6), SuddenDeath.Moment())
-            while kills > 0 {
-                kills -= 1
+            var moment = SuddenDeath.Moment()
+            for round in 1...SuddenDeath.count(6) {
                 await #expect(processExitsWith: .signal(SIGKILL)) {
                     [path = home.path as String, delay = moment.next() as Int] in
                     Users.become(1)
                     umask(0o077)
                     SuddenDeath.after(microseconds: delay)
-                    let home = VaultHome(path: path)
-                    // The first one makes all directories.
-                    let container = try home.groupContainer("suite")
+                    let container = try VaultHome(path: path).groupContainer()
                     while true {
                         let vault = try container.create(id: "a", password: "P4sSw0rD1")
                         try vault.setString("name", value: "value")
@@ -146,7 +144,7 @@
                 await #expect(processExitsWith: .success) { [path = home.path as String] in
                     Users.become(2)
                     let home = VaultHome(path: path)
-                    let container = try home.groupContainer("suite")
+                    let container = try home.groupContainer()
                     if try container.exists(id: "a") {
                         try container.vault(id: "a").unlock(password: "P4sSw0rD1")
                     }
@@ -154,18 +152,33 @@
                     let vault = try container.create(id: "a", password: "P4sSw0rD2")
                     try vault.setString("name", value: "value")
                     try container.delete(id: "a")
-                    // An empty directory at most, which was about to become the keys'.
-                    let left = try home.sharedModes("suite").keys.filter {
-                        $0 != "Keys" && !$0.hasSuffix(".lock")
-                            && rmdir(home.sharedDirectory.path + "/suite/" + $0) != 0
-                    }
+                    let left = try home.sharedModes().keys.filter { $0.contains(".vault") }
                     #expect(left == [])
                 }
                 // Also the very first steps, now and then.
-                if kills.isMultiple(of: 2) {
-                    try FileManager.default.removeItem(
-                        at: home.sharedDirectory.appendingPathComponent("suite"))
+                if round.isMultiple(of: 2) {
+                    try FileManager.default.removeItem(at: home.sharedDirectory)
+                    try Users.share(home.sharedDirectory)
                 }
+            }
+        }
+
+        @Test func `a log that SQLite was about to make when it was killed locks nobody out`()
+            async throws
+        {
+            do { _ = try await home.groupContainer().create(id: "a", password: "P4sSw0rD1") }
+            let names = try home.sharedModes().keys
+            let database = try #require(names.first { $0.hasSuffix(".vault") })
+            for suffix in ["-wal", "-shm"] {
+                let path = home.sharedDirectory.path + "/" + database + suffix
+                try #require(FileManager.default.createFile(atPath: path, contents: nil))
+                try #require(chown(path, 64_001, Users.group) == 0 && chmod(path, 0o600) == 0)
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(2)
+                let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
+                try vault.unlock(password: "P4sSw0rD1")
+                try vault.setString("name", value: "value")
             }
         }
 
@@ -174,7 +187,7 @@
             try Users.share(home.sharedDirectory, mode: mode)
             let error = dataVaultError { _ = try home.groupContainer() }
             #expect(error?.code == 4)
-            #expect(error?.description.contains("chmod 2770") == true)
+            #expect(error?.description.contains("with the mode 2770") == true)
             let url = home.sharedDirectory
             let refusal = keyStoreError {
                 _ = try FileKeyStore(directory: url, sharedWithGroup: true)
@@ -214,7 +227,13 @@
                 }
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
-                #expect(vaultCode { try DataVault.setAccessGroup(path + "/missing") } == 7)
+                #expect(vaultCode { try DataVault.setAccessGroup(path + "/missing") } == 6)
+                let open = URL(fileURLWithPath: path + "/open")
+                for mode in [0o777, 0o2777, 0o770, 0o700] as [mode_t] {
+                    try Users.share(open, mode: mode)
+                    #expect(vaultCode { try DataVault.setAccessGroup(open.path) } == 4)
+                }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: open.path) == [])
             }
         }
     }
@@ -223,7 +242,7 @@
         /// A directory that the group shares.
         fileprivate var sharedDirectory: URL { url.appendingPathComponent("shared") }
 
-        /// As `container()`, for the group; with a name, in a directory that the first member makes.
+        /// As `container()`, for the group; with a name, in a directory of that name.
         fileprivate func groupContainer(_ name: String = "") throws -> DataVaultContainer {
             try DataVaultContainer(
                 directory: sharedDirectory.appendingPathComponent(name), keyStore: nil,

@@ -161,7 +161,7 @@ struct DataVaultKillTests {
         #expect(try home.databases().count == 1, comment)
         new.lock()
         #expect(
-            try !home.fileNames().contains { $0.contains("draft") || $0.contains(".new") }, comment)
+            try !home.fileNames().contains { $0.contains("draft") }, comment)
         #expect(try home.keyStore().names().count == 2, comment)
         return outcome
     }

@@ -57,7 +57,7 @@ struct DataVaultPrintingTests {
         #expect(errors.map(\.code) == Array(0...10) + [12, 13] + Array(50...57))
         #expect(errors.map { ($0 as NSError).code } == errors.map(\.code))
         #expect(errors.allSatisfy { ($0 as NSError).domain == "DataVaultError" })
-        #expect(errors.map { $0.isPolicyViolation } == errors.map { (50...56).contains($0.code) })
+        #expect(errors.map { $0.isPolicyViolation } == errors.map { (50...57).contains($0.code) })
         #expect(Set(errors.map(\.description)).count == errors.count)
         #expect((errors[6] as NSError).userInfo[NSUnderlyingErrorKey] is CocoaError)
         let thrown: any Error = DataVaultException.locked

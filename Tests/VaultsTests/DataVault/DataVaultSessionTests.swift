@@ -112,22 +112,24 @@ struct DataVaultSessionTests {
         #expect(session.state == .unlocked)
         session.lock()
         #expect(await code { try await $0.unlock(password: old) } == rule.rawValue)
-        #expect(session.state == .passwordViolates(rule))
-        #expect(session.poke() == .passwordViolates(rule))
+        #expect(session.state == .passwordViolates(rule, triesLeft: 3))
+        #expect(session.poke() == .passwordViolates(rule, triesLeft: 3))
         let wrong = await code {
             try await $0.changePassword("wrong password", newPassword: "New-passw0rd")
         }
         #expect(wrong == 5)
-        #expect(session.state == .passwordViolates(rule))
+        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
         #expect(
             await code { try await $0.changePassword(old, newPassword: old) } == rule.rawValue)
-        #expect(session.state == .passwordViolates(rule))
+        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
         // Whoever comes back types the password anew.
         session.appDidEnterBackground()
         session.appWillEnterForeground()
         #expect(session.state == .locked(triesLeft: 2))
         _ = await code { try await $0.unlock(password: old) }
-        #expect(session.state == .passwordViolates(rule))
+        #expect(session.state == .passwordViolates(rule, triesLeft: 3))
+        #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
+        #expect(session.state == .passwordViolates(rule, triesLeft: 2))
         #expect(
             try await session.changePassword(old, newPassword: "New-passw0rd") == .unlocked)
         session.lock()
@@ -142,19 +144,19 @@ struct DataVaultSessionTests {
         session.lock()
         home.date.advance(days: 31)
         #expect(await code { try await $0.unlock(password: Self.password) } == 57)
-        #expect(session.state == .passwordExpired)
+        #expect(session.state == .passwordExpired(triesLeft: 2))
         let wrong = await code {
             try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
         }
         #expect(wrong == 5)
-        #expect(session.poke() == .passwordExpired)
+        #expect(session.poke() == .passwordExpired(triesLeft: 1))
         #expect(
             try await session.changePassword(Self.password, newPassword: "P4sSw0rD2") == .unlocked)
         #expect(try await session.changePassword("P4sSw0rD3") == .unlocked)
         home.date.advance(days: 31)
         session.lock()
         _ = await code { try await $0.unlock(password: "P4sSw0rD3") }
-        #expect(session.state == .passwordExpired)
+        #expect(session.state == .passwordExpired(triesLeft: 2))
         session.lock()
         #expect(session.state == .locked(triesLeft: 2))
     }
@@ -172,7 +174,7 @@ struct DataVaultSessionTests {
         }
         let before = session.state
         for _ in 1...2 {
-            if begin != "locked" { #expect(session.state == before) }
+            if begin == "unlocked" { #expect(session.state == before) }
             _ = await code {
                 try await $0.changePassword("wrong password", newPassword: "P4sSw0rD2")
             }
@@ -261,7 +263,17 @@ struct DataVaultSessionTests {
             Issue.record("\(session.state)")
             return
         }
-        #expect(session.poke() == .locked(triesLeft: nil))
+        // It is there until the user does something, and again.
+        #expect(session.poke() == session.state)
+        #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
+        #expect(session.state == .locked(triesLeft: nil))
+        _ = await code { try await $0.unlock(password: Self.password) }
+        guard case .failed(.ioReadError) = session.poke() else {
+            Issue.record("\(session.state)")
+            return
+        }
+        session.lock()
+        #expect(session.state == .locked(triesLeft: nil))
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 256)])

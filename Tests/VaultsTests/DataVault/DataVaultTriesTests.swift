@@ -89,20 +89,20 @@ struct DataVaultTriesTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `a lower limit begins to count anew, so that it destroys nothing by itself`() throws
-    {
+    @Test func `a new limit gives no try back, and leaves one at least`() throws {
         for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
         var policy = try vault.passwordPolicy
-        policy.retryLimit = 2
+        for (limit, left) in [(3, 1), (2, 1), (1, 1), (0, nil), (3, 1), (10, 8)] as [(Int, Int?)] {
+            policy.retryLimit = limit
+            try vault.setPasswordPolicy(policy)
+            #expect(try vault.triesLeft == left, "limit \(limit)")
+        }
+        policy.retryLimit = 1
         try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 2)
-        #expect(dataVaultError { try vault.unlock(password: "wrong password") }?.triesLeft == 1)
-        // The same limit again, or a higher one, forgives nothing.
-        try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 1)
-        policy.retryLimit = 3
-        try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 2)
+        // By itself it destroys nothing.
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(try vault.getString("name") == "value")
+        #expect(try container.records.read(vault.place)?.tries == 0)
     }
 
     @Test func `a vault whose last try was killed has one try left, and takes the right password`()
@@ -131,7 +131,7 @@ struct DataVaultTriesTests {
         }
         policy.retryLimit = 22
         try vault.setPasswordPolicy(policy)
-        #expect(try vault.triesLeft == 22)
+        #expect(try vault.triesLeft == 2)
         try vault.unlock(password: "P4sSw0rD1")
     }
 

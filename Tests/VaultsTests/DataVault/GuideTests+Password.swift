@@ -186,7 +186,7 @@ extension GuideTests {
             await #expect(throws: DataVaultError.self) {
                 try await session.unlock(password: "P4sSw0rD1")
             }
-            #expect(session.state == .passwordViolates(.special))
+            #expect(session.state == .passwordViolates(.special, triesLeft: nil))
         },
         GuideRow("After the new password has been entered") { guide in
             let vault = try guide.lockedVaultThatNeedsSpecial()

@@ -92,16 +92,46 @@ struct VaultPromptTests {
                 "[locked: unlock]", need, state, need, state, "[unlocked: set, get, names, lock]",
             ])
         said = try await type(
-            ["unlock", "policy days 30", "passwd"], answers: ["P4s$w0rD2", "P4s$w0rD3"])
+            ["unlock", "policy days 30", "policy tries 2", "passwd"],
+            answers: ["P4s$w0rD2", "P4s$w0rD3"])
         #expect(said.last == "[unlocked: set, get, names, lock]")
         home.date.advance(days: 31)
         said = try await type(
-            ["unlock", "passwd"], answers: ["P4s$w0rD3", "P4s$w0rD3", "P4s$w0rD4"])
+            ["unlock", "passwd", "passwd"],
+            answers: ["P4s$w0rD3", "wrong", "P4s$w0rD4", "P4s$w0rD3", "P4s$w0rD4"])
         #expect(
             said[1...] == [
-                "the password has expired; change it", "[the password has expired: passwd]",
+                "the password has expired; change it",
+                "[the password has expired, 2 tries left: passwd]",
+                "wrong password; 1 more and the vault destroys itself",
+                "[the password has expired, 1 try left: passwd]",
                 "[unlocked: set, get, names, lock]",
             ])
+    }
+
+    @Test func `the default password opens, until the rules want one`() async throws {
+        let said = try await type(
+            ["create", "lock", "unlock", "policy empty off", "lock", "unlock", "passwd"],
+            answers: ["", "", "", "", "P4sSw0rD1"])
+        #expect(
+            said[1...] == [
+                "[unlocked: set, get, names, lock]", "[locked: unlock]",
+                "[unlocked: set, get, names, lock]", "[unlocked: set, get, names, lock]",
+                "[locked: unlock]", "the password must not be empty",
+                "[the password breaks a rule, required: passwd]",
+                "[unlocked: set, get, names, lock]",
+            ])
+    }
+
+    @Test func `a failure is shown until the next try`() async throws {
+        _ = try await type(["create"], answers: ["P4sSw0rD1"])
+        for url in try home.databases() { try FileManager.default.removeItem(at: url) }
+        let said = try await type(
+            ["unlock", "names", "unlock"], answers: ["P4sSw0rD1", "wrong"])
+        #expect(said[0] == "[locked: unlock]")
+        #expect(said[1].hasPrefix("the vault cannot be read"))
+        #expect(said[2] == "[it failed: unlock, to try again]")
+        #expect(said.last == "[locked: unlock]")
     }
 
     @Test func `the rules are shown and set, and what is none is refused`() async throws {
@@ -125,9 +155,9 @@ struct VaultPromptTests {
             answers: ["P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1"])
         #expect(
             said[1...] == [
-                "[unlocked: set, get, names, lock]", "[locked: unlock]", "[locked: unlock]",
-                "[locked: unlock]", "[unlocked: set, get, names, lock]",
-                "[unlocked: set, get, names, lock]",
+                "[unlocked: set, get, names, lock]", "[in the background, locked: foreground]",
+                "[in the background, locked: foreground]", "[locked: unlock]",
+                "[unlocked: set, get, names, lock]", "[unlocked: set, get, names, lock]",
             ])
         let vault = try container.vault(id: "a")
         try await vault.unlock(password: "P4sSw0rD1")

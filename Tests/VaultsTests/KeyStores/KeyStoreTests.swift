@@ -29,6 +29,7 @@ struct KeyStoreTests {
             try check.run(on: folder.store())
         case .sharedFile:
             let folder = try KeyFolder()
+            try #require(mkdir(folder.path, 0o700) == 0 && chmod(folder.path, 0o2770) == 0)
             try check.run(on: FileKeyStore(directory: folder.url, sharedWithGroup: true))
         case .secretService:
             #if os(Linux)
