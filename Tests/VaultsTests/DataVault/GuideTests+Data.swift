@@ -191,5 +191,25 @@ extension GuideTests {
             #expect(error?.code == 3)
             #expect(error?.isSelfDestructed == true)
         },
+        GuideRow(
+            "You'll find overloaded variants of both lifecycle and data vault methods",
+            butHere: "there are none: each vault has a salt of the library's own"
+        ) { guide in
+            let container = try guide.home.realContainer()
+            func salt(_ vault: DataVault) throws -> Data {
+                let record = try container.records.read(vault.place)
+                guard case .password(_, let salt)? = record?.keys?.records.first?.origin else {
+                    throw CocoaError(.coderValueNotFound)
+                }
+                return salt
+            }
+            let one = try container.create(id: "one", password: Guide.password)
+            let other = try container.create(id: "other", password: Guide.password)
+            let (first, second) = (try salt(one), try salt(other))
+            try one.changePassword(Guide.password)
+            let third = try salt(one)
+            #expect(Set([first, second, third]).count == 3)
+            #expect(first.count >= 16)
+        },
     ]
 }

@@ -30,6 +30,17 @@ extension GuideTests {
             let needle = key.withUnsafeBytes { Data($0) }
             #expect(try guide.bytes().allSatisfy { $0.range(of: needle) == nil })
         },
+        GuideRow(
+            "The library can be configured to create data vaults in one", isOfClass: true
+        ) { guide in
+            let folders = { try FileManager.default.contentsOfDirectory(atPath: guide.home.path) }
+            _ = try DataVault.createVault("a", password: "")
+            try #require(try folders().contains(ProcessInfo.processInfo.processName))
+            try #require(try !folders().contains("org.example.suite"))
+            try DataVault.setAccessGroup("org.example.suite")
+            _ = try DataVault.createVault("a", password: "")
+            try #require(try folders().contains("org.example.suite"))
+        },
         GuideRow("A data vault is represented by an instance of the DataVault class") { guide in
             let vault = try guide.vault()
             #expect(try guide.container.vault(id: vault.id) === vault)
@@ -63,8 +74,29 @@ extension GuideTests {
             }
         },
         .waiting("The data vault is shared across a set of applications") { guide in
-            try guide.vault("shared").setString("token", value: "1234")
-            await guide.inAnotherProcess("1234")
+            let group = "org.example.suite"
+            await guide.makeVault(asProgram: "One", group: group, token: "1234")
+            for name in ["One", "Two", "Three"] {
+                await guide.expect("1234", asProgram: name, group: group)
+            }
+            await guide.expect(nil, asProgram: "One", group: "org.example.other")
+        },
+        GuideRow(
+            "This feature is implemented using iOS KeyChain sharing",
+            butHere: "elsewhere by a directory with the permissions of a group", isOfClass: true
+        ) { guide in
+            let directory = guide.home.url.appendingPathComponent("group")
+            try #require(mkdir(directory.path, 0o700) == 0 && chmod(directory.path, 0o2770) == 0)
+            try DataVault.setAccessGroup(directory.path)
+            let vault = try DataVault.createVault("a", password: Guide.password)
+            try vault.setString("name", value: "value")
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+            try #require(names.contains { $0.hasSuffix(".vault") })
+            for name in names {
+                let path = directory.appendingPathComponent(name).path
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+                try #require(mode as? Int == 0o660, "\(name)")
+            }
         },
         GuideRow(
             "For it to work, the [DataVault setAccessGroup:] class-level method",
@@ -77,20 +109,28 @@ extension GuideTests {
             try #require(try other.ids() == ["a"])
         },
         .waiting("As the user navigates between the apps") { guide in
-            let vault = try guide.vault("shared")
-            try vault.setString("token", value: "5678")
-            vault.lock()
-            await guide.inAnotherProcess("5678")
-            // The other one's lock is its own.
+            // Here and there, and here again while the other one is at work: with one password, each for itself.
+            let group = "org.example.suite"
+            await guide.makeVault(asProgram: "One", group: group, token: "5678")
+            let directory = guide.home.url.appendingPathComponent("\(group)/SharedDataVaults")
+            let vault = try DataVaultContainer(directory: directory).vault(id: "shared")
             try await vault.unlock(password: Guide.password)
+            await guide.expect("5678", asProgram: "Two", group: group)
+            #expect(!vault.isLocked)
             #expect(try vault.getString("token") == "5678")
         },
-        GuideRow("No matter the configured mode, a particular vault instance") { guide in
-            let (one, other) = (try guide.vault("one"), try guide.vault("other"))
-            try one.setString("name", value: "1")
-            try other.setString("name", value: "2")
-            #expect(try guide.container.vault(id: "one").getString("name") == "1")
-            #expect(try guide.container.vault(id: "other").getString("name") == "2")
+        GuideRow(
+            "No matter the configured mode, a particular vault instance", isOfClass: true
+        ) { _ in
+            for group in [nil, "org.example.suite"] {
+                if let group { try DataVault.setAccessGroup(group) }
+                let one = try DataVault.createVault("one", password: "")
+                let other = try DataVault.createVault("other", password: "")
+                try one.setString("name", value: "1")
+                try other.setString("name", value: "2")
+                try #require(try DataVault.getVault("one").getString("name") == "1")
+                try #require(try DataVault.getVault("other").getString("name") == "2")
+            }
         },
         GuideRow("This is an arbitrary string but it is recommended") { guide in
             let long = String(repeating: "x", count: 255)
@@ -106,21 +146,32 @@ extension GuideTests {
             #expect(try guide.container.delete(id: "a"))
             #expect(try !guide.container.exists(id: "a"))
         },
-        GuideRow("In private mode, identifiers are scoped to the current application") { guide in
-            let other = try Guide(home: VaultHome())
-            _ = try guide.vault("a")
-            #expect(try !other.container.exists(id: "a"))
-            #expect(try other.vault("a") !== guide.container.vault(id: "a"))
-        },
-        GuideRow("In shared mode, identifiers are shared across", isOfClass: true) { _ in
+        GuideRow(
+            "Although the method of identification is independent of the mode", isOfClass: true
+        ) { _ in
             let own = try DataVault.createVault("a", password: Guide.password)
             try DataVault.setAccessGroup("org.example.suite")
             try #require(try !DataVault.vaultExists("a"))
             try #require(try DataVault.createVault("a", password: Guide.password) !== own)
         },
+        .waiting("In private mode, identifiers are scoped to the current application") { guide in
+            await guide.makeVault(asProgram: "One", group: nil, token: "1")
+            await guide.expect(nil, asProgram: "Two", group: nil)
+            await guide.makeVault(asProgram: "Two", group: nil, token: "2")
+            await guide.expect("1", asProgram: "One", group: nil)
+        },
+        .waiting("In shared mode, identifiers are shared across") { guide in
+            await guide.makeVault(asProgram: "One", group: "org.example.suite", token: "1")
+            await guide.expect("1", asProgram: "Two", group: "org.example.suite")
+            await guide.expect(nil, asProgram: "One", group: nil)
+            await guide.expect(nil, asProgram: "Two", group: nil)
+        },
         .waiting("If you create a shared data vault in one app") { guide in
-            try guide.vault("shared").setString("token", value: "90")
-            await guide.inAnotherProcess("90")
+            // Also a path of the group's directory.
+            let directory = guide.home.url.appendingPathComponent("group").path
+            try #require(mkdir(directory, 0o700) == 0 && chmod(directory, 0o2770) == 0)
+            await guide.makeVault(asProgram: "One", group: directory, token: "90")
+            await guide.expect("90", asProgram: "Two", group: directory)
         },
         GuideRow("setAccessGroup: - Switches the library", isOfClass: true) { _ in
             let own = try DataVault.createVault("own", password: "")
@@ -188,6 +239,19 @@ extension GuideTests {
             }
             #expect(try reinstalled.ids() == [])
             _ = try reinstalled.create(id: "a", password: "")
+        },
+        GuideRow(
+            "Creating a new instance using [[DataVault alloc] init]", butHere: "does not compile"
+        ) { _ in
+            let sources = try Guide.sources().filter {
+                $0.key.hasPrefix("DataVault/DataVault.") || $0.key.hasPrefix("DataVault/DataVault+")
+            }
+            #expect(sources.count > 4)
+            for (name, source) in sources {
+                #expect(
+                    source.range(of: #"public (convenience )?init"#, options: .regularExpression)
+                        == nil, "\(name)")
+            }
         },
     ]
 }

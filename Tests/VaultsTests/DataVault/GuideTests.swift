@@ -6,8 +6,7 @@ import Testing
 
 /// The guide of the original, sentence by sentence: each one that states a behaviour is a row, quoted by its first words.
 ///
-/// Left out are sentences that give advice or reasons, and two more: a vault without the class's own calls, which the
-/// compiler refuses, and the calls with a salt, which are deprecated there and do not exist here.
+/// Left out are sentences that give advice or reasons.
 @Suite(.timeLimit(.minutes(10)))
 struct GuideTests {
     static let rows = lifecycleRows + dataRows + passwordRows + flowRows
@@ -113,17 +112,73 @@ struct Guide: Sendable {
         return dataVaultError { try call(vault) }
     }
 
-    /// What another program sees that shares the container.
-    func inAnotherProcess(_ check: String) async {
+    /// Makes the vault "shared" in another program, by the calls of the class.
+    func makeVault(asProgram name: String, group: String?, token: String) async {
         await #expect(processExitsWith: .success) {
-            [path = home.path as String, check = check as String] in
-            let guide = try Guide(home: VaultHome(path: path))
-            try #require(try guide.container.exists(id: "shared"))
-            let vault = try guide.container.vault(id: "shared")
-            try #require(vault.isLocked)
-            try vault.unlock(password: Guide.password)
-            try #require(try vault.getString("token") == check)
+            [
+                path = home.path as String, name = name as String, group = group as String?,
+                token = token as String
+            ] in
+            try Guide.become(name, group, in: path)
+            let vault = try DataVault.createVault("shared", password: Guide.password)
+            try vault.setString("token", value: token)
         }
+    }
+
+    /// Expects the token in that vault, or with nil that there is no such vault, in another program.
+    func expect(_ token: String?, asProgram name: String, group: String?) async {
+        await #expect(processExitsWith: .success) {
+            [
+                path = home.path as String, name = name as String, group = group as String?,
+                token = token as String?
+            ] in
+            try Guide.become(name, group, in: path)
+            try #require(try DataVault.vaultExists("shared") == (token != nil))
+            guard let token else { return }
+            let vault = try DataVault.getVault("shared")
+            try #require(vault.isLocked)
+            try vault.unlock(Guide.password)
+            try #require(try vault.getString("token") == token)
+        }
+    }
+
+    private static func become(_ program: String, _ group: String?, in path: String) throws {
+        setenv("XDG_DATA_HOME", path, 1)
+        ProcessInfo.processInfo.processName = program
+        if let group { try DataVault.setAccessGroup(group) }
+    }
+
+    /// Whether this process has the database of a vault open.
+    func isFileOpen() throws -> Bool {
+        #if canImport(Darwin)
+            let paths = (0..<1024).compactMap { descriptor in
+                var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
+                return fcntl(Int32(descriptor), F_GETPATH, &path) == 0
+                    ? String(
+                        decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+                        as: UTF8.self) : nil
+            }
+        #else
+            let folder = "/proc/self/fd"
+            let paths = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+            }
+        #endif
+        return paths.contains {
+            $0.contains(home.url.lastPathComponent) && $0.hasSuffix(".vault")
+        }
+    }
+
+    /// The Swift sources of the module.
+    static func sources() throws -> [String: String] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Sources/Vaults").standardizedFileURL
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".swift") }
+        return try Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8))
+            })
     }
 
     /// All bytes of all files of the vaults and their keys.
