@@ -4,7 +4,7 @@ SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchma
 	Fuzz/Package.swift Fuzz/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash soak fuzz bench trait docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash damage soak fuzz bench trait docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -45,6 +45,9 @@ tsan: setup ## the tests under ThreadSanitizer
 crash: setup ## long campaigns of kills, power cuts, failing and full disks (KILLS=500)
 	SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
 	SECURESTORAGE_DISKS=50 Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit'
+
+damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)
+	SECURESTORAGE_DAMAGES=$(or $(DAMAGES),10000) Scripts/run-tests --filter 'DamageTests'
 
 soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
 	SECURESTORAGE_CALLS=$(or $(CALLS),10000) Scripts/run-tests --filter "16 threads of calls"

@@ -41,6 +41,10 @@ struct Case: Sendable {
         // In memory, one value for each id.
         Case(name: "seal-value", template: .empty, sides: [.ours]),
         Case(name: "open-value", template: .empty, sides: [.ours]),
+        // With files of their own.
+        Case(
+            name: "vault-get", template: .empty, sides: [.ours],
+            reference: Reference(name: "store-get", sides: [.ours])),
     ]
 }
 

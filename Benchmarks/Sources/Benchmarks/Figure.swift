@@ -77,6 +77,7 @@ struct Bar: Sendable {
         Bar("rekey", "ours/c", .atMost(1.10)),
         Bar("verify", "ours/c", .atMost(1.10)),
         Bar("backup", "ours/c", .atMost(1.10)),
+        Bar("vault-get", "ours/store-get", .atMost(1.5)),
     ]
 
     private init(_ caseName: String, _ figure: String, _ limit: Limit) {
