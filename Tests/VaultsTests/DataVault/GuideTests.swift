@@ -17,7 +17,8 @@ struct GuideTests {
     }
 
     #if os(Linux)
-        /// In a process of its own, since the calls of the class share one container.
+        /// In a process of its own, since the calls of the class share one container; only where the environment says
+        /// where that lies: elsewhere it is the user's own keychain and files.
         @Test(arguments: rows.indices.filter { rows[$0].isOfClass })
         func `the guide says of the class:`(_ index: Int) async throws {
             let home = try VaultHome()
