@@ -24,6 +24,14 @@ int cplatform_rename_exclusive(const char *from, const char *to) {
     return 0;
 }
 
+int cplatform_sync(int descriptor) {
+#if defined(__APPLE__)
+    // fsync(2) there leaves the bytes in the disk's cache; not every file system can do better.
+    if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
+#endif
+    return fsync(descriptor);
+}
+
 void cplatform_erase(void *bytes, unsigned long length) {
     memset(bytes, 0, length);
     // Tells the compiler that the zeros are read.

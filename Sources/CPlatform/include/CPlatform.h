@@ -5,6 +5,10 @@
 /// Returns 0, or -1 with `errno` set. `renameat2` on Linux, `renamex_np` on Apple platforms.
 int cplatform_rename_exclusive(const char *from, const char *to);
 
+/// Waits until what was written to a file, or a directory's names, is on the disk itself: `F_FULLFSYNC` on Apple
+/// platforms where the file system has it, else `fsync`. Returns 0, or -1 with `errno` set.
+int cplatform_sync(int descriptor);
+
 /// Fills `length` bytes with zeros in a way that the optimiser may not remove.
 void cplatform_erase(void *bytes, unsigned long length);
 

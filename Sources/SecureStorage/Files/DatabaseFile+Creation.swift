@@ -107,7 +107,7 @@ extension DatabaseFile {
     func syncDirectory() {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
         guard directory >= 0 else { return }
-        _ = fsync(directory)  // some file systems cannot; then there is nothing to be done
+        _ = cplatform_sync(directory)  // some file systems cannot; then there is nothing to be done
         _ = close(directory)
     }
 

@@ -68,7 +68,7 @@ struct SaltFile {
         text.utf8.withContiguousStorageIfAvailable {
             isWritten = isWritten && write(descriptor, $0.baseAddress, $0.count) == $0.count
         }
-        isWritten = isWritten && fsync(descriptor) == 0
+        isWritten = isWritten && cplatform_sync(descriptor) == 0
         let reason = errno
         _ = close(descriptor)
         guard isWritten, rename(draft, path) == 0 else {

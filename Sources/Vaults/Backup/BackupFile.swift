@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 
 /// One open file that is read or written from its beginning to its end.
@@ -90,15 +91,7 @@ final class BackupFile {
 
     /// Waits until what was written is on the disk.
     func sync() throws {
-        guard Self.sync(descriptor) else { throw failure("sync") }
-    }
-
-    static func sync(_ descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            // fsync there leaves the bytes in the disk's cache.
-            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-        #endif
-        return fsync(descriptor) == 0
+        guard cplatform_sync(descriptor) == 0 else { throw failure("sync") }
     }
 
     private func failure(_ action: String) -> VaultBackupError {

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Crypto
 internal import Foundation
 
@@ -104,7 +105,7 @@ final class BackupWorkspace {
         let parent = Foundation.open(
             target.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a directory that may be searched, not read
-        _ = BackupFile.sync(parent)  // some file systems cannot; then there is nothing to be done
+        _ = cplatform_sync(parent)  // some file systems cannot; then there is nothing to be done
         close(parent)
     }
 

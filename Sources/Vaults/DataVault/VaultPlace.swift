@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Crypto
 internal import Foundation
 internal import SecureStorage
@@ -145,7 +146,8 @@ struct VaultPlace: Sendable {
     private func syncDirectory() {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
-        _ = fsync(descriptor)  // some file systems cannot; then there is nothing to be done
+        // Some file systems cannot; then there is nothing to be done.
+        _ = cplatform_sync(descriptor)
         close(descriptor)
     }
 

@@ -68,6 +68,6 @@ enum FileAccess: Sendable {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }
-        return fchmod(file, fileMode) == 0 && fsync(file) == 0
+        return fchmod(file, fileMode) == 0 && cplatform_sync(file) == 0
     }
 }

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 internal import SecureStorage
 
@@ -49,7 +50,7 @@ final class KeyDirectory {
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a parent that may be searched, not read
         defer { close(parent) }
-        guard sync(parent) else { throw failure(errno, "sync the parent of", path) }
+        guard cplatform_sync(parent) == 0 else { throw failure(errno, "sync the parent of", path) }
     }
 
     // MARK: - Reading
@@ -157,7 +158,7 @@ final class KeyDirectory {
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 }
             }
-            guard Self.sync(file) else { throw failure(errno, "sync", draft) }
+            guard cplatform_sync(file) == 0 else { throw failure(errno, "sync", draft) }
             guard renameat(descriptor, draft, descriptor, fileName) == 0 else {
                 throw failure(errno, "rename", draft)
             }
@@ -204,15 +205,7 @@ final class KeyDirectory {
     }
 
     private func sync() throws {
-        guard Self.sync(descriptor) else { throw Self.failure(errno, "sync", path) }
-    }
-
-    private static func sync(_ descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            // fsync there leaves the bytes in the disk's cache.
-            if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
-        #endif
-        return fsync(descriptor) == 0
+        guard cplatform_sync(descriptor) == 0 else { throw Self.failure(errno, "sync", path) }
     }
 
     // MARK: - Errors
