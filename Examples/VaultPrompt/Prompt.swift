@@ -36,8 +36,8 @@ struct Prompt {
             guard let command = words.first else { continue }
             if command == "quit" { break }
             do { try await run(words) } catch { say("\(error)") }
-            if ["background", "foreground"].contains(line) {
-                isInBackground = line == "background"
+            if ["background", "foreground"].contains(command) {
+                isInBackground = command == "background"
             }
             // It may have locked itself while nobody typed.
             let state = session.poke()
@@ -56,7 +56,7 @@ struct Prompt {
             "[the password breaks a rule, \(rule)\(text(tries)): passwd]"
         case .passwordExpired(let tries): "[the password has expired\(text(tries)): passwd]"
         case .destroyed: "[the vault has destroyed itself: create]"
-        case .failed: "[it failed: unlock, to try again]"
+        case .failed(let error): "[\(error)]"
         }
     }
 
@@ -66,8 +66,7 @@ struct Prompt {
 
     private func run(_ words: [String]) async throws {
         switch (words[0], words.dropFirst().first, words.count) {
-        case ("create", nil, 1):
-            try await session.create(password: passwords.askForNew(allowingEmpty: true))
+        case ("create", nil, 1): try await session.create(password: askForNew())
         case ("unlock", nil, 1):
             try await session.unlock(password: passwords.ask("password", allowingEmpty: true))
         case ("passwd", nil, 1): try await changePassword()
@@ -80,6 +79,8 @@ struct Prompt {
             let policy = try session.withVault { try $0.passwordPolicy }
             for line in Policy.lines(of: policy) { say(line) }
         case ("policy", let rule?, 3):
+            // A locked vault takes it, too; but who sits here must not lift the limit of tries.
+            try session.touch()
             var policy = try session.withVault { try $0.passwordPolicy }
             try Policy.set(rule, words[2], in: &policy)
             try session.withVault { try $0.setPasswordPolicy(policy) }
@@ -91,13 +92,19 @@ struct Prompt {
         }
     }
 
+    private func askForNew() throws -> SecretBytes {
+        let password = try passwords.askForNew(allowingEmpty: true)
+        if password.count == 0 { say("the empty password: whoever has the files opens the vault") }
+        return password
+    }
+
     private func changePassword() async throws {
         if session.state == .unlocked {
-            try await session.changePassword(passwords.askForNew(allowingEmpty: true))
+            try await session.changePassword(askForNew())
         } else {
             let old = try passwords.ask("password", allowingEmpty: true)
             try await session.changePassword(
-                old, newPassword: passwords.askForNew(allowingEmpty: true))
+                old, newPassword: askForNew())
         }
     }
 

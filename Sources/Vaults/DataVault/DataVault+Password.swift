@@ -12,8 +12,10 @@ extension DataVault {
     ///   locked, and `changePassword(_:newPassword:)` is the way on; `.locked` when it was locked meanwhile;
     ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
-        let password = password.passwordBytes
-        let locks = lockCount
+        try unlock(password.passwordBytes, unlessLockedSince: lockCount)
+    }
+
+    func unlock(_ password: SecretBytes, unlessLockedSince locks: Int) throws {
         guard isLocked else { return }
         try withRecord { record in
             // Another thread was faster.
@@ -64,8 +66,13 @@ extension DataVault {
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) throws {
-        let (old, new) = (password.passwordBytes, newPassword.passwordBytes)
-        let locks = lockCount
+        try changePassword(
+            password.passwordBytes, to: newPassword.passwordBytes, unlessLockedSince: lockCount)
+    }
+
+    func changePassword(
+        _ old: SecretBytes, to new: SecretBytes, unlessLockedSince locks: Int
+    ) throws {
         try withRecord { record in
             try record.policy.check(new)
             let key = try container.check(old, of: &record, place)
@@ -153,7 +160,8 @@ extension DataVault {
         }
     }
 
-    private var record: VaultRecord {
+    /// The record of this vault, which ends what has begun when it has destroyed itself.
+    var record: VaultRecord {
         get throws { try endingDestruction { try container.readyRecord(place) } }
     }
 

@@ -117,7 +117,7 @@ public final class DataVault: @unchecked Sendable {
 
     /// Opens what a right password opens; under the vault's lock file, and nobody has it before `publish`.
     func open(_ record: VaultRecord, _ key: DataEncryptionKey) throws -> OpenedVault {
-        place.removeHalfMadeFiles(of: record.incarnation)
+        try place.prepareToOpen(record.incarnation)
         return try OpenedVault(
             record, key: key, databasePath: place.databasePath(record.incarnation),
             now: container.clock.now)

@@ -18,15 +18,23 @@ extension DataVaultContainer {
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) throws -> DataVault {
-        let place = try place(id)
-        let password = password.passwordBytes
+        let vault = LiveVaults.vault(try place(id), in: self)
+        try create(
+            vault, password.passwordBytes, policy, unlessLockedSince: vault.lockCount)
+        return vault
+    }
+
+    /// Makes the vault of an object that is there already.
+    func create(
+        _ vault: DataVault, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
+        unlessLockedSince locks: Int
+    ) throws {
+        let place = vault.place
         try policy.validate()
         let policy = policy.completed(by: .init())
         try policy.check(password)
-        let vault = LiveVaults.vault(place, in: self)
-        let locks = vault.lockCount
         let isNested = DestructionTurn.isOurs(place)
-        return try DestructionTurn.taken(place) {
+        try DestructionTurn.taken(place) {
             // What a kill has left goes first, with the handler.
             if !isNested { try finishDestruction(place, isLast: true) }
             try place.recordLock.held {
@@ -44,7 +52,6 @@ extension DataVaultContainer {
                 try vault.publish(
                     make(place, password, policy, for: vault), unlessLockedSince: locks)
             }
-            return vault
         }
     }
 

@@ -34,7 +34,7 @@ public final class DataVaultContainer: @unchecked Sendable {
     ///     and nobody else may write it, unless a group shares it.
     ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted then by
     ///     a key that lies beside them, and a copy of the directory can be tried with any number of passwords.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, with mode 2770
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's, with mode 2770
     ///     (`install -d -m 2770 -g GROUP`), and its group's members can try passwords, delete vaults and copy the
     ///     files, keys too, which lie beside the vaults then. A key store of your own has to serve all of them.
     ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are unlocked

@@ -14,11 +14,9 @@ extension DataVaultSession {
     public func create(
         password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) async throws -> State {
-        try await onOwnThread {
-            try Self.allowingLock {
-                self.hold(
-                    try self.container.create(id: self.id, password: password, policy: policy))
-            }
+        try await onOwnThread(endsLocked: true) {
+            try self.container.create(
+                $0, password.passwordBytes, policy, unlessLockedSince: $1)
         } outcome: { _ in
             nil
         }
@@ -33,8 +31,8 @@ extension DataVaultSession {
     ///   written `.failed`, until the next call or a lock. `CancellationError` when the task was cancelled before: no try then.
     @discardableResult
     public func unlock(password: some DataVaultPassword) async throws -> State {
-        try await onOwnThread {
-            try Self.allowingLock { try self.vault.unlock(password: password) }
+        try await onOwnThread(endsLocked: true) {
+            try $0.unlock(password.passwordBytes, unlessLockedSince: $1)
         } outcome: { error in
             if let rule = error?.brokenRule { return .passwordViolates(rule, triesLeft: nil) }
             if case .passwordExpired = error { return .passwordExpired(triesLeft: nil) }
@@ -56,10 +54,9 @@ extension DataVaultSession {
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) async throws -> State {
-        try await onOwnThread {
-            try Self.allowingLock {
-                try self.vault.changePassword(password, newPassword: newPassword)
-            }
+        try await onOwnThread(endsLocked: true) {
+            try $0.changePassword(
+                password.passwordBytes, to: newPassword.passwordBytes, unlessLockedSince: $1)
         } outcome: {
             Self.outcome($0)
         }
@@ -72,8 +69,8 @@ extension DataVaultSession {
     /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` when the task was cancelled before.
     @discardableResult
     public func changePassword(_ newPassword: some DataVaultPassword) async throws -> State {
-        try await onOwnThread {
-            try self.vault.changePassword(newPassword)
+        try await onOwnThread { vault, _ in
+            try vault.changePassword(newPassword)
         } outcome: {
             Self.outcome($0)
         }
@@ -85,7 +82,7 @@ extension DataVaultSession {
     /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` when the task was cancelled before.
     @discardableResult
     public func delete() async throws -> State {
-        try await onOwnThread {
+        try await onOwnThread { _, _ in
             try self.container.delete(id: self.id)
         } outcome: { error in
             error == nil ? .noVault : nil
@@ -102,14 +99,12 @@ extension DataVaultSession {
     }
 
     private func onOwnThread(
-        _ work: @escaping @Sendable () throws -> Void,
+        endsLocked: Bool = false,
+        _ work: @escaping @Sendable (DataVault, _ locks: Int) throws -> Void,
         outcome: @escaping @Sendable (DataVaultError?) -> State?
     ) async throws -> State {
-        try await Vaults.onOwnThread { try self.run(work, outcome: outcome) }
-    }
-
-    /// What only says that the vault was locked meanwhile is no error: the user wanted it so, and the state tells.
-    private static func allowingLock(_ work: () throws -> Void) throws {
-        do { try work() } catch DataVaultError.locked {}
+        try await Vaults.onOwnThread {
+            try self.run(endsLocked: endsLocked, work, outcome: outcome)
+        }
     }
 }

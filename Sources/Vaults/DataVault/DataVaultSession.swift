@@ -12,8 +12,8 @@ internal import Foundation
 /// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own. The others read the vault's
 /// record; one that finds a destruction that a kill has left ends it, with the app's handler.
 public final class DataVaultSession: @unchecked Sendable {
-    // @unchecked: `shown`, `observers` and `held` are only touched under `gate`; `locks`, `isInBackground` and
-    // `hasCallFailed` under `turn`.
+    // @unchecked: `shown` and `observers` are only touched under `gate`; `isInBackground`, `hasCallFailed` and `judgement`
+    // under `turn`.
     /// The id of the vault.
     public let id: String
 
@@ -22,17 +22,18 @@ public final class DataVaultSession: @unchecked Sendable {
     private let gate = NSLock()
     private var shown: State = .noVault
     private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
-    /// So that the vault stays unlocked until it is locked.
-    private var held: DataVault?
+    /// The vault, whether it exists or not, so that it stays unlocked until it is locked; an error for an id that none can have.
+    private let held: Result<DataVault, any Error>
 
     /// Whoever looks at the vault tells what was seen before somebody else looks.
     ///
     /// Recursive, since looking can end the destruction of the vault, whose handler may lock the session.
     private let turn = NSRecursiveLock()
-    private var locks = 0
     private var isInBackground = false
     /// Whether what is shown is the failure of a call, of which looking at the vault tells nothing.
     private var hasCallFailed = false
+    /// What a password that is to be changed was found so by.
+    private var judgement: VaultRecord.Judgement?
 
     /// A session with a vault, which need not exist.
     ///
@@ -42,6 +43,7 @@ public final class DataVaultSession: @unchecked Sendable {
     public init(id: String, in container: DataVaultContainer) {
         self.id = id
         self.container = container
+        held = Result { LiveVaults.vault(try container.place(id), in: container) }
         show()
     }
 
@@ -93,8 +95,7 @@ public final class DataVaultSession: @unchecked Sendable {
     /// Locks the vault, also one that a call on another thread is about to unlock.
     public func lock() {
         turn.withLock {
-            locks += 1
-            gate.withLock { held }?.lock()
+            try? held.get().lock()
             show(isLock: true)
         }
     }
@@ -125,7 +126,8 @@ public final class DataVaultSession: @unchecked Sendable {
     /// - Throws: What `body` throws; `DataVaultError.doesNotExist` without a vault, `.ioReadError`.
     public func withVault<R>(_ body: (DataVault) throws -> R) throws -> R {
         do {
-            let vault = try vault
+            let vault = try held.get()
+            if vault.isLocked { _ = try vault.record }  // which says so where there is none
             let result = try body(vault)
             if state != .unlocked || vault.isLocked { show() }
             return result
@@ -137,33 +139,34 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - What a call leads to
 
-    /// The vault.
-    var vault: DataVault {
-        get throws { try gate.withLock { held } ?? container.vault(id: id) }
-    }
-
-    func hold(_ vault: DataVault) { gate.withLock { held = vault } }
-
-    /// Does what takes long, then shows what it has led to; `outcome` tells what cannot be seen of the vault, as of an
-    /// error or, without one, of nil.
+    /// Does what takes long, with the vault and the number of its locks, then shows what it has led to.
+    ///
+    /// - Parameters:
+    ///   - endsLocked: Whether `.locked` says that the work is done, and that the vault was locked meanwhile: no error then, the
+    ///     user wanted it so, and the state tells.
+    ///   - work: Takes long.
+    ///   - outcome: Tells what cannot be seen of the vault, as of an error or, without one, of nil.
+    /// - Returns: The state after the work.
+    /// - Throws: What `work` throws.
     func run(
-        _ work: () throws -> Void, outcome: (DataVaultError?) -> State?
+        endsLocked: Bool, _ work: (DataVault, _ locks: Int) throws -> Void,
+        outcome: (DataVaultError?) -> State?
     ) throws -> State {
-        let locksBefore = turn.withLock { locks }
-        let result = Result { try work() }
+        let vault = try held.get()
+        let locks = turn.withLock { vault.lockCount }
+        let result = Result { try work(vault, locks) }
         let state = turn.withLock {
             // A failure of before is over.
             hasCallFailed = false
-            // Who has locked the vault meanwhile meant this call, too.
-            let isLock = locks != locksBefore
-            if isLock { gate.withLock { held }?.lock() }
             switch result {
-            case .success: return show(outcome(nil), isLock: isLock)
+            case .success: return show(outcome(nil))
             case .failure(let error):
-                return show((error as? DataVaultError).flatMap(outcome), isLock: isLock)
+                // Who has locked the vault meanwhile has been shown that, whatever else was wrong.
+                let isObsolete = vault.lockCount != locks
+                return show(isObsolete ? nil : (error as? DataVaultError).flatMap(outcome))
             }
         }
-        try result.get()
+        do { try result.get() } catch DataVaultError.locked where endsLocked {}
         return state
     }
 
@@ -171,15 +174,17 @@ public final class DataVaultSession: @unchecked Sendable {
     @discardableResult
     private func show(_ outcome: State? = nil, isLock: Bool = false) -> State {
         turn.withLock {
+            var (next, record) = look()
             // What only a call could tell is shown until something else is known.
+            if outcome != nil { judgement = record?.judgement }
+            let isJudged = !isLock && judgement != nil && judgement == record?.judgement
             let isFailure = outcome != nil || hasCallFailed && !isLock
             hasCallFailed = false
-            var next = look()
             switch (next, outcome ?? state) {
             case (.noVault, .destroyed): next = .destroyed
-            case (.locked(let tries), .passwordViolates(let rule, _)) where !isLock:
+            case (.locked(let tries), .passwordViolates(let rule, _)) where isJudged:
                 next = .passwordViolates(rule, triesLeft: tries)
-            case (.locked(let tries), .passwordExpired) where !isLock:
+            case (.locked(let tries), .passwordExpired) where isJudged:
                 next = .passwordExpired(triesLeft: tries)
             case (.locked, .failed(let error)) where isFailure:
                 next = .failed(error)
@@ -196,20 +201,20 @@ public final class DataVaultSession: @unchecked Sendable {
     }
 
     /// What can be seen of the vault.
-    private func look() -> State {
-        if isInBackground { gate.withLock { held }?.lock() }
+    private func look() -> (state: State, VaultRecord?) {
+        if isInBackground { try? held.get().lock() }
         do {
-            let vault = try container.vault(id: id)
-            hold(vault)
+            let vault = try held.get()
+            let record = try vault.record
             if isInBackground { vault.lock() }
-            return vault.isLocked ? .locked(triesLeft: try vault.triesLeft) : .unlocked
+            return (vault.isLocked ? .locked(triesLeft: record.triesLeft) : .unlocked, record)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, _) {
-            gate.withLock { held }?.lock()
-            return isSelfDestructed ? .destroyed : .noVault
+            try? held.get().lock()
+            return (isSelfDestructed ? .destroyed : .noVault, nil)
         } catch {
             // A key store that is locked by now takes nothing from who has unlocked the vault before.
-            if let held = gate.withLock({ held }), !held.isLocked { return .unlocked }
-            return .failed(error as? DataVaultError ?? .unknown(cause: error))
+            if let vault = try? held.get(), !vault.isLocked { return (.unlocked, nil) }
+            return (.failed(error as? DataVaultError ?? .unknown(cause: error)), nil)
         }
     }
 }

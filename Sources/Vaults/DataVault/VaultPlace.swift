@@ -83,21 +83,36 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// Removes what SQLite was about to make beside a database of a group when it was killed: under the lock under which
-    /// all open the database.
+    /// Prepares a database of a group to be opened; under the lock under which all open it.
     ///
-    /// SQLite makes its log and the log's index with less than the database's mode where the umask says so, and mends that in
-    /// the next call. A kill in between leaves an empty file that only its owner could open.
-    func removeHalfMadeFiles(of incarnation: Data) {
+    /// SQLite gives its log and the log's index the mode of the database, a moment after it has made them with less where the
+    /// umask says so. A kill in between leaves an empty file that only its owner could open: it is removed. Somebody who has the
+    /// database open has an index that is not empty, and with it nothing is touched.
+    ///
+    /// - Throws: `DataVaultError.ioReadError` for a database with another mode, which its log would have, too.
+    func prepareToOpen(_ incarnation: Data) throws {
         guard access == .group else { return }
-        for suffix in ["-wal", "-shm"] {
-            let path = databasePath(incarnation) + suffix
-            var status = stat()
-            guard lstat(path, &status) == 0, status.st_size == 0,
-                status.st_mode & 0o777 != access.fileMode
-            else { continue }
-            unlink(path)
+        let path = databasePath(incarnation)
+        if let database = Self.status(path), database.st_mode & 0o7777 != access.fileMode {
+            throw DataVaultError.ioReadError(
+                cause: KeyStoreError.refused(
+                    reason:
+                        "\(KeyStoreError.quoted(path)) has not the mode 660; chmod it, and its side "
+                        + "files, while nobody has it open"))
         }
+        guard (Self.status(path + "-shm")?.st_size ?? 0) == 0 else { return }
+        for file in [path + "-wal", path + "-shm"] {
+            if let status = Self.status(file), status.st_size == 0,
+                status.st_mode & 0o777 != access.fileMode
+            {
+                unlink(file)
+            }
+        }
+    }
+
+    private static func status(_ path: String) -> stat? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status : nil
     }
 
     /// The paths of all databases of this id and of their side files, a database before its own.
@@ -133,7 +148,8 @@ struct VaultPlace: Sendable {
 
     /// Removes what a killed creation has left of its database.
     ///
-    /// Of another member's, who alone can lock it, it stays: an encrypted file whose key was never stored.
+    /// In a group as far as it can: what another member has left only that one can lock. It is an encrypted file whose key was
+    /// never stored.
     func removeDraft(_ incarnation: Data) throws {
         let url = URL(fileURLWithPath: databasePath(incarnation))
         do {

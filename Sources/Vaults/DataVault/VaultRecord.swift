@@ -73,6 +73,14 @@ struct VaultRecord {
     /// Whether the try that was counted last destroys the vault when the password is wrong.
     var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
 
+    /// What a password that was found right, and not good, was found so by: it changes with the password and with the policy.
+    var judgement: Judgement { Judgement(policy: policy, keys: keys?.bytes) }
+
+    struct Judgement: Equatable {
+        let policy: DataVaultPasswordPolicy
+        let keys: Data?
+    }
+
     /// Whether the password has expired at a date.
     func isExpired(at now: Date) -> Bool {
         guard let days = policy.expirationDays, days > 0, !usesDefaultPassword else {

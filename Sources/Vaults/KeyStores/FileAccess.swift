@@ -24,8 +24,20 @@ enum FileAccess: Sendable {
             "is open to others; chmod 700 it when nobody else can have changed what is in it"
         case .group where status.st_mode & 0o7777 != 0o2770:
             "is not for one group: make an empty one with the mode 2770 and that group"
+        // Who owns it can replace what is in it.
+        case .group where status.st_uid != 0 && status.st_uid != geteuid():
+            "belongs to another user: have it made by root"
+        case .group where !Self.isMember(of: status.st_gid):
+            "belongs to a group that this process's user is not in"
         default: nil
         }
+    }
+
+    private static func isMember(of group: gid_t) -> Bool {
+        if geteuid() == 0 || getegid() == group { return true }
+        var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(Int(max(0, count))).contains(group)
     }
 
     /// Why a file in such a directory is not one that these make there; nil when it can be.
@@ -61,13 +73,22 @@ enum FileAccess: Sendable {
         return open(path, flags)
     }
 
-    /// Gives its mode to a closed file that nobody uses yet.
+    /// Gives its mode to a closed file that this process has made, and nobody uses yet.
     ///
     /// - Returns: Whether it has it; else `errno` says why not.
     func setMode(ofFile path: String) -> Bool {
-        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        // O_NONBLOCK: a FIFO in its place would wait for a writer.
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { return false }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+            status.st_uid == geteuid()
+        else {
+            errno = EPERM
+            return false
+        }
         return fchmod(file, fileMode) == 0 && cplatform_sync(file) == 0
     }
 }

@@ -20,11 +20,11 @@ public struct FileKeyStore: KeyStore {
     /// The store in a directory, which is made when it does not exist.
     ///
     /// - Parameters:
-    ///   - directory: Its parent exists. It is used for this store only, and is no symbolic link.
+    ///   - directory: Its parent exists. It is used for one store only, and is no symbolic link.
     ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory that is
     ///     missing, such as one on a volume that is not mounted, is no empty store.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, with mode 2770
-    ///     (`install -d -m 2770 -g GROUP`), and its group's members can read and replace every secret.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's, with mode
+    ///     2770 (`install -d -m 2770 -g GROUP`), and its group's members can read and replace every secret.
     /// - Throws: `KeyStoreError.refused` when others can read or change the directory, `.unavailable` when
     ///   it is not there and may not or cannot be made.
     public init(

@@ -58,7 +58,7 @@
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(3, isMember: false)
                 let home = VaultHome(path: path)
-                #expect(vaultCode { _ = try home.groupContainer() } == 6)
+                #expect(vaultCode { _ = try home.groupContainer() } == 4)
             }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(1)
@@ -180,6 +180,67 @@
                 try vault.unlock(password: "P4sSw0rD1")
                 try vault.setString("name", value: "value")
             }
+        }
+
+        @Test(arguments: [0o770, 0o640] as [mode_t])
+        func `a database of another mode is refused, and its log is left to who has it open`(
+            _ mode: mode_t
+        ) async throws {
+            let container = try home.groupContainer()
+            let path = try await {
+                _ = try await container.create(id: "a", password: "P4sSw0rD1")
+                let names = try home.sharedModes().keys
+                let name = try #require(names.first { $0.hasSuffix(".vault") })
+                return home.sharedDirectory.path + "/" + name
+            }()
+            let vault = try container.vault(id: "a")
+            try await vault.unlock(password: "P4sSw0rD1")
+            // As an administrator's `chmod -R` leaves it, with a log that nobody has written to.
+            for suffix in ["", "-wal", "-shm"] { try #require(chmod(path + suffix, mode) == 0) }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(2)
+                let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
+                let error = dataVaultError { try vault.unlock(password: "P4sSw0rD1") }
+                #expect(error?.code == 6)
+                #expect(error?.description.contains("chmod") == true)
+            }
+            for suffix in ["", "-wal", "-shm"] { #expect(access(path + suffix, F_OK) == 0) }
+            try vault.setString("name", value: "value")
+            for suffix in ["", "-wal", "-shm"] { try #require(chmod(path + suffix, 0o660) == 0) }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                Users.become(2)
+                let vault = try VaultHome(path: path).groupContainer().vault(id: "a")
+                try vault.unlock(password: "P4sSw0rD1")
+                #expect(try vault.getString("name") == "value")
+                try vault.setString("name", value: "of 2")
+            }
+            #expect(try vault.getString("name") == "of 2")
+        }
+
+        @Test
+        func `a directory of another user's, or of a group that is not one's own, is refused`()
+            async throws
+        {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let home = VaultHome(path: path)
+                try #require(chown(home.sharedDirectory.path, 64_003, Users.group) == 0)
+                try Self.expectRefusal(as: 1, home, "belongs to another user")
+            }
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let home = VaultHome(path: path)
+                try #require(chown(home.sharedDirectory.path, 0, 64_003) == 0)
+                try #require(chmod(home.sharedDirectory.path, 0o2770) == 0)
+                try Self.expectRefusal(as: 1, home, "a group that this process's user is not in")
+            }
+        }
+
+        private static func expectRefusal(
+            as user: Int, _ home: VaultHome, _ reason: String
+        ) throws {
+            Users.become(user)
+            let error = dataVaultError { _ = try home.groupContainer() }
+            #expect(error?.code == 4)
+            #expect(error?.description.contains(reason) == true)
         }
 
         @Test(arguments: [0o700, 0o770, 0o2771, 0o2775, 0o3770, 0o2750] as [mode_t])

@@ -69,6 +69,22 @@ struct DataVaultSessionLockTests {
         #expect(try await session.unlock(password: Self.password) == .unlocked)
     }
 
+    @Test func `an unlock after the lock is not locked by the end of one before it`() async throws {
+        try await create()
+        session.lock()
+        gate.close()
+        let first = Task { [session] in try await session.unlock(password: Self.password) }
+        while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
+        session.lock()
+        let second = Task { [session] in try await session.unlock(password: Self.password) }
+        // It waits for the first one's lock file.
+        try await Task.sleep(for: .milliseconds(200))
+        gate.open()
+        _ = try await first.value
+        #expect(try await second.value == .unlocked)
+        #expect(session.state == .unlocked)
+    }
+
     @Test func `a vault that has locked itself shows when it is poked or used`() async throws {
         try await create()
         home.clock.advance(by: .seconds(59))

@@ -161,6 +161,41 @@ struct DataVaultSessionTests {
         #expect(session.state == .locked(triesLeft: 2))
     }
 
+    @Test func `a password that somebody else has changed, or a looser policy, is asked for anew`()
+        async throws
+    {
+        try await create()
+        var policy = try session.withVault { try $0.passwordPolicy }
+        policy.minLength = 20
+        try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        session.lock()
+        func violate(_ password: String) async {
+            #expect(await code { try await $0.unlock(password: password) } == 51)
+            #expect(session.state == .passwordViolates(.minLength, triesLeft: nil))
+        }
+        await violate(Self.password)
+        policy.minLength = 8
+        try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        #expect(session.state == .locked(triesLeft: nil))
+        policy.minLength = 20
+        try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        await violate(Self.password)
+        let other = DataVaultSession(id: "a", in: container)
+        try await other.changePassword(Self.password, newPassword: "A-passw0rd-that-is-long")
+        other.lock()
+        #expect(session.poke() == .locked(triesLeft: nil))
+        // Another vault of the same id.
+        try await other.delete()
+        try await other.create(password: Self.password)
+        try other.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        other.lock()
+        await violate(Self.password)
+        try await other.delete()
+        try await other.create(password: Self.password)
+        other.lock()
+        #expect(session.poke() == .locked(triesLeft: nil))
+    }
+
     @Test(arguments: ["locked", "unlocked", "expired"])
     func `a change of the password destroys the vault as well`(_ begin: String) async throws {
         try await create {
@@ -233,6 +268,8 @@ struct DataVaultSessionTests {
         async throws
     {
         let store = InMemoryKeyStore()
+        let home = try VaultHome()
+        defer { withExtendedLifetime(home) {} }
         let container = try home.container(store)
         let session = DataVaultSession(id: "a", in: container)
         try await session.create(password: Self.password)

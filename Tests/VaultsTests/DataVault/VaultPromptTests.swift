@@ -115,6 +115,7 @@ struct VaultPromptTests {
             answers: ["", "", "", "", "P4sSw0rD1"])
         #expect(
             said[1...] == [
+                "the empty password: whoever has the files opens the vault",
                 "[unlocked: set, get, names, lock]", "[locked: unlock]",
                 "[unlocked: set, get, names, lock]", "[unlocked: set, get, names, lock]",
                 "[locked: unlock]", "the password must not be empty",
@@ -130,7 +131,7 @@ struct VaultPromptTests {
             ["unlock", "names", "unlock"], answers: ["P4sSw0rD1", "wrong"])
         #expect(said[0] == "[locked: unlock]")
         #expect(said[1].hasPrefix("the vault cannot be read"))
-        #expect(said[2] == "[it failed: unlock, to try again]")
+        #expect(said[2] == "[\(said[1])]")
         #expect(said.last == "[locked: unlock]")
     }
 
@@ -151,7 +152,7 @@ struct VaultPromptTests {
 
     @Test func `in the background it is locked, and time locks it`() async throws {
         var said = try await type(
-            ["create", "background", "unlock", "foreground", "unlock", "policy timeout 60"],
+            ["create", " background ", "unlock", "foreground", "unlock", "policy timeout 60"],
             answers: ["P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1"])
         #expect(
             said[1...] == [
@@ -162,12 +163,9 @@ struct VaultPromptTests {
         let vault = try container.vault(id: "a")
         try await vault.unlock(password: "P4sSw0rD1")
         home.clock.advance(by: .seconds(60))
-        said = try await type(["names", "delete"])
-        #expect(
-            said == [
-                "[locked: unlock]", "the vault is locked; unlock it first", "[locked: unlock]",
-                "[no vault: create]",
-            ])
+        said = try await type(["names", "policy tries 0", "delete"])
+        let locked = ["the vault is locked; unlock it first", "[locked: unlock]"]
+        #expect(said == ["[locked: unlock]"] + locked + locked + ["[no vault: create]"])
     }
 
     #if os(Linux)
