@@ -97,7 +97,9 @@ struct DataVaultSharingTests {
 
     @Test func `threads that create, use, destroy and delete one vault meet no surprise`() throws {
         let container = try home.container()
-        container.onDestruction = { _ = try container.exists(id: $0.id) }
+        container.onDestruction = { [unowned container] in
+            _ = try container.exists(id: $0.id)
+        }
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = 2
         let (ownPolicy, surprises, group) = (policy, Failures(), DispatchGroup())

@@ -40,7 +40,7 @@ struct DataVaultTriesTests {
     @Test func `one wrong password too many destroys the vault, and tells the app`() throws {
         nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
         nonisolated(unsafe) var wasThere = true
-        container.onDestruction = { [container, home] in
+        container.onDestruction = { [unowned container, home] in
             destroyed.append($0)
             // The key and the file are gone, and the container may be asked.
             wasThere = try container.exists(id: "a") || home.databases().count > 0
@@ -186,7 +186,7 @@ struct DataVaultTriesTests {
     }
 
     @Test func `the handler may make a new vault of the same id`() throws {
-        container.onDestruction = { [container] in
+        container.onDestruction = { [unowned container] in
             _ = try container.create(id: $0.id, password: "P4sSw0rD2")
         }
         try container.delete(id: "a")
@@ -194,7 +194,7 @@ struct DataVaultTriesTests {
         try new.unlock(password: "P4sSw0rD2")
         #expect(try new.dataNames == [])
         // One that it deletes as well is no more when it returns.
-        container.onDestruction = { [container, home] in
+        container.onDestruction = { [unowned container, home] in
             let other = try container.create(id: $0.id, password: "P4sSw0rD3")
             try container.delete(id: $0.id)
             guard other.isLocked, try home.databases() == [] else {
