@@ -86,7 +86,7 @@ public final class DataVaultContainer: @unchecked Sendable {
     /// thread of the call that destroys the vault, and may make vaults there; other threads and processes that make one
     /// of the same id wait for its end. What it throws undoes nothing, and becomes the cause of what that call throws.
     /// After that, after a kill, and for a vault that was destroyed without a handler, the next call about the same id
-    /// that needs the vault calls it: it can be called twice. The container keeps it: it refers to the container weakly.
+    /// that needs the vault calls it: it can be called twice. The container keeps it; let it refer to the container weakly.
     public var onDestruction: DestructionHandler? {
         get { lock.withLock { handler } }
         set { lock.withLock { handler = newValue } }

@@ -69,6 +69,16 @@ struct DataVaultSessionLockTests {
         #expect(try await session.unlock(password: Self.password) == .unlocked)
     }
 
+    @Test func `a look at the vault while it is made does not lock it`() async throws {
+        gate.close()
+        let call = Task { try await create() }
+        while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(session.poke() == .noVault)
+        gate.open()
+        try await call.value
+        #expect(session.state == .unlocked)
+    }
+
     @Test func `an unlock after the lock is not locked by the end of one before it`() async throws {
         try await create()
         session.lock()
