@@ -209,8 +209,8 @@ public final class DataVaultSession: @unchecked Sendable {
             if isInBackground { vault.lock() }
             return (vault.isLocked ? .locked(triesLeft: record.triesLeft) : .unlocked, record)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, _) {
-            // No lock: a call may be about to make the next one.
-            try? held.get().close()
+            // Closes what is gone, and not what a call has just made.
+            _ = try? held.get().isLocked
             return (isSelfDestructed ? .destroyed : .noVault, nil)
         } catch {
             // A key store that is locked by now takes nothing from who has unlocked the vault before.
