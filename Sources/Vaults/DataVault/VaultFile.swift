@@ -49,7 +49,8 @@ final class VaultFile: Sendable {
         return (status.st_dev, status.st_ino) == identity
     }
 
-    private static func status(_ path: String) -> stat? {
+    /// What is at a path, and be it a link; nil for nothing.
+    static func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil
     }

@@ -93,26 +93,21 @@ struct VaultPlace: Sendable {
     func prepareToOpen(_ incarnation: Data) throws {
         guard access == .group else { return }
         let path = databasePath(incarnation)
-        if let database = Self.status(path), database.st_mode & 0o7777 != access.fileMode {
+        if let database = VaultFile.status(path), database.st_mode & 0o7777 != access.fileMode {
             throw DataVaultError.ioReadError(
                 cause: KeyStoreError.refused(
                     reason:
                         "\(KeyStoreError.quoted(path)) has not the mode 660; chmod it, and its side "
                         + "files, while nobody has it open"))
         }
-        guard (Self.status(path + "-shm")?.st_size ?? 0) == 0 else { return }
+        guard (VaultFile.status(path + "-shm")?.st_size ?? 0) == 0 else { return }
         for file in [path + "-wal", path + "-shm"] {
-            if let status = Self.status(file), status.st_size == 0,
+            if let status = VaultFile.status(file), status.st_size == 0,
                 status.st_mode & 0o777 != access.fileMode
             {
                 unlink(file)
             }
         }
-    }
-
-    private static func status(_ path: String) -> stat? {
-        var status = stat()
-        return lstat(path, &status) == 0 ? status : nil
     }
 
     /// The paths of all databases of this id and of their side files, a database before its own.

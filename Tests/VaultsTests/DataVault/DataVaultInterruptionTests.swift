@@ -14,12 +14,7 @@ struct DataVaultInterruptionTests {
 
     init() throws {
         home = try VaultHome()
-        container = try DataVaultContainer(
-            directory: home.directory, keyStore: home.keyStore(), clock: home.clock
-        ) { [gate] in
-            gate.pass()
-            return QuickPasswordKey(password: $0)
-        }
+        container = try home.container(passing: gate)
         vault = try container.create(id: "a", password: "P4sSw0rD1")
         vault.lock()
     }

@@ -13,11 +13,7 @@ struct DataVaultPasswordTests {
     init() throws {
         home = try VaultHome()
         container = try home.container()
-        var policy = DataVaultPasswordPolicy()
-        policy.retryLimit = 3
-        vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
-        try vault.setString("name", value: "value")
-        vault.lock()
+        vault = try home.lockedVault(in: container)
     }
 
     @Test func `the password of an unlocked vault is changed in one record`() throws {

@@ -17,12 +17,7 @@ struct DataVaultSessionLockTests {
 
     init() throws {
         home = try VaultHome()
-        container = try DataVaultContainer(
-            directory: home.directory, keyStore: home.keyStore(), clock: home.clock
-        ) { [gate] in
-            gate.pass()
-            return QuickPasswordKey(password: $0)
-        }
+        container = try home.container(passing: gate)
         session = DataVaultSession(id: "a", in: container)
     }
 

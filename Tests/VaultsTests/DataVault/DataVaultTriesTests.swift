@@ -14,11 +14,7 @@ struct DataVaultTriesTests {
     init() throws {
         home = try VaultHome()
         container = try home.container()
-        var policy = DataVaultPasswordPolicy()
-        policy.retryLimit = 3
-        vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
-        try vault.setString("name", value: "value")
-        vault.lock()
+        vault = try home.lockedVault(in: container)
     }
 
     @Test func `wrong passwords are counted, and a right one sets them back`() throws {
@@ -227,55 +223,31 @@ struct DataVaultTriesTests {
 
     @Test func `a try that cannot be stored checks nothing`() throws {
         let home = try VaultHome()
-        let store = StoreThatFails(try home.keyStore())
+        let disk = Disk()
+        let store = StepKeyStore(try home.keyStore()) { _ in
+            if disk.isFull { throw KeyStoreError.unavailable(reason: "the disk is full") }
+        }
         let container = try home.container(store)
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         vault.lock()
-        store.fails = true
+        disk.isFull = true
         #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 7)
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 7)
         #expect(vault.isLocked)
-        store.fails = false
+        disk.isFull = false
         try vault.unlock(password: "P4sSw0rD1")
-        store.fails = true
+        disk.isFull = true
         #expect(vaultCode { try vault.changePassword("P4sSw0rD2") } == 7)
         #expect(vaultCode { try container.delete(id: "a") } == 7)
         #expect(vaultCode { _ = try container.create(id: "b", password: "") } == 7)
-        store.fails = false
+        disk.isFull = false
         vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
         #expect(try container.ids() == ["a"])
     }
 }
 
-/// A key store whose disk fails when told to.
-private final class StoreThatFails: KeyStore, @unchecked Sendable {
+private final class Disk: @unchecked Sendable {
     // @unchecked: one thread at a time has it.
-    var fails = false
-    private let store: FileKeyStore
-
-    init(_ store: FileKeyStore) { self.store = store }
-
-    private func check() throws {
-        if fails { throw KeyStoreError.unavailable(reason: "the disk is full") }
-    }
-
-    func store(_ secret: SecretBytes, forName name: String) throws {
-        try check()
-        try store.store(secret, forName: name)
-    }
-
-    func insert(_ secret: SecretBytes, forName name: String) throws {
-        try check()
-        try store.insert(secret, forName: name)
-    }
-
-    func read(_ name: String) throws -> SecretBytes { try store.read(name) }
-
-    func remove(_ name: String) throws -> Bool {
-        try check()
-        return try store.remove(name)
-    }
-
-    func names() throws -> [String] { try store.names() }
+    var isFull = false
 }

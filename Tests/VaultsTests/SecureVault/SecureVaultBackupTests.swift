@@ -163,13 +163,18 @@ struct SecureVaultBackupTests {
         try vault.providers.database.db.close()
     }
 
+    /// A vault with one note and a password, and its backup.
+    private func fillAndBackUp(_ vault: NoteVault) throws {
+        try vault.store("a", "text")
+        try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
+        try backUp(vault, password: Self.old)
+    }
+
     @Test func `a newer vault gives way on purpose only`() throws {
         defer { clear() }
         let store = InMemoryKeyStore()
         try folder.withVault(store) { vault throws in
-            try vault.store("a", "text")
-            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
-            try backUp(vault, password: Self.old)
+            try fillAndBackUp(vault)
             // Counts the generation on.
             try vault.levels.makeBackup(
                 at: folder.url.appendingPathComponent("later"),
@@ -204,9 +209,7 @@ struct SecureVaultBackupTests {
         defer { clear() }
         let store = InMemoryKeyStore()
         try folder.withVault(store) { vault throws in
-            try vault.store("a", "text")
-            try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
-            try backUp(vault, password: Self.old)
+            try fillAndBackUp(vault)
         }
         let name = "SecureVault.l1-key"
         try store.remove(name)

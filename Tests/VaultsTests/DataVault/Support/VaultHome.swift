@@ -42,6 +42,24 @@ final class VaultHome: Sendable {
             date: { [date] in date.now }, makePasswordKey: { QuickPasswordKey(password: $0) })
     }
 
+    /// As `container()`, where each derivation passes a gate first.
+    func container(passing gate: Gate) throws -> DataVaultContainer {
+        try DataVaultContainer(directory: directory, keyStore: keyStore(), clock: clock) {
+            gate.pass()
+            return QuickPasswordKey(password: $0)
+        }
+    }
+
+    /// A vault "a" with one value, three tries and the password "P4sSw0rD1".
+    func lockedVault(in container: DataVaultContainer) throws -> DataVault {
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 3
+        let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("name", value: "value")
+        vault.lock()
+        return vault
+    }
+
     /// The real container with the cheapest derivation that there is.
     func realContainer() throws -> DataVaultContainer {
         try DataVaultContainer(

@@ -2,30 +2,30 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// A key store that calls back before and after each change, with a number: for kills at each step.
+/// A key store that calls back before and after each change, with a number: for kills and failures at each step.
 final class StepKeyStore: KeyStore, @unchecked Sendable {
     // @unchecked: `steps` is only touched under `lock`.
     private let base: any KeyStore
-    private let atStep: @Sendable (Int) -> Void
+    private let atStep: @Sendable (Int) throws -> Void
     private let lock = NSLock()
     private var steps = 0
 
-    init(_ base: some KeyStore, atStep: @escaping @Sendable (Int) -> Void) {
+    init(_ base: some KeyStore, atStep: @escaping @Sendable (Int) throws -> Void) {
         self.base = base
         self.atStep = atStep
     }
 
-    private func step<T>(_ body: () throws -> T) rethrows -> T {
-        func next() {
-            atStep(
+    private func step<T>(_ body: () throws -> T) throws -> T {
+        func next() throws {
+            try atStep(
                 lock.withLock {
                     steps += 1
                     return steps
                 })
         }
-        next()
+        try next()
         let result = try body()
-        next()
+        try next()
         return result
     }
 
