@@ -56,8 +56,10 @@ final class ChangeRecorder {
     var schema = ObservedSchema()
     /// Tells the rows of this connection in the change log from those of others.
     let writer = Int64.random(in: .min ... .max)
-    /// The newest row of the change log that has been read.
+    /// The newest row of the change log before which none of another connection is unread.
     var lastLogged: Int64 = 0
+    /// The newest row that this connection has written; nil when its transaction was rolled back.
+    var ownLogged: Int64?
 
     /// The caller's count of changed rows, when a row of the log has been written since.
     var countBeforeLog: Int?
@@ -228,6 +230,7 @@ final class ChangeRecorder {
             return
         }
         let changes = collapse()
+        if sawRollback { ownLogged = nil }
         if !sawRollback, !changes.isEmpty { committed.append(changes) }
         sawCommit = false
         sawRollback = false

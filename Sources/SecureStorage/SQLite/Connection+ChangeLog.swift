@@ -59,7 +59,7 @@ extension Connection {
         try insert.run()
         // Not at each commit: a deletion costs as much as an insert.
         let id = lastInsertRowID
-        recorder.lastLogged = max(recorder.lastLogged, id)
+        recorder.ownLogged = id
         guard id % 100 == 0 else { return }
         let prune = try statement(for: "DELETE FROM \(Self.changeLog) WHERE id <= ?")
         defer { prune.giveBack() }
@@ -96,6 +96,11 @@ extension Connection {
         }
         guard code, isExplained else { return .foreign }
         return change
+    }
+
+    /// Skips the rows that this connection has written, when there are no others.
+    func skipOwnRows(_ recorder: ChangeRecorder) {
+        recorder.lastLogged = max(recorder.lastLogged, recorder.ownLogged ?? 0)
     }
 
     /// Skips what was logged before anybody observed.

@@ -51,7 +51,7 @@ extension Connection {
         let hasLock = isLast && !configuration.isReadOnly && takeWriterLock()
         let question = askForForeignCommits(recorder)
         if hasLock {
-            uninterrupted { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            _ = succeeds("ROLLBACK")
             recorder.settle(isAutocommit: !isInTransaction)
         }
         guard isLast, question == .answered else { return question }
@@ -66,22 +66,43 @@ extension Connection {
     private func takeWriterLock() -> Bool {
         neverWaits = true
         defer { neverWaits = false }
-        return uninterrupted { sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK }
+        return succeeds("BEGIN IMMEDIATE")
     }
 
     @discardableResult
     private func askForForeignCommits(_ recorder: ChangeRecorder) -> Question {
         let before = recorder.knownVersion
-        let question = question(recorder)
-        guard question != .busy else { return .busy }
-        // Also when the question has failed: nil tells nothing, so it counts as a change.
-        if recorder.knownVersion == nil || recorder.knownVersion != before {
+        let (answer, change) = inSnapshot { () -> (Question, DatabaseChange?) in
+            let question = question(recorder)
+            guard question != .busy else { return (.busy, nil) }
+            // Also when the question has failed: nil tells nothing, so it counts as a change.
+            guard recorder.knownVersion == nil || recorder.knownVersion != before else {
+                skipOwnRows(recorder)
+                return (question, nil)
+            }
             refreshSchema(recorder)
-            var change = foreignChange(recorder)
+            return (question, foreignChange(recorder))
+        }
+        if var change {
             change.tables[Self.changeLog] = nil
             if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
         }
-        return question
+        return answer
+    }
+
+    /// Runs `body`, whose statements all see the file as of one moment.
+    ///
+    /// A commit between the look at the version and the look at the change log would be read with
+    /// the log now, and found without a row in the log at the next look.
+    private func inSnapshot<R>(_ body: () -> R) -> R {
+        let begins = !isInTransaction && succeeds("BEGIN")
+        // Not a rollback, which the recorder would take for the end of the caller's transaction.
+        defer { if begins { _ = succeeds("COMMIT") } }
+        return body()
+    }
+
+    private func succeeds(_ sql: String) -> Bool {
+        uninterrupted { sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK }
     }
 
     /// Looks up `PRAGMA data_version`, which no commit of this connection changes.

@@ -55,6 +55,23 @@ import Testing
         #expect(change?.tables["a"]?.kinds == .delete)
     }
 
+    @Test func `no commit of a busy writer is taken for one of unknown tables`() async throws {
+        let (other, own) = (try openPool(), try openPool())
+        var changes = own.changes(in: ["a"]).makeAsyncIterator()
+        try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
+        _ = await changes.next()
+        // Each own commit asks whether others have committed, while one of them is committing.
+        Threads.run(2) { thread in
+            for _ in 1...1000 {
+                let (pool, table) = thread == 0 ? (other, "b") : (own, "a")
+                try? pool.write { try $0.executeUpdate("INSERT INTO \(table) VALUES (1)") }
+            }
+        }
+        let change = await changes.next()
+        #expect(change?.hasUnknownTables == false)
+        #expect(change?.tables.keys.sorted() == ["a"])
+    }
+
     @Test func `what is rolled back, or changes nothing, leaves no row`() async throws {
         let pool = try openPool()
         let before = try await rows(pool)
