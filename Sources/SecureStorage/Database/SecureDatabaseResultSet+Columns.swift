@@ -85,7 +85,7 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { double(at: $0) }
     }
 
-    /// The value as text: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is UTF-8.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -93,7 +93,7 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { string(at: $0) }
     }
 
-    /// The value as text: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is UTF-8.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -101,7 +101,7 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { string(at: $0) }
     }
 
-    /// The value as a date: a number of seconds since 1970-01-01 00:00:00 UTC.
+    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells one.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -109,7 +109,7 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { date(at: $0) }
     }
 
-    /// The value as a date: a number of seconds since 1970-01-01 00:00:00 UTC.
+    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells one.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -247,7 +247,8 @@ extension SecureDatabaseResultSet {
     private func string(at index: Int) -> String? {
         let column = statement.column(index)
         return switch column.storageClass {
-        case .text: column.text
+        // The engine's own spelling of a number.
+        case .text, .real: column.text
         case .null: nil
         default: converted(at: index)
         }

@@ -8,12 +8,12 @@ extension String: SQLiteDatatypeBridgeable {
     /// TEXT.
     public var sqliteValue: SQLiteValue { .text(self) }
 
-    /// From TEXT, or the decimal text of a number, or a BLOB that is UTF-8.
+    /// From TEXT, a number as SQLite spells it (`7`, `1.0e+15`, `Inf`), or a BLOB that is UTF-8.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .text(let text): self = text
         case .integer(let number): self = String(number)
-        case .real(let number): self = String(number)
+        case .real(let number): self = NumberText.text(of: number)
         case .blob(let bytes):
             guard let text = String(bytes: bytes, encoding: .utf8) else { return nil }
             self = text
@@ -50,14 +50,18 @@ extension Date: SQLiteDatatypeBridgeable {
         }
     }
 
-    /// From seconds since 1970, INTEGER or REAL.
+    /// From seconds since 1970: INTEGER, REAL, or TEXT that spells a finite number, as SQLite
+    /// stores a number in a column whose type is TEXT.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .integer(let seconds):
             guard let seconds = TimeInterval(exactly: seconds) else { return nil }
             self.init(timeIntervalSince1970: seconds)
         case .real(let seconds): self.init(timeIntervalSince1970: seconds)
-        case .null, .text, .blob: return nil
+        case .text(let text):
+            guard let seconds = NumberText.number(in: text), seconds.isFinite else { return nil }
+            self.init(timeIntervalSince1970: seconds)
+        case .null, .blob: return nil
         }
     }
 }
@@ -90,7 +94,7 @@ extension Double: SQLiteDatatypeBridgeable {
             guard let number = Double(exactly: number) else { return nil }
             self = number
         case .text(let text):
-            guard let number = Double(text) else { return nil }
+            guard let number = NumberText.number(in: text) else { return nil }
             self = number
         case .null, .blob: return nil
         }
@@ -129,12 +133,18 @@ extension SQLiteDatatypeBridgeable where Self: FixedWidthInteger {
         }
     }
 
-    /// From an INTEGER in range, a REAL without a fraction, or TEXT that spells a whole number.
+    /// From an INTEGER in range, a REAL without a fraction, or TEXT that spells one of them.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .integer(let number): self.init(exactly: number)
         case .real(let number): self.init(exactly: number)
-        case .text(let text): self.init(text)
+        case .text(let text):
+            if let number = Self(text) {
+                self = number
+            } else {
+                guard let number = NumberText.number(in: text) else { return nil }
+                self.init(exactly: number)
+            }
         case .null, .blob: return nil
         }
     }
