@@ -1,0 +1,69 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Numbers in columns whose type is TEXT, where SQLite stores what they are spelled as.
+@Suite struct TextColumnTests {
+    private let database: TemporaryDatabase
+    private let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+    }
+
+    private func row(_ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...) throws
+        -> SecureDatabaseResultSet
+    {
+        let rs = try db.executeQuery(sql, values: values)
+        #expect(try rs.next())
+        return rs
+    }
+
+    @Test(arguments: [
+        "TEXT", "VARCHAR(20)", "CHARACTER(20)", "CLOB", "", "INTEGER", "REAL", "NUMERIC",
+    ])
+    func `a date reads back from a column of any type`(_ type: String) throws {
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        try db.executeUpdate("CREATE TABLE t (at \(type))")
+        try db.executeUpdate("INSERT INTO t VALUES (?)", values: [date])
+        let rs = try row("SELECT at FROM t")
+        #expect(rs.date(forColumnName: "at") == date)
+        let object: Date? = try rs.object(forColumnName: "at")
+        #expect(object == date)
+    }
+
+    @Test func `numbers read back from a TEXT column`() throws {
+        try db.executeUpdate("CREATE TABLE t (i TEXT, r TEXT, big TEXT, whole TEXT, most TEXT)")
+        try db.executeUpdate(
+            "INSERT INTO t VALUES (?, ?, ?, ?, ?)", values: [-7, 1.5, 1e300, 5.0, Double.infinity])
+        let rs = try row("SELECT * FROM t")
+        #expect(rs.int(forColumnName: "i") == -7)
+        #expect(rs.double(forColumnName: "r") == 1.5)
+        #expect(rs.double(forColumnName: "big") == 1e300)
+        #expect(rs.int(forColumnName: "whole") == 5)
+        #expect(rs.double(forColumnName: "most") == .infinity)
+        #expect(rs.date(forColumnName: "most") == nil)
+    }
+
+    @Test(arguments: ["0x10", "nan", "NaN", "infinity", "1p3", "", " 1", "1e", "--1", "1,5"])
+    func `text that is no number for SQLite is none here`(_ text: String) throws {
+        let rs = try row("SELECT ?", text)
+        #expect(rs.double(forColumnIndex: 0) == nil)
+        #expect(rs.int(forColumnIndex: 0) == nil)
+        #expect(rs.bool(forColumnIndex: 0) == nil)
+        #expect(rs.date(forColumnIndex: 0) == nil)
+    }
+
+    @Test(arguments: [
+        0.0, -0.0, 1.0, -1.5, 1e14, 1e15, 123_456_789_012_345_678, 1e-4, 1e-5, 0.1, 1.0 / 3, 1e300,
+        -1e-300, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude,
+    ])
+    func `a REAL as text is what SQLite makes of it`(_ number: Double) throws {
+        let rs = try row("SELECT ?1 AS number, CAST(?1 AS TEXT) AS text", number)
+        let text = rs.string(forColumnName: "text")
+        #expect(rs.string(forColumnName: "number") == text)
+        let object: String? = try rs.object(forColumnName: "number")
+        #expect(object == text)
+    }
+}
