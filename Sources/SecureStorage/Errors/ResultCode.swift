@@ -9,6 +9,7 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let corrupt = ResultCode(rawValue: 11)
     static let interrupted = ResultCode(rawValue: 9)
     static let misuse = ResultCode(rawValue: 21)
+    static let mismatch = ResultCode(rawValue: 20)
     static let notADatabase = ResultCode(rawValue: 26)
     static let foreignKey = ResultCode(rawValue: 787)
     static let full = ResultCode(rawValue: 13)

@@ -27,6 +27,7 @@ final class KeyValueTable: Sendable {
     /// A newer one is refused.
     static let version = 1
 
+    private let table: String
     private let select: String
     private let upsert: String
     private let delete: String
@@ -36,7 +37,7 @@ final class KeyValueTable: Sendable {
     private let countAll: String
 
     private init(identifier: Int) {
-        let table = "securestorage_kv_\(identifier)"
+        table = "securestorage_kv_\(identifier)"
         let alive = "(expires IS NULL OR expires > ?1)"
         select = "SELECT kind, value, expires FROM \(table) WHERE key = ?"
         upsert = """
@@ -167,17 +168,34 @@ final class KeyValueTable: Sendable {
         try db.executeUpdate(deleteAll)
     }
 
-    /// Calls `body` with each key until it returns false; from `start` on and in order if there is one.
+    /// Calls `body` with each key; with those that begin with `prefix`, in order, if there is one.
+    ///
+    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH) at a key that is not text, which
+    ///   only another program can have written: a shorter list would hide it.
     func forEachKey(
-        from start: String? = nil, in db: SecureDatabaseStore, _ body: (String) -> Bool
+        withPrefix prefix: String? = nil, in db: SecureDatabaseStore, _ body: (String) -> Void
     ) throws {
         let rs =
-            try start.map { try db.executeQuery(selectKeysFrom, values: [Self.now, $0]) }
+            try prefix.map { try db.executeQuery(selectKeysFrom, values: [Self.now, $0]) }
             ?? db.executeQuery(selectKeys, values: [Self.now])
         defer { rs.close() }
         while try rs.next() {
-            guard let key = rs.string(forColumnIndex: 0), body(key) else { return }
+            let column = rs.statement.column(0)
+            if let prefix, !column.withBytes({ $0.starts(with: prefix.utf8) }) { return }
+            guard column.storageClass == .text, let key = column.text else {
+                throw notAKey(column.data)
+            }
+            body(key)
         }
+    }
+
+    private func notAKey(_ bytes: Data) -> SecureStorageError {
+        let hex = bytes.prefix(64).map { String(format: "%02x", $0) }.joined()
+        return .statementFailed(
+            .mismatch,
+            "the key x'\(hex)'\(bytes.count > 64 ? " (its first 64 bytes)" : "") is not UTF-8 text, so "
+                + "another program has written it; remove it with \"DELETE FROM \(table) WHERE "
+                + "CAST(key AS BLOB) = …\" with these bytes as the value")
     }
 
     func count(in db: SecureDatabaseStore) throws -> Int {

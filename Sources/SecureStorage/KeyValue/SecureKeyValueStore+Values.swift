@@ -77,14 +77,12 @@ extension SecureKeyValueStore {
     /// element, while they are two keys here; `keys(withPrefix:)` lists both.
     ///
     /// - Returns: The keys, in memory all at once.
-    /// - Throws: `.closed`; `.backingStoreError`.
+    /// - Throws: `.closed`; `.backingStoreError`, code 20 (SQLITE_MISMATCH) for a key that is not
+    ///   UTF-8 text, as another program can write it: the message names it.
     public func keys() throws -> Set<String> {
         try read { db, table in
             var keys: Set<String> = []
-            try table.forEachKey(in: db) {
-                keys.insert($0)
-                return true
-            }
+            try table.forEachKey(in: db) { keys.insert($0) }
             return keys
         }
     }
@@ -93,15 +91,11 @@ extension SecureKeyValueStore {
     ///
     /// - Parameter prefix: Empty for every key.
     /// - Returns: The keys in the order of their UTF-8 bytes.
-    /// - Throws: `.closed`; `.backingStoreError`.
+    /// - Throws: as ``keys()``.
     public func keys(withPrefix prefix: String) throws -> [String] {
         try read { db, table in
             var keys: [String] = []
-            try table.forEachKey(from: prefix, in: db) { key in
-                guard key.utf8.starts(with: prefix.utf8) else { return false }
-                keys.append(key)
-                return true
-            }
+            try table.forEachKey(withPrefix: prefix, in: db) { keys.append($0) }
             return keys
         }
     }

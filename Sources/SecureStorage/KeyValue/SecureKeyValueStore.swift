@@ -57,7 +57,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameters:
     ///   - databaseFileName: A file name with its extension, without a directory.
     ///   - name: Any text without a NUL.
-    public init(databaseFileName: String, name: String) {
+    public init(databaseFileName: String, name: String = SecureKeyValueStore.defaultName) {
         queue = SecureDatabaseQueue(
             databaseStore: SecureDatabaseStore(databaseFileName: databaseFileName))
         self.name = name

@@ -178,7 +178,6 @@ final class Statement {
         guard let recorder = connection.recorder, !isQuery else { return sqlite3_step(handle) }
         let database = connection.handle
         var code: Int32 = SQLITE_OK
-        recorder.countBeforeLog = nil
         recorder.recording(&facts, mayReplace: mayReplace) {
             let count = sqlite3_total_changes64(database)
             code = sqlite3_step(handle)
@@ -187,6 +186,8 @@ final class Statement {
                 hasChangedRows: sqlite3_total_changes64(database) != count,
                 isAutocommit: sqlite3_get_autocommit(database) != 0)
         }
+        // A COMMIT has no count of its own.
+        if facts?.writes.isEmpty != true { recorder.countBeforeLog = nil }
         return code
     }
 

@@ -412,4 +412,36 @@ import Testing
         (observed as SecureKeyValueStore).close()
         #expect(observed.calls.last == "close")
     }
+
+    // MARK: - Keys of other programs
+
+    @Test(arguments: ["x'6162ff'", "CAST(x'6162ff' AS TEXT)"])
+    func `a key that is not UTF-8 text is named, and never shortens a list`(_ key: String) throws {
+        for name in ["aa", "ab", "b"] { try store.put(1, forKey: name) }
+        let db = store.secureDatabaseStore
+        let table = try #require(
+            try db.string(
+                forQuery:
+                    "SELECT name FROM sqlite_schema WHERE name GLOB 'securestorage_kv_[0-9]*'"))
+        try db.executeUpdate("INSERT INTO \(table) (key, kind, value) VALUES (\(key), 1, 1)")
+        for list in [{ _ = try store.keys() }, { _ = try store.keys(withPrefix: "") }] {
+            guard case .backingStoreError(20, let message)? = storageError(list) else {
+                Issue.record("a list without the key")
+                continue
+            }
+            #expect(message.contains("6162ff"))
+        }
+        // It is behind those that begin with "aa".
+        #expect(try store.keys(withPrefix: "aa") == ["aa"])
+        // The message's way out.
+        try db.executeUpdate(
+            "DELETE FROM \(table) WHERE CAST(key AS BLOB) = ?", values: [Data([0x61, 0x62, 0xff])])
+        #expect(try store.keys() == ["aa", "ab", "b"])
+    }
+
+    @Test func `a store in a file of the default directory needs no name`() {
+        let named = SecureKeyValueStore(databaseFileName: "settings.db")
+        #expect(named.name == SecureKeyValueStore.defaultName)
+        #expect(named.secureDatabaseStore.databaseURL.lastPathComponent == "settings.db")
+    }
 }

@@ -98,11 +98,17 @@ import Testing
             try db.executeUpdate("INSERT INTO a VALUES (9, 1)")
             try db.commit()
             #expect(try db.lastInsertRowId() == 9)
+            #expect(try db.changedRowCount() == 1)
+            try db.inSavePoint { db in
+                try db.executeUpdate("UPDATE a SET x = 3")
+                return false
+            }
+            #expect(try db.changedRowCount() == 3)
         }
         let rows = try await queue.inDatabase {
             try $0.strings("SELECT tables FROM securestorage_changes ORDER BY id")
         }
-        #expect(rows.suffix(2) == [#"{"a":1}"#, #"{"a":1}"#])
+        #expect(rows.suffix(3) == [#"{"a":1}"#, #"{"a":1}"#, #"{"a":2}"#])
     }
 
     @Test func `a commit that no row explains is one of unknown tables`() async throws {
