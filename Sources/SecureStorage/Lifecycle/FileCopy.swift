@@ -71,11 +71,25 @@ struct DraftCheck {
         }
         // Rows that refer to nothing did so before.
         guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
-            let first = report.description.split(separator: "\n").first ?? ""
-            throw SecureStorageError.statementFailed(
-                .corrupt,
-                "the new file was not sound and is not kept: \(first); verifyIntegrity() says whether "
-                    + "the old one is")
+            throw notSound(report.description.split(separator: "\n").first ?? "")
         }
+    }
+
+    /// Checks that the pages are as they were written, and nothing else.
+    func checkPages() throws {
+        guard let key else { return }
+        let diagnosis = try Examination(
+            scan: PageScan(
+                view: PageView(draft.path, pageSize: configuration.cipher.pageSize), key: key,
+                cipher: PageCipher(key, format: PageFormat(configuration.cipher)))
+        ).run { _ in }
+        guard diagnosis.isSound else { throw notSound("its pages are not as they were written") }
+    }
+
+    private func notSound(_ finding: Substring) -> SecureStorageError {
+        SecureStorageError.statementFailed(
+            .corrupt,
+            "the new file was not sound and is not kept: \(finding); verifyIntegrity() says whether "
+                + "the old one is")
     }
 }

@@ -47,18 +47,87 @@ extension SecureDatabaseStore {
             let file = NewContent(
                 draft: draft, key: targetKey, cipher: cipher,
                 logger: SecureDatabaseConfiguration().logger)
-            return try file.fill(progress) { target in
+            var derived: DerivedKey?
+            var (report, virtualTables) = try file.fill(progress) { target in
+                derived = target.key
                 var done = 0
                 let total = outcome.damaged.count + outcome.pageCount / 10
-                var report = try Salvage(
+                return try Salvage(
                     tree: TreeReader(view: view, cipher: scan.cipher), target: target
                 ).run {
                     done += $0
                     try progress(FileProgress(min(done, total), of: total).asFirstHalf)
                 }
-                report.damagedPages =
-                    (outcome.damaged.map(Int.init) + outcome.missing).sorted()
-                return report
+            }
+            if let derived, !virtualTables.isEmpty {
+                // After the check of the file: what they find wrong in themselves does not cost the rest.
+                try file.addVirtualTables(virtualTables, derived, &report) {
+                    try progress(FileProgress(1, of: 1))
+                }
+            }
+            report.damagedPages =
+                (outcome.damaged.numbers.map(Int.init) + outcome.missing).sorted()
+            if report.damagedPages.isEmpty, !report.isComplete {
+                report.problems.append(
+                    "every page is as it was written, so it is the structure of the file that is broken, or not "
+                        + "known here: keep the old file")
+            }
+            return report
+        }
+    }
+}
+
+extension NewContent {
+    /// Adds virtual tables, whose own tables the file has already; those that are damaged are made again, or
+    /// are problems of the report.
+    func addVirtualTables(
+        _ tables: [SalvagedVirtualTable], _ key: DerivedKey, _ report: inout SalvageReport,
+        _ progress: () throws -> Void
+    ) throws {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher = cipher
+        configuration.logger = logger
+        let target = try Connection.open(
+            draft.path, content: .encrypted(.derived(key)), configuration: configuration)
+        defer { target.close() }
+        try target.text("PRAGMA journal_mode = MEMORY")
+        var end: (any Error)?
+        try target.withTicks {
+            do { try progress() } catch {
+                end = error
+                throw error
+            }
+        } _: {
+            try target.execute("BEGIN")
+            let others = tables.filter { !$0.makeAgain(on: target, &report) }
+            if let end { throw end }
+            do {
+                try target.addToSchema(others.map(\.entry))
+            } catch let error as SecureStorageError {
+                report.problems.append("virtual tables are missing: \(error)")
+            }
+            try target.execute("COMMIT")
+            // The connection reads the schema again.
+            try target.text("PRAGMA writable_schema = RESET")
+            for table in others {
+                table.repair(on: target, &report)
+                if let end { throw end }
+            }
+        }
+        target.close()
+        try DraftCheck(draft: draft, key: key, configuration: configuration).checkPages()
+    }
+}
+
+extension Connection {
+    /// Puts tables without pages into the schema, as they stand in another one.
+    fileprivate func addToSchema(_ entries: [SalvagedSchema.Entry]) throws {
+        var taken = Set(try texts("SELECT lower(name) FROM main.sqlite_schema"))
+        try writeSchemaRows { insert in
+            for entry in entries where taken.insert(entry.name.lowercased()).inserted {
+                try insert.bind([entry.type, entry.name, entry.table, entry.sql])
+                try insert.run()
+                insert.rewind()
             }
         }
     }

@@ -27,8 +27,12 @@ struct PageFormat: Equatable, Sendable {
         kdfIterations = version > 2 ? 64_000 : 4000
     }
 
-    /// Bytes at the end of each page: the initialisation vector, the HMAC, and padding to whole blocks.
-    var reservedBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
+    /// Bytes at the end of each page that the cipher takes: the initialisation vector, the HMAC, and padding to
+    /// whole blocks.
+    ///
+    /// SQLite may leave more free than that (`DatabaseHeader.reservedBytes`): what lies between is encrypted as
+    /// any content, and means nothing.
+    var trailerBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
 
     /// The page that holds the byte on which SQLite takes its locks (at one GiB): nothing is ever written there.
     var lockPage: UInt32 { UInt32((1 << 30) / pageSize + 1) }
@@ -85,12 +89,12 @@ struct PageCipher: Sendable {
         _ page: UnsafeRawBufferPointer, _ number: UInt32, _: H.Type
     ) -> Bool {
         guard page.count == format.pageSize else { return false }
-        let end = page.count - format.reservedBytes + 16
+        let end = page.count - format.trailerBytes + 16
         var code = HMAC<H>(key: hmacKey)
         code.update(
             data: UnsafeRawBufferPointer(rebasing: page[format.start(ofPage: number)..<end]))
         withUnsafeBytes(of: number.littleEndian) { code.update(data: $0) }
-        // Not in constant time: whoever can change the file learns nothing from how early it differs.
+        // Not in constant time: an attacker that can change the file learns nothing from how early it differs.
         let stored = page[end..<(end + H.Digest.byteCount)]
         return code.finalize().withUnsafeBytes { $0.elementsEqual(stored) }
     }
@@ -100,7 +104,7 @@ struct PageCipher: Sendable {
     /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext header.
     func decrypt(_ page: UnsafeRawBufferPointer, number: UInt32) -> [UInt8]? {
         let start = format.start(ofPage: number)
-        let end = format.pageSize - format.reservedBytes
+        let end = format.pageSize - format.trailerBytes
         guard page.count == format.pageSize, start < end,
             let vector = try? AES._CBC.IV(ivBytes: Array(page[end..<(end + 16)])),
             let content = try? AES._CBC.decrypt(
@@ -112,6 +116,6 @@ struct PageCipher: Sendable {
         case (1, 0): header = Array("SQLite format 3\0".utf8)
         default: header = Array(page[..<start])
         }
-        return header + content + [UInt8](repeating: 0, count: format.reservedBytes)
+        return header + content + [UInt8](repeating: 0, count: format.trailerBytes)
     }
 }
