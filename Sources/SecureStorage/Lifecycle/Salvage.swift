@@ -30,7 +30,12 @@ struct Salvage {
             }
         }
         let widths = try damagedIndexWidths(schema)
-        try assignOrphans(to: schema.isWhole ? tables : [], widths, &report, progress)
+        let names = Set(tables.map(\.entry.name))
+        let others = schema.tables.filter { !names.contains($0.name) }
+        // Statistics that this engine has no table for are not looked for, ANALYZE makes them again.
+        for entry in others where entry.isStatistics { _ = try tree.walk(entry.rootPage) { _ in } }
+        let isWhole = schema.isWhole && others.allSatisfy(\.isStatistics)
+        try assignOrphans(to: tables, widths, isWhole: isWhole, &report, progress)
         report.tables = tables.filter { !$0.entry.isInternal }.map(\.outcome)
         finish(schema, &report)
         if !schema.isWhole {
@@ -58,8 +63,7 @@ struct Salvage {
             do {
                 tables.append(try SalvagedTable(entry, tree.header.encoding, on: target))
             } catch let error as SecureStorageError {
-                // Statistics of another engine, which ANALYZE makes again.
-                guard !entry.name.hasPrefix("sqlite_stat") else { continue }
+                guard !entry.isStatistics else { continue }
                 report.problems.append("the table \(entry.name) cannot be made again: \(error)")
             }
         }
@@ -78,20 +82,21 @@ struct Salvage {
     }
 
     private func assignOrphans(
-        to tables: [SalvagedTable], _ damagedIndexes: [Int?], _ report: inout SalvageReport,
-        _ progress: (Int) throws -> Void
+        to tables: [SalvagedTable], _ damagedIndexes: [Int?], isWhole: Bool,
+        _ report: inout SalvageReport, _ progress: (Int) throws -> Void
     ) throws {
         var lost: LostAndFound?
-        // Without the list of free pages a row may have been deleted: then no table gets it.
-        let tables = tree.knowsFreePages ? tables : []
+        // A row of a table that is not there, or one that was deleted (its page may be free), would be wrong in any
+        // table.
+        let isSure = isWhole && tree.knowsFreePages
         try tree.orphans { number, kind, rows in
             try progress(1)
             let candidates = tables.filter { $0.mayHold(rows, kind) }
             let mayBeAnIndex =
                 !kind.isTable
                 && damagedIndexes.contains { $0 == nil || $0 == rows.first?.values?.count }
-            if mayBeAnIndex, candidates.isEmpty { return true }
-            if candidates.count == 1, !mayBeAnIndex {
+            if mayBeAnIndex, candidates.isEmpty, isWhole { return true }
+            if isSure, candidates.count == 1, !mayBeAnIndex {
                 for row in rows { try candidates[0].insert(row) }
             } else {
                 if lost == nil { lost = try LostAndFound(tree.header.encoding, on: target) }

@@ -9,6 +9,8 @@ struct SalvagedSchema {
 
         /// A table that SQLite makes and keeps by itself.
         var isInternal: Bool { name.hasPrefix("sqlite_") }
+        /// What ANALYZE has found.
+        var isStatistics: Bool { name.hasPrefix("sqlite_stat") }
 
         /// nil for values that are no row of `sqlite_schema` with a text.
         init?(_ values: [StoredValue], _ encoding: TextEncoding) {

@@ -5,13 +5,17 @@ extension SecureDatabaseStore {
     ///
     /// SQLite stops at the first damaged page. This reads the file page by page: every row of every page whose
     /// HMAC is right comes into the new file, with its row id, also when the way to its page is lost. Rows whose
-    /// table cannot be told any more come into a table `lost_and_found` (page, row id, number of values, and the
-    /// values `c0`, `c1`, …). Indexes are made anew. What is in the log counts. The damaged file is only read.
+    /// table cannot be told for certain come into a table `lost_and_found` (page, row id, number of values, and the
+    /// values `c0`, `c1`, …). Indexes are made again, full-text indexes and R-trees too when they are damaged.
+    /// What is in the log counts. The damaged file is only read.
+    ///
+    /// Of a file without damage everything arrives. Where rows are lost although no page is damaged, the structure
+    /// of the file is broken: what could be read is in the new file, and ``SalvageReport/isWhole`` is false.
     ///
     /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the file's.
     ///
     /// - Parameters:
-    ///   - source: The damaged file. Nobody should write to it meanwhile.
+    ///   - source: The damaged file. No other process should write to it in the meantime.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted; the new file will be alike.
     ///   - url: The place of the new file, whose directory is made when only that is missing.

@@ -3,7 +3,7 @@
 struct HeldPages: RandomAccessCollection, Sendable {
     /// The whole pages of the file: 1 up to this one.
     let own: UInt32
-    /// Pages that only the log or the journal holds, behind those of the file.
+    /// Pages that only the log or the journal holds, after those of the file.
     let others: ArraySlice<UInt32>
 
     var startIndex: Int { 0 }
@@ -38,7 +38,7 @@ struct StoredPages: Sequence, IteratorProtocol {
     private let view: PageView
     private let held: HeldPages
     private var index = 0
-    /// The page behind the stored ones that were found last.
+    /// The page after the stored ones that were found last.
     private var end: UInt32 = 0
 
     init(_ view: PageView, among held: HeldPages) {
@@ -63,7 +63,7 @@ struct StoredPages: Sequence, IteratorProtocol {
 }
 
 extension RandomAccessCollection where Element == UInt32, Index == Int {
-    /// Where the first number is, at `start` or behind it, that is not below `number`.
+    /// Where the first number is, at `start` or after it, that is not below `number`.
     func index(of number: UInt32, from start: Int) -> Int {
         var (low, high) = (start, endIndex)
         while low < high {

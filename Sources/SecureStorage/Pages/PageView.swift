@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The pages of a database as who opens it now would find them: those of its file, and over them those
+/// A database's pages as a connection opened now would see them: those of its file, and over them those
 /// of the log, or the originals in the journal of a transaction that a crash has broken off.
 ///
-/// A picture of the moment: somebody who writes meanwhile may move pages from one to the other.
+/// A picture of the moment: a process that is writing may move pages from one to the other.
 struct PageView: Sendable {
     let file: RawFile
     let pageSize: Int
@@ -49,7 +49,7 @@ struct PageView: Sendable {
         let beside = try Beside(path, pageSize: pageSize)
         overlay = beside?.content
         offsets = beside?.offsets ?? [:]
-        overlaid = offsets.keys.sorted()
+        overlaid = offsets.keys.filter { (1...Self.lastPossiblePage).contains($0) }.sorted()
         source = beside?.source ?? .fileOnly
         pageCount = beside?.pageCount ?? file.size / pageSize
     }
@@ -100,15 +100,19 @@ struct PageView: Sendable {
     /// Bytes behind the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }
 
+    /// SQLite's own bound; with it, the number behind a page's is a number too.
+    private static let lastPossiblePage: UInt32 = .max - 1
+
     /// The pages, of the first `count`, that are there, in order.
     ///
     /// Found without counting up to `count`: in a log or a journal anybody can write any number.
     func heldPages(of count: Int) -> HeldPages {
         // What is behind the end that a journal names is cut off when it is played back.
         let count = if case .journal = source { min(count, pageCount) } else { count }
-        let own = UInt32(clamping: max(min(count, file.size / pageSize), 0))
-        let start = overlaid.index(of: own == .max ? own : own + 1, from: 0)
-        let end = overlaid.index(of: UInt32(clamping: count + 1), from: start)
+        let last = UInt32(clamping: min(max(count, 0), Int(Self.lastPossiblePage)))
+        let own = UInt32(clamping: min(Int(last), file.size / pageSize))
+        let start = overlaid.index(of: own + 1, from: 0)
+        let end = overlaid.index(of: last + 1, from: start)
         return HeldPages(own: own, others: overlaid[start..<end])
     }
 
@@ -117,15 +121,16 @@ struct PageView: Sendable {
         number > 0 && (Int(number) <= file.size / pageSize || offsets[number] != nil)
     }
 
-    /// Pages that follow each other, at `number` or behind it, of which something is stored; nil when none is.
+    /// Pages in a row, at `number` or after it, of which something is stored; nil when none is.
     func storedPages(from number: UInt32) -> Range<UInt32>? {
         let next = overlaid.index(of: number, from: 0)
         let other = next < overlaid.count ? overlaid[next] : nil
         guard let bytes = file.storedBytes(from: (Int(number) - 1) * pageSize) else {
-            return other.map { $0..<($0 == .max ? $0 : $0 + 1) }
+            return other.map { $0..<($0 + 1) }
         }
         let first = UInt32(clamping: max(bytes.lowerBound / pageSize + 1, Int(number)))
         if let other, other < first { return other..<(other + 1) }
+        guard first <= Self.lastPossiblePage else { return nil }
         let end = UInt32(clamping: (bytes.upperBound + pageSize - 1) / pageSize + 1)
         return first..<max(end, first)
     }

@@ -47,7 +47,7 @@ import Testing
         let whole = try makeFile()
         let pages = whole.count / PageForge.pageSize
         let forge = try PageForge(key: TemporaryDatabase.key, of: whole)
-        for _ in 0..<environmentNumber("SECURESTORAGE_FORGERIES", default: 15) {
+        for _ in 0..<environmentNumber("SECURESTORAGE_FORGERIES", default: 6) {
             var file = whole
             for _ in 0..<Int.random(in: 1...3) {
                 // The first pages are roots, and the way to all others.
@@ -83,10 +83,7 @@ import Testing
                         try saved.int("SELECT count(*) FROM \(table.name)") == table.rowsSaved)
                 }
             }
-            if ContinuousClock.now - start > .seconds(30) {
-                Issue.record("it took \(ContinuousClock.now - start)")
-                try file.write(to: URL(fileURLWithPath: "/tmp/slow-forgery.db"))
-            }
+            #expect(ContinuousClock.now - start < .seconds(60))
         }
     }
 
