@@ -41,7 +41,7 @@ struct SalvagedVirtualTable {
     private var madeAgain: [String] {
         let parts: [String]
         switch module {
-        case "fts5": parts = ["data", "idx", "docsize", "config"]
+        case "fts5": parts = ["data", "idx", "docsize"]
         case "fts3", "fts4": parts = ["segments", "segdir", "docsize", "stat"]
         default: parts = []
         }
@@ -50,7 +50,7 @@ struct SalvagedVirtualTable {
 
     private var ownTables: [String] {
         isFullText
-            ? madeAgain + (contentTable.map { [$0] } ?? [])
+            ? madeAgain + ["\(name)_config"] + (contentTable.map { [$0] } ?? [])
             : ["node", "parent", "rowid"].map { "\(name)_\($0)" }
     }
 
@@ -69,13 +69,24 @@ struct SalvagedVirtualTable {
                 try RTreeEntries(of: self, on: target).makeAgain()
             }
             report.problems.append(
-                "the R-tree \(name) has lost pages and was made again with the \(count) entries that are left")
+                "the R-tree \(name) has lost pages and was made again with the \(count) entries that are left"
+            )
             return true
         } catch {
             report.problems.append(
                 "the R-tree \(name) has lost pages and cannot be made again: \(error)")
             return false
         }
+    }
+
+    /// Gives an index of FTS5 whose settings are lost the number of its format, without which nothing reads it,
+    /// not even to make it again; before it is in the schema.
+    func restoreFormat(on target: Connection) throws {
+        guard module == "fts5" else { return }
+        let settings = SQLText.identifier("\(name)_config")
+        let names = try target.texts("SELECT lower(name) FROM main.sqlite_schema")
+        guard names.contains("\(name)_config".lowercased()) else { return }
+        try target.run("INSERT OR IGNORE INTO main.\(settings) VALUES ('version', 4)")
     }
 
     /// Checks the table, and makes an index again of which something was lost; what cannot be made again is
@@ -98,7 +109,8 @@ struct SalvagedVirtualTable {
             report.rebuilt.append(name)
         } catch {
             report.problems.append(
-                "the virtual table \(name) (\(module)) is damaged and cannot be made again: \(error)")
+                "the virtual table \(name) (\(module)) is damaged and cannot be made again: \(error)"
+            )
         }
     }
 

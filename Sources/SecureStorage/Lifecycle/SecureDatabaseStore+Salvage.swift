@@ -106,6 +106,7 @@ extension NewContent {
             let others = tables.filter { !$0.makeAgain(on: target, &report) }
             if let end { throw end }
             do {
+                for table in others { try table.restoreFormat(on: target) }
                 try target.addToSchema(others.map(\.entry))
             } catch let error as SecureStorageError {
                 report.problems.append("virtual tables are missing: \(error)")

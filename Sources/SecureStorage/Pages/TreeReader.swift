@@ -153,7 +153,8 @@ final class TreeReader {
         _ row: (Row) throws -> Void
     ) throws {
         guard depth < Self.deepest, !disputed.contains(number), !read.contains(number),
-            let page = try page(number), page.header.kind.isTable == isTable ?? page.header.kind.isTable,
+            let page = try page(number),
+            page.header.kind.isTable == isTable ?? page.header.kind.isTable,
             belongs(page, in: range)
         else {
             gaps.append(range)

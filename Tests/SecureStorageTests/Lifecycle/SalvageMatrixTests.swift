@@ -116,7 +116,8 @@ import Testing
         ).count
         let unassigned = lost == 0 ? 0 : try db.int("SELECT count(*) FROM lost_and_found")
         #expect(unassigned == report.unassignedRows, context)
-        if lost > 0, try db.int("SELECT count(*) FROM pragma_table_info('lost_and_found')") ?? 0 > 4 {
+        if lost > 0, try db.int("SELECT count(*) FROM pragma_table_info('lost_and_found')") ?? 0 > 4
+        {
             let rows = try db.strings(
                 "SELECT c0 || ' ' || hex(c1) FROM lost_and_found WHERE typeof(c0) = 'text' AND typeof(c1) = 'blob'"
             ).compactMap { $0 }.filter { $0.hasPrefix("t:") || $0.hasPrefix("kt:") }

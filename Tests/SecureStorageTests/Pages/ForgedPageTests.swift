@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test func `pages that were changed with the key lead to results or errors, and to no end`() throws {
+    @Test func `pages that were changed with the key lead to results or errors, and to no end`()
+        throws
+    {
         let whole = try makeFile()
         let pages = whole.count / PageForge.pageSize
         let forge = try PageForge(key: TemporaryDatabase.key, of: whole)
@@ -51,7 +53,8 @@ import Testing
             var file = whole
             for _ in 0..<Int.random(in: 1...3) {
                 // The first pages are roots, and the way to all others.
-                let page = Bool.random() ? Int.random(in: 1...min(20, pages)) : .random(in: 1...pages)
+                let page =
+                    Bool.random() ? Int.random(in: 1...min(20, pages)) : .random(in: 1...pages)
                 try forge.forge(page, of: &file) { content in
                     for _ in 0..<Int.random(in: 1...4) {
                         Self.change(&content, isFirst: page == 1, pages: pages)
@@ -60,11 +63,13 @@ import Testing
             }
             try file.write(to: database.url)
             let start = ContinuousClock.now
-            allowing { _ = try SecureDatabaseStore.diagnose(at: database.url, key: SalvageFile.key) }
+            allowing {
+                _ = try SecureDatabaseStore.diagnose(at: database.url, key: SalvageFile.key)
+            }
             allowing {
                 let db = try database.openStore { $0.journalMode = .delete }
                 defer { db.close() }
-                try db.withDeadline(.seconds(2)) {
+                db.withDeadline(.seconds(2)) {
                     for table in ["t", "k", "w", "v", "r", "sqlite_schema"] {
                         allowing { _ = try db.strings("SELECT count(*), max(x) FROM \(table)") }
                         allowing { _ = try db.strings("SELECT * FROM \(table) ORDER BY 1 DESC") }
@@ -90,7 +95,8 @@ import Testing
     /// Puts a number where the layout has one, mostly, or any byte anywhere.
     private static func change(_ page: inout [UInt8], isFirst: Bool, pages: Int) {
         let numbers: [UInt32] = [
-            0, 1, 2, .max, 0x7fff_ffff, UInt32(pages), UInt32(pages + 1), .random(in: 1...UInt32(pages)),
+            0, 1, 2, .max, 0x7fff_ffff, UInt32(pages), UInt32(pages + 1),
+            .random(in: 1...UInt32(pages)),
             .random(in: 0 ... .max),
         ]
         let number = numbers.randomElement() ?? 0
@@ -113,7 +119,9 @@ import Testing
         }
     }
 
-    @Test func `a record that claims terabytes and a chain that leads round in a circle end soon`() throws {
+    @Test func `a record that claims terabytes and a chain that leads round in a circle end soon`()
+        throws
+    {
         let whole = try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }
         let overflow = try db.strings(

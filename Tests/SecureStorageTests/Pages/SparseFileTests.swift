@@ -26,7 +26,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a terabyte of nothing, or behind some noise, is no database at once`(_ hasNoise: Bool) throws {
+    func `a terabyte of nothing, or behind some noise, is no database at once`(_ hasNoise: Bool)
+        throws
+    {
         let noise = Data((0..<40960).map { _ in UInt8.random(in: 0...255) })
         try (hasNoise ? noise : Data()).write(to: database.url)
         try extend(database.path)
@@ -42,7 +44,8 @@ import Testing
             isQuick {
                 #expect(
                     storageError {
-                        try SecureDatabaseStore.salvage(at: url, key: SalvageFile.key, to: target.url)
+                        try SecureDatabaseStore.salvage(
+                            at: url, key: SalvageFile.key, to: target.url)
                     }?.kind == kind)
             }
         }
@@ -76,7 +79,10 @@ import Testing
         #expect(report.tables.map(\.rowsSaved) == [500])
     }
 
-    @Test func `a header that speaks of all pages that there can be is reported with a list that ends`() throws {
+    @Test
+    func `a header that speaks of all pages that there can be is reported with a list that ends`()
+        throws
+    {
         _ = try makeFile()
         var file = try Data(contentsOf: database.url)
         try PageForge(key: TemporaryDatabase.key, of: file).forge(1, of: &file) {

@@ -136,7 +136,7 @@ struct SalvageFile: CustomTestStringConvertible {
                 INSERT INTO places SELECT rowid, n, n + 1, -n, n, tag FROM t WHERE n > 0;
                 """
             case .utf16, .autoVacuum:
-                "INSERT INTO t VALUES ('t:NUL' || char(0, 233, 119070), 1, 2, CAST(x'41ff' AS TEXT));"
+                "INSERT INTO t VALUES ('t:NUL' || char(0, 233, 119070), x'01', 2, CAST(x'41ff' AS TEXT));"
             }
         let before =
             switch shape {
@@ -158,7 +158,8 @@ struct SalvageFile: CustomTestStringConvertible {
             lines += try db.strings("PRAGMA \(pragma)")
         }
         let tables = try db.strings(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%' ORDER BY 1")
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%' ORDER BY 1"
+        )
         for table in tables.compactMap({ $0 }) { lines += try rows(of: table, in: db) }
         for table in ["words", "of t"] where tables.contains(table) {
             lines += try db.strings(
@@ -172,8 +173,9 @@ struct SalvageFile: CustomTestStringConvertible {
         let columns = try db.strings(
             "SELECT name FROM pragma_table_info('\(table)')"
         ).compactMap { $0 }
-        let hasRowIDs = try db.int(
-            "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = '\(table)'") == 0
+        let hasRowIDs =
+            try db.int(
+                "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = '\(table)'") == 0
         let names = (hasRowIDs ? ["_rowid_"] : []) + columns.map { "\"\($0)\"" }
         let values = names.map {
             "typeof(\($0)) || CASE WHEN typeof(\($0)) IN ('text', 'blob') THEN hex(\($0)) "
