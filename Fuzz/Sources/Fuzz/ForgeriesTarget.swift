@@ -24,7 +24,8 @@ final class ForgeriesTarget: FuzzTarget {
         target = folder.appendingPathComponent("saved.db")
         let store = Self.store(file)
         try store.open(with: Self.key)
-        // Overflow pages, inner pages, free pages and every kind of tree, in as few pages as that takes.
+        // Overflow pages, inner pages, free pages and every kind of tree, in as few pages as that
+        // takes.
         try store.executeStatements(
             """
             CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT, y BLOB); CREATE INDEX i ON t (x);

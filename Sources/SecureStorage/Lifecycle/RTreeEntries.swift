@@ -2,9 +2,9 @@ internal import Foundation
 
 /// An R-tree of which pages were lost: it is made again with the entries that its nodes still hold.
 ///
-/// A node is a number of entries of 8 bytes for the id, and 4 for each coordinate. Those of leaves are the
-/// table's rows; what other columns there are is in the table of row ids. The layout is at the end of
-/// [SQLite's description](https://sqlite.org/rtree.html).
+/// A node is a number of entries of 8 bytes for the id, and 4 for each coordinate. Those of leaves
+/// are the table's rows; what other columns there are is in the table of row ids. The layout is at
+/// the end of [SQLite's description](https://sqlite.org/rtree.html).
 struct RTreeEntries {
     let name: String
     let sql: String
@@ -25,7 +25,8 @@ struct RTreeEntries {
         isInteger = table.module == "rtree_i32"
     }
 
-    /// Puts a new R-tree in the place of the tables of the damaged one, while those are plain tables still.
+    /// Puts a new R-tree in the place of the tables of the damaged one, while those are plain
+    /// tables still.
     ///
     /// - Returns: How many entries it has.
     /// - Throws: `.backingStoreError`, code 11 when the nodes cannot be read.

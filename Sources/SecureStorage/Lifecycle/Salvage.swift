@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Puts the rows that can still be read into a new file.
 ///
-/// SQLite cannot do that: at the first damaged page a statement ends, and behind a damaged inner page no row
-/// is found. So the pages are read without it: first along the trees, then those that no tree leads to
-/// any more, whose table is told by where rows are missing.
+/// SQLite cannot do that: at the first damaged page a statement ends, and behind a damaged inner
+/// page no row is found. So the pages are read without it: first along the trees, then those that
+/// no tree leads to any more, whose table is told by where rows are missing.
 struct Salvage {
     let tree: TreeReader
     /// Of the new file.
@@ -32,7 +32,8 @@ struct Salvage {
         let widths = try damagedIndexWidths(schema)
         let names = Set(tables.map(\.entry.name))
         let others = schema.tables.filter { !names.contains($0.name) }
-        // Statistics that this engine has no table for are not looked for, ANALYZE makes them again.
+        // Statistics that this engine has no table for are not looked for, ANALYZE makes them
+        // again.
         for entry in others where entry.isStatistics { _ = try tree.walk(entry.rootPage) { _ in } }
         let isWhole = schema.isWhole && others.allSatisfy(\.isStatistics)
         try assignOrphans(to: tables, widths, isWhole: isWhole, &report, progress)
@@ -70,9 +71,11 @@ struct Salvage {
         return tables
     }
 
-    /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made anew.
+    /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made
+    /// anew.
     ///
-    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is unknown.
+    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is
+    /// unknown.
     private func damagedIndexWidths(_ schema: SalvagedSchema) throws -> [Int?] {
         try schema.indexRoots.compactMap { root -> Int?? in
             var width: Int?
@@ -86,8 +89,8 @@ struct Salvage {
         _ report: inout SalvageReport, _ progress: (Int) throws -> Void
     ) throws {
         var lost: LostAndFound?
-        // A row of a table that is not there, or one that was deleted (its page may be free), would be wrong in any
-        // table.
+        // A row of a table that is not there, or one that was deleted (its page may be free), would
+        // be wrong in any table.
         let isSure = isWhole && tree.knowsFreePages
         try tree.orphans { number, kind, rows in
             try progress(1)
@@ -110,8 +113,8 @@ struct Salvage {
 
     /// Indexes, views and triggers.
     private func finish(_ schema: SalvagedSchema, _ report: inout SalvageReport) {
-        // Triggers may be those of views. One without its table would keep the file from being opened, so each
-        // is run.
+        // Triggers may be those of views. One without its table would keep the file from being
+        // opened, so each is run.
         for type in ["index", "view", "trigger"] {
             for entry in schema.others where entry.type == type {
                 do {

@@ -7,17 +7,19 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
         public let name: String
         /// How many of its rows are in the new file.
         public internal(set) var rowsSaved = 0
-        /// How many rows were found and could not be read to their end, or not be put into the new table.
+        /// How many rows were found and could not be read to their end, or not be put into the new
+        /// table.
         public internal(set) var rowsLost = 0
-        /// How many pages of the table's tree are missing; how many rows were in them cannot be known.
+        /// How many pages of the table's tree are missing; how many rows were in them cannot be
+        /// known.
         public internal(set) var pagesLost = 0
 
         /// Whether all of the table was read.
         public var isWhole: Bool { rowsLost == 0 && pagesLost == 0 }
     }
 
-    /// The numbers of the pages (the first is 1) that are missing or not as they were written; of each kind not
-    /// more than a million.
+    /// The numbers of the pages (the first is 1) that are missing or not as they were written; of
+    /// each kind not more than a million.
     public internal(set) var damagedPages: [Int] = []
 
     /// The tables, in the order of the schema; without those that SQLite keeps for itself.
@@ -29,8 +31,8 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
     /// Rows whose table cannot be told, and which cannot be read to their end.
     public internal(set) var unassignedRowsLost = 0
 
-    /// Full-text indexes that were damaged, and were made again from the rows that they are about: nothing of
-    /// them is lost.
+    /// Full-text indexes that were damaged, and were made again from the rows that they are about:
+    /// nothing of them is lost.
     public internal(set) var rebuilt: [String] = []
 
     /// What else is not as it was, such as an index that cannot be made again; a line each.
@@ -38,7 +40,8 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
 
     /// Whether everything was read.
     ///
-    /// Where this is false the damaged file is still worth keeping: it may hold what is missing here.
+    /// Where this is false the damaged file is still worth keeping: it may hold what is missing
+    /// here.
     public var isWhole: Bool { isComplete && problems.isEmpty }
 
     /// Whether no row was lost, as far as can be known, and each has its table.

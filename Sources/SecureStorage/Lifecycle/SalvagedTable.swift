@@ -37,7 +37,8 @@ final class SalvagedTable {
         content = try ContentTable(name: entry.name, sql: entry.sql, on: target)
         let columns = try Self.columns(of: entry.name, on: target)
         let keyOrder = try Self.keyOrder(of: entry.name, on: target)
-        // A key with an index of its own, such as INTEGER PRIMARY KEY DESC, is no other name of the row id.
+        // A key with an index of its own, such as INTEGER PRIMARY KEY DESC, is no other name of the
+        // row id.
         let isRowID = keyOrder.isEmpty && columns.filter(\.isKey).count == 1
         rowIDColumn = isRowID ? columns.first(where: \.isRowID)?.name : nil
         if content.hasRowIDs {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A virtual table of the new file, whose own tables have been saved like all others.
 ///
-/// Damage in those costs no row of another table. A full-text index is made again from the rows that it is about,
-/// an R-tree from those of its entries that are left.
+/// Damage in those costs no row of another table. A full-text index is made again from the rows
+/// that it is about, an R-tree from those of its entries that are left.
 struct SalvagedVirtualTable {
     let entry: SalvagedSchema.Entry
     /// The module's name in lower case.
@@ -79,8 +79,8 @@ struct SalvagedVirtualTable {
         }
     }
 
-    /// Gives an index of FTS5 whose settings are lost the number of its format, without which nothing reads it,
-    /// not even to make it again; before it is in the schema.
+    /// Gives an index of FTS5 whose settings are lost the number of its format, without which
+    /// nothing reads it, not even to make it again; before it is in the schema.
     func restoreFormat(on target: Connection) throws {
         guard module == "fts5" else { return }
         let settings = SQLText.identifier("\(name)_config")
@@ -89,8 +89,8 @@ struct SalvagedVirtualTable {
         try target.run("INSERT OR IGNORE INTO main.\(settings) VALUES ('version', 4)")
     }
 
-    /// Checks the table, and makes an index again of which something was lost; what cannot be made again is
-    /// among the problems.
+    /// Checks the table, and makes an index again of which something was lost; what cannot be made
+    /// again is among the problems.
     func repair(on target: Connection, _ report: inout SalvageReport) {
         guard isFullText || isRTree else { return }
         let isHurt = isFullText && isHurt(report)
@@ -210,7 +210,8 @@ private struct Words {
         return (Self.unquoted(module), arguments)
     }
 
-    /// A name, a quoted text, or a single other character; blanks and comments before it are left out.
+    /// A name, a quoted text, or a single other character; blanks and comments before it are left
+    /// out.
     private func next(_ position: inout Int) -> String? {
         while position < text.count, text[position].isWhitespace { position += 1 }
         guard position < text.count else { return nil }

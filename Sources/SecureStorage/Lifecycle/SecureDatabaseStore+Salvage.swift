@@ -3,16 +3,19 @@ public import Foundation
 extension SecureDatabaseStore {
     /// Puts all rows that can still be read of a damaged file into a new one.
     ///
-    /// SQLite stops at the first damaged page. This reads the file page by page: every row of every page whose
-    /// HMAC is right comes into the new file, with its row id, also when the way to its page is lost. Rows whose
-    /// table cannot be told for certain come into a table `lost_and_found` (page, row id, number of values, and the
-    /// values `c0`, `c1`, …). Indexes are made again, full-text indexes and R-trees too when they are damaged.
-    /// What is in the log counts. The damaged file is only read.
+    /// SQLite stops at the first damaged page. This reads the file page by page: every row of every
+    /// page whose HMAC is right comes into the new file, with its row id, also when the way to its
+    /// page is lost. Rows whose table cannot be told for certain come into a table `lost_and_found`
+    /// (page, row id, number of values, and the values `c0`, `c1`, …). Indexes are made again,
+    /// full-text indexes and R-trees too when they are damaged. What is in the log counts. The
+    /// damaged file is only read.
     ///
-    /// Of a file without damage everything arrives. Where rows are lost although no page is damaged, the structure
-    /// of the file is broken: what could be read is in the new file, and ``SalvageReport/isWhole`` is false.
+    /// Of a file without damage everything arrives. Where rows are lost although no page is
+    /// damaged, the structure of the file is broken: what could be read is in the new file, and
+    /// ``SalvageReport/isWhole`` is false.
     ///
-    /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the file's.
+    /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the
+    /// file's.
     ///
     /// - Parameters:
     ///   - source: The damaged file. No other process should write to it in the meantime.
@@ -23,8 +26,9 @@ extension SecureDatabaseStore {
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of tables and pages; what it throws ends the work.
     /// - Returns: What was saved and what was lost, of each table.
-    /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages the key opens,
-    ///   as `open` does; `.backingStoreError`, code 14 for a place that is taken; what `progress` throws.
+    /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages
+    ///   the key opens, as `open` does; `.backingStoreError`, code 14 for a place that is taken;
+    ///   what `progress` throws.
     @discardableResult
     public static func salvage(
         at source: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(), to url: URL,
@@ -64,7 +68,8 @@ extension SecureDatabaseStore {
                 }
             }
             if let derived, !virtualTables.isEmpty {
-                // After the check of the file: what they find wrong in themselves does not cost the rest.
+                // After the check of the file: what they find wrong in themselves does not cost the
+                // rest.
                 try file.addVirtualTables(virtualTables, derived, &report) {
                     try progress(FileProgress(1, of: 1))
                 }
@@ -82,8 +87,8 @@ extension SecureDatabaseStore {
 }
 
 extension NewContent {
-    /// Adds virtual tables, whose own tables the file has already; those that are damaged are made again, or
-    /// are problems of the report.
+    /// Adds virtual tables, whose own tables the file has already; those that are damaged are made
+    /// again, or are problems of the report.
     func addVirtualTables(
         _ tables: [SalvagedVirtualTable], _ key: DerivedKey, _ report: inout SalvageReport,
         _ progress: () throws -> Void

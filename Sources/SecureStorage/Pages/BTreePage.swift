@@ -69,11 +69,11 @@ struct BTreePage {
         self.usableSize = usableSize
     }
 
-    /// Whether it has cells, and they, the free blocks and the fragments fill the page to its end, without a gap
-    /// and without an overlap.
+    /// Whether it has cells, and they, the free blocks and the fragments fill the page to its end,
+    /// without a gap and without an overlap.
     ///
-    /// SQLite keeps every page so. Of random bytes, and of a page that is read with another usable size than it
-    /// was written with, it is not to be expected.
+    /// SQLite keeps every page so. Of random bytes, and of a page that is read with another usable
+    /// size than it was written with, it is not to be expected.
     var isTiled: Bool {
         guard header.cellCount > 0, let free = freeBlocks() else { return false }
         var places = free

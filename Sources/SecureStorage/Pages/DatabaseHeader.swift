@@ -1,11 +1,13 @@
 internal import Foundation
 
-/// What the first page says of the whole database; or, when that page is damaged, what the others tell.
+/// What the first page says of the whole database; or, when that page is damaged, what the others
+/// tell.
 struct DatabaseHeader {
     /// Bytes at the end of each page that SQLite leaves free: at least the cipher's.
     ///
     /// SQLCipher leaves 80 whatever the HMAC, unless its settings were those of the process
-    /// (`PRAGMA cipher_default_hmac_algorithm`) or of another version: only byte 20 of the first page tells.
+    /// (`PRAGMA cipher_default_hmac_algorithm`) or of another version: only byte 20 of the first
+    /// page tells.
     let reservedBytes: Int
     let encoding: TextEncoding
     /// `PRAGMA user_version` and `PRAGMA application_id`; 0 when the first page is damaged.
@@ -36,7 +38,8 @@ struct DatabaseHeader {
         firstFreePage = number(32)
     }
 
-    /// Finds out what it can from the pages of trees, each decrypted, of which `pages` gives the next one.
+    /// Finds out what it can from the pages of trees, each decrypted, of which `pages` gives the
+    /// next one.
     init(from pages: () throws -> [UInt8]?, _ format: PageFormat) rethrows {
         var votes: [Int: Int] = [:]
         var texts = TextVotes()
@@ -60,7 +63,7 @@ struct DatabaseHeader {
         reservedBytes = isPlain ? max(80, format.trailerBytes) : best?.key ?? 80
         encoding = texts.encoding
         remark =
-            "page 1 is damaged: that \(reservedBytes) bytes of each page are reserved, and that texts are "
+            "page 1 cannot be read: that \(reservedBytes) bytes of each page are reserved, and that texts are "
             + "\(encoding.name), is taken from the other pages; user_version and application_id are lost"
     }
 
@@ -106,7 +109,8 @@ struct DatabaseHeader {
             if String(bytes: bytes, encoding: .utf8) == nil { invalid += 1 }
         }
 
-        /// A text of an odd number of bytes is not UTF-16. Without one, NULs or bytes that are no UTF-8 tell.
+        // A text of an odd number of bytes is not UTF-16. Without one, NULs or bytes that are no
+        // UTF-8 tell.
         var encoding: TextEncoding {
             guard odd == 0, littleEndian + bigEndian + invalid > even / 10 else { return .utf8 }
             return bigEndian > littleEndian ? .utf16BigEndian : .utf16LittleEndian

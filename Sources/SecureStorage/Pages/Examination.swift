@@ -65,7 +65,8 @@ struct Examination {
 
     /// Bytes behind the last page, but for pages that were the file's own.
     ///
-    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between leaves them there.
+    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between
+    /// leaves them there.
     private func surplusBytes(_ pageCount: Int, _ scan: PageScan) throws -> Int {
         let pageSize = scan.view.pageSize
         let surplus = scan.view.file.size - pageCount * pageSize
@@ -98,8 +99,8 @@ struct Examination {
         return FileDiagnosis(finding: outcome.finding, reasons: lines)
     }
 
-    /// How many pages the database has: as its own header says, or else the log or the journal, which
-    /// nothing authenticates.
+    /// How many pages the database has: as its own header says, or else the log or the journal,
+    /// which nothing authenticates.
     private func databasePages(_ scan: PageScan) throws -> Int {
         let view = scan.view
         guard let page = try view.page(1) else { return view.pageCount }

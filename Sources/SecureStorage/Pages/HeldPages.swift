@@ -1,5 +1,5 @@
-/// The numbers of the pages that a database holds, in order, without a list of them: that of a sparse
-/// file of a terabyte would take gigabytes.
+/// The numbers of the pages that a database holds, in order, without a list of them: that of a
+/// sparse file of a terabyte would take gigabytes.
 struct HeldPages: RandomAccessCollection, Sendable {
     /// The whole pages of the file: 1 up to this one.
     let own: UInt32

@@ -9,11 +9,11 @@ struct PageScan: Sendable {
     /// The same file as it is now.
     func again() throws -> PageScan { PageScan(view: try view.again(), key: key, cipher: cipher) }
 
-    /// The pages among `numbers`, in order, that are missing or not as they were written; `progress` is told of
-    /// every megabyte.
+    /// The pages among `numbers`, in order, that are missing or not as they were written;
+    /// `progress` is told of every megabyte.
     ///
-    /// Nearly all of the time is the hash's, so all processors share it. A hole in a sparse file is not read:
-    /// zeros are no page under any key.
+    /// Nearly all of the time is the hash's, so all processors share it. A hole in a sparse file is
+    /// not read: zeros are no page under any key.
     func damagedPages<Numbers: RandomAccessCollection<UInt32>>(
         among numbers: Numbers, _ progress: FileProgress.Handler = { _ in }
     ) throws -> PageList where Numbers.Index == Int {

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A database's pages as a connection opened now would see them: those of its file, and over them those
-/// of the log, or the originals in the journal of a transaction that a crash has broken off.
+/// A database's pages as a connection opened now would see them: those of its file, and over them
+/// those of the log, or the originals in the journal of a transaction that a crash has broken off.
 ///
 /// A picture of the moment: a process that is writing may move pages from one to the other.
 struct PageView: Sendable {
@@ -89,8 +89,8 @@ struct PageView: Sendable {
 
     /// Whether nothing was moved since this picture was made: then what it shows is so.
     ///
-    /// A file that was written to a moment ago may have been twice: the system's times go by ticks of some
-    /// milliseconds.
+    /// A file that was written to a moment ago may have been twice: the system's times go by ticks
+    /// of some milliseconds.
     var isCurrent: Bool {
         guard Moment(file) == moment, let seconds = moment.modified.first else { return false }
         let modified = Double(seconds) + Double(moment.modified[1]) / 1e9

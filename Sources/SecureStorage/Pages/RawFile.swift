@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last access
-/// changes, where the system allows that.
+/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last
+/// access changes, where the system allows that.
 final class RawFile: Sendable {
     private let descriptor: Int32
     private let identity: FileIdentity
@@ -77,10 +77,11 @@ final class RawFile: Sendable {
         return count
     }
 
-    /// The next bytes at `offset` or after it that are stored; nil when only a hole follows, which reads as
-    /// zeros.
+    /// The next bytes at `offset` or after it that are stored; nil when only a hole follows, which
+    /// reads as zeros.
     ///
-    /// All of the file counts as stored where the system cannot tell, or has given it all its space.
+    /// All of the file counts as stored where the system cannot tell, or has given it all its
+    /// space.
     func storedBytes(from offset: Int) -> Range<Int>? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, offset < status.st_size else { return nil }

@@ -9,7 +9,8 @@ enum StoredValue: Equatable {
     case blob(ArraySlice<UInt8>)
 }
 
-/// The encoding of a database's texts, by the number in its header, which is that of SQLite's C interface too.
+/// The encoding of a database's texts, by the number in its header, which is that of SQLite's C
+/// interface too.
 enum TextEncoding: UInt8 {
     case utf8 = 1
     case utf16LittleEndian = 2

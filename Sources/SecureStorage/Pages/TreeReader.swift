@@ -1,8 +1,8 @@
 /// Reads the trees of a damaged database: what is in sound pages, and which pages are not.
 ///
-/// Nothing that a page says of another one is believed for itself. First the trees are gone along to see which
-/// pages each of them claims (``claim(_:)``), then rows are read; of a page that is claimed twice nobody can tell
-/// whose it is.
+/// Nothing that a page says of another one is believed for itself. First the trees are gone along
+/// to see which pages each of them claims (``claim(_:)``), then rows are read; of a page that is
+/// claimed twice nobody can tell whose it is.
 final class TreeReader {
     private let view: PageView
     private let cipher: PageCipher
@@ -137,9 +137,9 @@ final class TreeReader {
 
     // MARK: - Along the trees
 
-    /// Lends all rows of the tree below `root`, in order; says where pages are missing.
+    /// Lends all rows of the tree below `root`, in order, and returns where pages are missing.
     ///
-    /// - Parameter isTable: Whether its entries have row ids; nil when that is not known.
+    /// `isTable` says whether its entries have row ids; nil when that is not known.
     func walk(
         _ root: UInt32, isTable: Bool? = nil, _ row: (Row) throws -> Void
     ) throws -> [Gap] {
@@ -186,8 +186,8 @@ final class TreeReader {
         }
     }
 
-    /// Whether the row ids of a page are in order, and where the page above it has them: an older page, which
-    /// a lost write or an attacker has left in its place, may be another table's.
+    /// Whether the row ids of a page are in order, and where the page above it has them: an older
+    /// page, which a lost write or an attacker has left in its place, may be another table's.
     private func belongs(_ page: BTreePage, in range: Gap) -> Bool {
         guard page.header.kind.isTable else { return true }
         let rowIDs = (0..<page.header.cellCount).compactMap { page.cell($0)?.rowID }
@@ -226,11 +226,11 @@ final class TreeReader {
 
     // MARK: - Outside of the trees
 
-    /// Lends the rows of those pages of trees that were not read along one: of leaves, and of tables without
-    /// row ids. `body` says whether they are dealt with.
+    /// Lends the rows of those pages of trees to which no tree leads: of leaves, and of all pages
+    /// of tables without row ids.
     ///
-    /// What such a page says of its overflow pages may be long out of date. A row is read only when no other row
-    /// claims one of them.
+    /// `body` says whether they are dealt with. What such a page says of its overflow pages may be
+    /// long out of date. So a row is read only when no other row claims one of them.
     func orphans(_ body: (UInt32, BTreePage.Kind, [Row]) throws -> Bool) throws {
         var taken = PageSet()
         var shared = PageSet()
@@ -248,7 +248,8 @@ final class TreeReader {
             }
         }
         try orphanPages { orphan, page in
-            // Below a page that is damaged nothing was claimed; below one that did not belong where it was, all was.
+            // Below a page that is damaged nothing was claimed; below one that did not belong where
+            // it was, all was.
             let isClaimed = claimed.contains(orphan)
             let rows = try (0..<page.header.cellCount).map { index -> Row in
                 guard let cell = page.cell(index) else { return Row(rowID: nil, values: nil) }

@@ -2,11 +2,12 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Salvage over what files can be: page sizes, HMACs, headers, programs that write them, and what is in them.
+/// Salvage over what files can be: page sizes, HMACs, headers, programs that write them, and what
+/// is in them.
 ///
-/// A few of the combinations usually; all with `SECURESTORAGE_SALVAGE_FILES=100000`, each with so many damages as
-/// `SECURESTORAGE_SALVAGE_DAMAGES` says. `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, with colons between
-/// them, which write files too.
+/// A few of the combinations usually; all with `SECURESTORAGE_SALVAGE_FILES=100000`, each with so
+/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says. `SECURESTORAGE_PYTHONS` names Pythons with
+/// sqlcipher3, with colons between them, which write files too.
 @Suite(.timeLimit(.minutes(600))) struct SalvageMatrixTests {
     private static var files: [SalvageFile] {
         let pythons = ProcessInfo.processInfo.environment["SECURESTORAGE_PYTHONS"] ?? ""

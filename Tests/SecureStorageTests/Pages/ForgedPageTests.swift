@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Pages that an attacker with the key has changed and authenticated again: every call ends with a result or an
-/// error of the library, soon, and without taking more memory than the file is worth.
+/// Pages that an attacker with the key has changed and authenticated again: every call ends with a
+/// result or an error of the library, soon, and without taking more memory than the file is worth.
 ///
 /// The same as a target of `make fuzz`: `forgeries`.
 @Suite(.timeLimit(.minutes(600))) struct ForgedPageTests {

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A terabyte that is a hole costs no more than what is stored: no list of its pages, and no reading of zeros.
+/// A terabyte that is a hole costs no more than what is stored: no list of its pages, and no
+/// reading of zeros.
 @Suite(.timeLimit(.minutes(10))) struct SparseFileTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -18,7 +19,8 @@ import Testing
         try #require(truncate(path, off_t(size)) == 0)
     }
 
-    /// A tenth of a second when nothing else runs; a list of the pages took a hundred times as long.
+    /// A tenth of a second when nothing else runs; a list of the pages took a hundred times as
+    /// long.
     private func isQuick<R>(_ body: () throws -> R) rethrows -> R {
         let start = ContinuousClock.now
         defer { #expect(ContinuousClock.now - start < .seconds(5)) }

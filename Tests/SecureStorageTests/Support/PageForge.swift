@@ -2,8 +2,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// Changes pages of an encrypted file as an attacker with its key would: each is decrypted, changed, and encrypted
-/// and authenticated again.
+/// Changes pages of an encrypted file as an attacker with its key would: each is decrypted,
+/// changed, and encrypted and authenticated again.
 ///
 /// For files with a raw key and SQLCipher 4's defaults.
 struct PageForge {
@@ -19,7 +19,8 @@ struct PageForge {
             outputByteCount: 32, unsafeUncheckedRounds: 2)
     }
 
-    /// Lets `change` change page `number` of a file, which begins with 1 and has 4016 bytes that count.
+    /// Lets `change` change page `number` of a file, which begins with 1 and has 4016 bytes that
+    /// count.
     ///
     /// The first 16 bytes of page 1 are the salt in the file, and zeros here.
     func forge(_ number: Int, of file: inout Data, _ change: (inout [UInt8]) -> Void) throws {

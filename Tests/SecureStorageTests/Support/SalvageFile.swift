@@ -2,13 +2,14 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A file of one program, one cipher configuration and one shape of content, for tests of what can be saved of it.
+/// A file of one program, one cipher configuration and one shape of content, for tests of what can
+/// be saved of it.
 struct SalvageFile: CustomTestStringConvertible {
     /// The program that writes the file.
     enum Maker: Hashable {
         case library
-        /// The `sqlcipher` shell with the settings of the connection, or with those of its process, which leave
-        /// fewer bytes of a page free.
+        /// The `sqlcipher` shell with the settings of the connection, or with those of its process,
+        /// which leave fewer bytes of a page free.
         case shell(processSettings: Bool)
         /// A Python with `sqlcipher3`, by its path.
         case python(String)
@@ -86,8 +87,8 @@ struct SalvageFile: CustomTestStringConvertible {
             : [key] + pages.map { "cipher_\($0)" }
     }
 
-    /// Rows with a tag first, so that they are known wherever they turn up, in about a hundred pages; the long
-    /// ones are of 00000003 over and over, which is a page number too.
+    /// Rows with a tag first, so that they are known wherever they turn up, in about a hundred
+    /// pages; the long ones are of 00000003 over and over, which is a page number too.
     private var script: String {
         let long = shape == .overflow ? 5 : 25
         let rows = """
