@@ -17,6 +17,7 @@ let package = Package(
             dependencies: [
                 "FuzzerDriver",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SecureStorage", package: "SecureStorage"),
                 .product(name: "Vaults", package: "SecureStorage"),
             ]),

@@ -9,6 +9,7 @@ enum Seeds {
         try write(values(), to: folder.appendingPathComponent("values"))
         try write(archives(), to: folder.appendingPathComponent("archives"))
         try write(sql(), to: folder.appendingPathComponent("sql"))
+        try write(forgeries(), to: folder.appendingPathComponent("forgeries"))
     }
 
     private static func write(_ seeds: [String: Data], to folder: URL) throws {
@@ -148,6 +149,23 @@ enum Seeds {
         try add("person", Person("Ada", friend: Person("Charles")))
         try add("memo", Memo("a", lines: ["b", 1], next: Memo("c", lines: [])))
         return seeds
+    }
+
+    // MARK: - Forgeries
+
+    /// Changes of the header, of roots, of links; see `ForgeriesTarget`.
+    private static func forgeries() -> [String: Data] {
+        [
+            "nothing": Data(),
+            "reserve": Data([0, 0, 20, 255]),
+            "page-count": Data([0, 0, 28, 255, 0, 0, 31, 254]),
+            "free-list": Data([0, 0, 32, 0, 0, 0, 35, 2]),
+            "root-kind": Data([1, 0, 0, 5]),
+            "cell-count": Data([1, 0, 3, 255, 1, 0, 4, 255]),
+            "content-start": Data([2, 0, 5, 255, 2, 0, 6, 0]),
+            "right-child": Data([1, 0, 11, 2]),
+            "payload": Data([3, 15, 160, 255, 3, 15, 161, 255, 3, 15, 162, 255]),
+        ]
     }
 
     // MARK: - SQL

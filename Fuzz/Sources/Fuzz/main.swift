@@ -8,6 +8,7 @@ import FuzzerDriver
 
 let targets: [String: () throws -> any FuzzTarget] = [
     "--archives": { try ArchivesTarget() },
+    "--forgeries": { try ForgeriesTarget() },
     "--records": { try RecordsTarget() },
     "--sql": { try SQLTarget() },
     "--values": { try ValuesTarget() },

@@ -1,13 +1,15 @@
 internal import Foundation
 
-/// Copies a database into a new file, page by page, while others go on using it; then checks the copy.
+/// Copies a database into a new file, page by page, while others go on using it; then checks the
+/// copy.
 struct FileCopy {
     /// How the database is opened.
     let source: Reopening
     let configuration: SecureDatabaseConfiguration
     /// Of the copy; nil for the same as the source's.
     let key: EncryptionKey?
-    /// Whether free pages are left out and all others put in order, which takes memory for the whole content.
+    /// Whether free pages are left out and all others put in order, which takes memory for the
+    /// whole content.
     var isCompact = false
 
     func write(to file: NewFile, _ progress: FileProgress.Handler) throws {
@@ -39,8 +41,8 @@ struct FileCopy {
             configuration: draftConfiguration)
         defer { copy.close() }
         try copy.copyPages(from: reader, progress)
-        // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header, and the
-        // layout of the original's pages. With any other configuration nothing opens it.
+        // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header,
+        // and the layout of the original's pages. With any other configuration nothing opens it.
         if isCompact {
             try copy.withTicks({ try progress(FileProgress(1, of: 1)) }) {
                 try copy.execute("VACUUM")
@@ -71,11 +73,25 @@ struct DraftCheck {
         }
         // Rows that refer to nothing did so before.
         guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
-            let first = report.description.split(separator: "\n").first ?? ""
-            throw SecureStorageError.statementFailed(
-                .corrupt,
-                "the new file was not sound and is not kept: \(first); verifyIntegrity() says whether "
-                    + "the old one is")
+            throw notSound(report.description.split(separator: "\n").first ?? "")
         }
+    }
+
+    /// Checks that the pages are as they were written, and nothing else.
+    func checkPages() throws {
+        guard let key else { return }
+        let diagnosis = try Examination(
+            scan: PageScan(
+                view: PageView(draft.path, pageSize: configuration.cipher.pageSize), key: key,
+                cipher: PageCipher(key, format: PageFormat(configuration.cipher)))
+        ).run { _ in }
+        guard diagnosis.isSound else { throw notSound("its pages are not as they were written") }
+    }
+
+    private func notSound(_ finding: Substring) -> SecureStorageError {
+        SecureStorageError.statementFailed(
+            .corrupt,
+            "the new file was not sound and is not kept: \(finding); verifyIntegrity() says whether "
+                + "the old one is")
     }
 }

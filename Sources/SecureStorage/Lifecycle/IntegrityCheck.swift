@@ -71,7 +71,7 @@ struct IntegrityCheck {
         }
         return IntegrityReport(
             pageCount: pages.pageCount,
-            damagedPages: (pages.damaged.map(Int.init) + pages.missing).sorted(),
+            damagedPages: (pages.damaged.numbers.map(Int.init) + pages.missing).sorted(),
             structureProblems: problems, foreignKeyViolations: violations)
     }
 

@@ -13,7 +13,8 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
     /// How many pages the database has.
     public let pageCount: Int
 
-    /// The numbers of the pages (the first is 1) that are missing or not as they were written.
+    /// The numbers of the pages (the first is 1) that are missing or not as they were written;
+    /// of each kind not more than a million.
     public let damagedPages: [Int]
 
     /// What `PRAGMA integrity_check` says, a line each; empty when it says "ok".

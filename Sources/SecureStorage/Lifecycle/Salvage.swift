@@ -2,58 +2,80 @@ internal import Foundation
 
 /// Puts the rows that can still be read into a new file.
 ///
-/// SQLite cannot do that: at the first damaged page a statement ends, and behind a damaged inner page no row
-/// is found. So the pages are read without it: first along the trees, then those that no tree leads to
-/// any more, whose table is told by where rows are missing.
+/// SQLite cannot do that: at the first damaged page a statement ends, and behind a damaged inner
+/// page no row is found. So the pages are read without it: first along the trees, then those that
+/// no tree leads to any more, whose table is told by where rows are missing.
 struct Salvage {
     let tree: TreeReader
     /// Of the new file.
     let target: Connection
 
     /// Reads everything; `progress` is told of tables, and of pages that no tree leads to.
-    func run(_ progress: (Int) throws -> Void) throws -> SalvageReport {
+    ///
+    /// - Returns: The report, and the virtual tables, which are still to be made.
+    func run(_ progress: (Int) throws -> Void) throws -> (SalvageReport, [SalvagedVirtualTable]) {
         var report = SalvageReport()
+        if let remark = tree.header.remark { report.problems.append(remark) }
         let schema = try SalvagedSchema(tree)
-        try target.text("PRAGMA encoding = '\(tree.encoding.name)'")
+        try target.text("PRAGMA encoding = '\(tree.header.encoding.name)'")
+        try target.text("PRAGMA auto_vacuum = \(tree.header.autoVacuum)")
         try target.execute("BEGIN")
-        var tables: [SalvagedTable] = []
-        for entry in schema.tables {
-            do {
-                tables.append(try SalvagedTable(entry, on: target))
-            } catch let error as SecureStorageError {
-                report.problems.append("the table \(entry.name) cannot be made again: \(error)")
-            }
-        }
+        let tables = try makeTables(schema, &report)
+        for root in schema.tables.map(\.rootPage) + schema.indexRoots { try tree.claim(root) }
         for table in tables {
             try progress(1)
             try table.clear()
-            table.gaps = try tree.walk(table.entry.rootPage) { try table.insert($0) }
+            table.gaps = try tree.walk(table.entry.rootPage, isTable: table.hasRowIDs) {
+                try table.insert($0)
+            }
         }
         let widths = try damagedIndexWidths(schema)
-        try assignOrphans(to: tables, widths, &report, progress)
+        let names = Set(tables.map(\.entry.name))
+        let others = schema.tables.filter { !names.contains($0.name) }
+        // Statistics that this engine has no table for are not looked for, ANALYZE makes them
+        // again.
+        for entry in others where entry.isStatistics { _ = try tree.walk(entry.rootPage) { _ in } }
+        let isWhole = schema.isWhole && others.allSatisfy(\.isStatistics)
+        try assignOrphans(to: tables, widths, isWhole: isWhole, &report, progress)
         report.tables = tables.filter { !$0.entry.isInternal }.map(\.outcome)
         finish(schema, &report)
         if !schema.isWhole {
             report.problems.append(
                 "the schema itself was damaged: tables, indexes, views or triggers may be missing")
         }
-        if report.unassignedRows > 0 || tables.contains(where: { $0.tookOrphans }),
-            !tree.knowsFreePages
-        {
+        if report.unassignedRows > 0, !tree.knowsFreePages {
             report.problems.append(
-                "the list of free pages was damaged: rows that had been deleted may be back")
+                "the list of free pages was damaged: among the rows of lost_and_found may be some that had been "
+                    + "deleted")
         }
         for table in tables { table.finish() }
         // Writes a page also when there is nothing else.
-        try target.text("PRAGMA user_version = \(tree.userVersion)")
-        try target.text("PRAGMA application_id = \(tree.applicationID)")
+        try target.text("PRAGMA user_version = \(tree.header.userVersion)")
+        try target.text("PRAGMA application_id = \(tree.header.applicationID)")
         try target.execute("COMMIT")
-        return report
+        return (report, schema.virtualTables)
     }
 
-    /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made anew.
+    private func makeTables(
+        _ schema: SalvagedSchema, _ report: inout SalvageReport
+    ) throws -> [SalvagedTable] {
+        var tables: [SalvagedTable] = []
+        for entry in schema.tables {
+            do {
+                tables.append(try SalvagedTable(entry, tree.header.encoding, on: target))
+            } catch let error as SecureStorageError {
+                guard !entry.isStatistics else { continue }
+                report.problems.append("the table \(entry.name) cannot be made again: \(error)")
+            }
+        }
+        return tables
+    }
+
+    /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made
+    /// anew.
     ///
-    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is unknown.
+    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is
+    /// unknown.
     private func damagedIndexWidths(_ schema: SalvagedSchema) throws -> [Int?] {
         try schema.indexRoots.compactMap { root -> Int?? in
             var width: Int?
@@ -63,33 +85,36 @@ struct Salvage {
     }
 
     private func assignOrphans(
-        to tables: [SalvagedTable], _ damagedIndexes: [Int?], _ report: inout SalvageReport,
-        _ progress: (Int) throws -> Void
+        to tables: [SalvagedTable], _ damagedIndexes: [Int?], isWhole: Bool,
+        _ report: inout SalvageReport, _ progress: (Int) throws -> Void
     ) throws {
         var lost: LostAndFound?
-        try tree.orphans { number, page in
+        // A row of a table that is not there, or one that was deleted (its page may be free), would
+        // be wrong in any table.
+        let isSure = isWhole && tree.knowsFreePages
+        try tree.orphans { number, kind, rows in
             try progress(1)
-            let rows = try tree.rows(of: page)
-            guard !rows.isEmpty else { return }
-            let candidates = tables.filter { $0.mayHold(rows, page.header.kind) }
+            let candidates = tables.filter { $0.mayHold(rows, kind) }
             let mayBeAnIndex =
-                !page.header.kind.isTable
+                !kind.isTable
                 && damagedIndexes.contains { $0 == nil || $0 == rows.first?.values?.count }
-            if mayBeAnIndex, candidates.isEmpty { return }
-            if candidates.count == 1, !mayBeAnIndex {
-                candidates[0].tookOrphans = true
+            if mayBeAnIndex, candidates.isEmpty, isWhole { return true }
+            if isSure, candidates.count == 1, !mayBeAnIndex {
                 for row in rows { try candidates[0].insert(row) }
             } else {
-                if lost == nil { lost = try LostAndFound(on: target) }
-                report.unassignedRows += try lost?.insert(rows, of: number) ?? 0
+                if lost == nil { lost = try LostAndFound(tree.header.encoding, on: target) }
+                let saved = try lost?.insert(rows, of: number) ?? 0
+                report.unassignedRows += saved
+                report.unassignedRowsLost += rows.count - saved
             }
+            return true
         }
     }
 
-    /// Indexes, and then what has no pages of its own.
+    /// Indexes, views and triggers.
     private func finish(_ schema: SalvagedSchema, _ report: inout SalvageReport) {
-        // Triggers may be those of views. One without its table would keep the file from being opened, so each
-        // is run; virtual tables are not, since the tables below them are there.
+        // Triggers may be those of views. One without its table would keep the file from being
+        // opened, so each is run.
         for type in ["index", "view", "trigger"] {
             for entry in schema.others where entry.type == type {
                 do {
@@ -99,29 +124,6 @@ struct Salvage {
                         "the \(type) \(entry.name) cannot be made again: \(error)")
                 }
             }
-        }
-        do {
-            var taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
-            try target.writeSchemaRows { insert in
-                for entry in schema.others
-                where entry.type == "table" && taken.insert(entry.name.lowercased()).inserted {
-                    try insert.bind([entry.type, entry.name, entry.table, entry.sql])
-                    try insert.run()
-                    insert.rewind()
-                }
-            }
-        } catch {
-            report.problems.append("virtual tables are missing: \(error)")
-        }
-    }
-}
-
-extension RecordReader.TextEncoding {
-    var name: String {
-        switch self {
-        case .utf8: "UTF-8"
-        case .utf16LittleEndian: "UTF-16le"
-        case .utf16BigEndian: "UTF-16be"
         }
     }
 }

@@ -9,16 +9,23 @@ struct SalvagedSchema {
 
         /// A table that SQLite makes and keeps by itself.
         var isInternal: Bool { name.hasPrefix("sqlite_") }
+        /// What ANALYZE has found.
+        var isStatistics: Bool { name.hasPrefix("sqlite_stat") }
 
         /// nil for values that are no row of `sqlite_schema` with a text.
-        init?(_ values: [SQLiteValue]) {
+        init?(_ values: [StoredValue], _ encoding: TextEncoding) {
             guard values.count == 5, case .text(let type) = values[0],
-                ["table", "index", "view", "trigger"].contains(type),
                 case .text(let name) = values[1], case .text(let table) = values[2],
                 case .integer(let root) = values[3], let rootPage = UInt32(exactly: root),
-                case .text(let sql) = values[4], Self.makes(type, sql)
+                case .text(let sql) = values[4]
             else { return nil }
-            (self.type, self.name, self.table, self.sql) = (type, name, table, sql)
+            self.type = encoding.text(type)
+            self.name = encoding.text(name)
+            self.table = encoding.text(table)
+            self.sql = encoding.text(sql)
+            guard SalvagedSchema.types.contains(self.type), Self.makes(self.type, self.sql) else {
+                return nil
+            }
             self.rootPage = rootPage
         }
 
@@ -38,34 +45,47 @@ struct SalvagedSchema {
     private(set) var tables: [Entry] = []
     /// Indexes with a text, views, triggers, virtual tables.
     private(set) var others: [Entry] = []
+    var virtualTables: [SalvagedVirtualTable] { others.compactMap(SalvagedVirtualTable.init) }
     /// The roots of all indexes, those of constraints among them.
     private(set) var indexRoots: [UInt32] = []
     /// Whether all of it was read.
     private(set) var isWhole: Bool
 
     init(_ tree: TreeReader) throws {
+        let encoding = tree.header.encoding
+        func type(_ values: [StoredValue]) -> String? {
+            guard values.count == 5, case .text(let type) = values[0] else { return nil }
+            return encoding.text(type)
+        }
         var rows: [TreeReader.Row] = []
-        let gaps = try tree.walk(1) { rows.append($0) }
-        isWhole = gaps.isEmpty && rows.allSatisfy { $0.values.map(Self.isUsable) ?? false }
+        try tree.claim(1)
+        let gaps = try tree.walk(1, isTable: true) { rows.append($0) }
+        isWhole =
+            gaps.isEmpty
+            && rows.allSatisfy { row in
+                // An index of a constraint has no text.
+                row.values.map {
+                    Entry($0, encoding) != nil || type($0) == "index" && $0[4] == .null
+                } ?? false
+            }
         if !gaps.isEmpty {
             // Leaves that only hold what a schema holds.
-            var found: [TreeReader.Row] = []
-            try tree.orphans { _, page in
-                guard page.header.kind == .tableLeaf else { return }
-                let candidates = try tree.rows(of: page)
-                let fits = candidates.allSatisfy {
-                    $0.values.map { $0.count == 5 && Self.isType($0[0]) } ?? false
-                }
-                if fits { found += candidates }
+            try tree.orphans { _, kind, candidates in
+                let fits =
+                    kind == .tableLeaf
+                    && candidates.allSatisfy {
+                        $0.values.flatMap(type).map(Self.types.contains) ?? false
+                    }
+                if fits { rows += candidates }
+                return fits
             }
-            rows += found
         }
         for row in rows.sorted(by: { $0.rowID ?? 0 < $1.rowID ?? 0 }) {
             guard let values = row.values else { continue }
-            if values.count == 5, values[0] == .text("index"), case .integer(let root) = values[3] {
+            if type(values) == "index", case .integer(let root) = values[3] {
                 indexRoots.append(UInt32(clamping: root))
             }
-            guard let entry = Entry(values) else { continue }
+            guard let entry = Entry(values, encoding) else { continue }
             if entry.type == "table", entry.rootPage > 0 {
                 tables.append(entry)
             } else {
@@ -76,13 +96,5 @@ struct SalvagedSchema {
         tables = tables.filter { !$0.isInternal } + tables.filter(\.isInternal)
     }
 
-    /// An index of a constraint has no text.
-    private static func isUsable(_ values: [SQLiteValue]) -> Bool {
-        Entry(values) != nil
-            || values.count == 5 && values[0] == .text("index") && values[4] == .null
-    }
-
-    private static func isType(_ value: SQLiteValue) -> Bool {
-        ["table", "index", "view", "trigger"].contains { value == .text($0) }
-    }
+    private static let types = ["table", "index", "view", "trigger"]
 }

@@ -5,6 +5,7 @@ final class SalvagedTable {
     let entry: SalvagedSchema.Entry
     private let target: Connection
     private let content: ContentTable
+    private let encoding: TextEncoding
     /// The columns of a record in the order in which it holds them; nil for one that is computed.
     private let stored: [String?]
     /// The column that is the row id under another name; its value is not in the record.
@@ -13,14 +14,19 @@ final class SalvagedTable {
     var gaps: [TreeReader.Gap] = [] {
         didSet { outcome.pagesLost = gaps.count }
     }
-    var tookOrphans = false
     private(set) var outcome: SalvageReport.Table
     /// An INSERT for each number of values: rows that are older than a column do not have it.
     private var inserts: [Int: Statement] = [:]
 
+    /// Whether rows have ids.
+    var hasRowIDs: Bool { content.hasRowIDs }
+
     /// Makes the table, empty, in the new file.
-    init(_ entry: SalvagedSchema.Entry, on target: Connection) throws {
+    init(
+        _ entry: SalvagedSchema.Entry, _ encoding: TextEncoding, on target: Connection
+    ) throws {
         self.entry = entry
+        self.encoding = encoding
         self.target = target
         outcome = SalvageReport.Table(name: entry.name)
         if !entry.isInternal {
@@ -30,15 +36,16 @@ final class SalvagedTable {
         }
         content = try ContentTable(name: entry.name, sql: entry.sql, on: target)
         let columns = try Self.columns(of: entry.name, on: target)
-        rowIDColumn =
-            content.rowID == nil
-            ? nil : columns.filter(\.isKey).count == 1 ? columns.first(where: \.isRowID)?.name : nil
+        let keyOrder = try Self.keyOrder(of: entry.name, on: target)
+        // A key with an index of its own, such as INTEGER PRIMARY KEY DESC, is no other name of the
+        // row id.
+        let isRowID = keyOrder.isEmpty && columns.filter(\.isKey).count == 1
+        rowIDColumn = isRowID ? columns.first(where: \.isRowID)?.name : nil
         if content.hasRowIDs {
             stored = columns.filter { !$0.isVirtual }.map { $0.isComputed ? nil : $0.name }
         } else {
             let computed = Set(columns.filter(\.isComputed).map(\.name))
-            stored = try Self.keyOrder(of: entry.name, on: target)
-                .map { computed.contains($0) ? nil : $0 }
+            stored = keyOrder.map { computed.contains($0) ? nil : $0 }
         }
     }
 
@@ -100,21 +107,22 @@ final class SalvagedTable {
     }
 
     func insert(_ row: TreeReader.Row) throws {
-        guard let values = row.values, !values.isEmpty else {
+        // One with more values than the table has columns is another table's.
+        guard let values = row.values, (1...max(stored.count, 1)).contains(values.count) else {
             outcome.rowsLost += 1
             return
         }
         do {
             let statement = try insertStatement(values.count)
             defer { statement.rewind() }
-            let rowID = row.rowID.map { SQLiteValue.integer($0) } ?? .null
+            let rowID = row.rowID.map { StoredValue.integer($0) } ?? .null
             var bound = content.rowID == nil ? [] : [rowID]
             for (column, value) in zip(stored, values) {
                 guard let column else { continue }
                 let isRowID = column == rowIDColumn && value == .null
                 bound.append(isRowID ? rowID : value)
             }
-            try statement.bind(stored: bound)
+            try statement.bind(stored: bound, encoding)
             try statement.run()
             outcome.rowsSaved += 1
         } catch SecureStorageError.backingStoreError(let code, _)
@@ -147,9 +155,11 @@ final class SalvagedTable {
 final class LostAndFound {
     private let target: Connection
     private let name: String
+    private let encoding: TextEncoding
     private var columnCount = 0
 
-    init(on target: Connection) throws {
+    init(_ encoding: TextEncoding, on target: Connection) throws {
+        self.encoding = encoding
         self.target = target
         // A table of that name may be the app's.
         let taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
@@ -175,7 +185,7 @@ final class LostAndFound {
                 stored: [
                     .integer(Int64(page)), row.rowID.map { .integer($0) } ?? .null,
                     .integer(Int64(values.count)),
-                ] + kept)
+                ] + kept, encoding)
             try insert.run()
             count += 1
         }

@@ -3,15 +3,22 @@ public import Foundation
 extension SecureDatabaseStore {
     /// Puts all rows that can still be read of a damaged file into a new one.
     ///
-    /// SQLite stops at the first damaged page. This reads the file page by page: every row of every page whose
-    /// HMAC is right comes into the new file, with its row id, also when the way to its page is lost. Rows whose
-    /// table cannot be told any more come into a table `lost_and_found` (page, row id, number of values, and the
-    /// values `c0`, `c1`, …). Indexes are made anew. What is in the log counts. The damaged file is only read.
+    /// SQLite stops at the first damaged page. This reads the file page by page: every row of every
+    /// page whose HMAC is right comes into the new file, with its row id, also when the way to its
+    /// page is lost. Rows whose table cannot be told for certain come into a table `lost_and_found`
+    /// (page, row id, number of values, and the values `c0`, `c1`, …). Indexes are made again,
+    /// full-text indexes and R-trees too when they are damaged. What is in the log counts. The
+    /// damaged file is only read.
     ///
-    /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the file's.
+    /// Of a file without damage everything arrives. Where rows are lost although no page is
+    /// damaged, the structure of the file is broken: what could be read is in the new file, and
+    /// ``SalvageReport/isWhole`` is false.
+    ///
+    /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the
+    /// file's.
     ///
     /// - Parameters:
-    ///   - source: The damaged file. Nobody should write to it meanwhile.
+    ///   - source: The damaged file. No other process should write to it in the meantime.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted; the new file will be alike.
     ///   - url: The place of the new file, whose directory is made when only that is missing.
@@ -19,8 +26,9 @@ extension SecureDatabaseStore {
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of tables and pages; what it throws ends the work.
     /// - Returns: What was saved and what was lost, of each table.
-    /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages the key opens,
-    ///   as `open` does; `.backingStoreError`, code 14 for a place that is taken; what `progress` throws.
+    /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages
+    ///   the key opens, as `open` does; `.backingStoreError`, code 14 for a place that is taken;
+    ///   what `progress` throws.
     @discardableResult
     public static func salvage(
         at source: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(), to url: URL,
@@ -47,18 +55,89 @@ extension SecureDatabaseStore {
             let file = NewContent(
                 draft: draft, key: targetKey, cipher: cipher,
                 logger: SecureDatabaseConfiguration().logger)
-            return try file.fill(progress) { target in
+            var derived: DerivedKey?
+            var (report, virtualTables) = try file.fill(progress) { target in
+                derived = target.key
                 var done = 0
                 let total = outcome.damaged.count + outcome.pageCount / 10
-                var report = try Salvage(
+                return try Salvage(
                     tree: TreeReader(view: view, cipher: scan.cipher), target: target
                 ).run {
                     done += $0
                     try progress(FileProgress(min(done, total), of: total).asFirstHalf)
                 }
-                report.damagedPages =
-                    (outcome.damaged.map(Int.init) + outcome.missing).sorted()
-                return report
+            }
+            if let derived, !virtualTables.isEmpty {
+                // After the check of the file: what they find wrong in themselves does not cost the
+                // rest.
+                try file.addVirtualTables(virtualTables, derived, &report) {
+                    try progress(FileProgress(1, of: 1))
+                }
+            }
+            report.damagedPages =
+                (outcome.damaged.numbers.map(Int.init) + outcome.missing).sorted()
+            if report.damagedPages.isEmpty, !report.isComplete {
+                report.problems.append(
+                    "every page is as it was written, so it is the structure of the file that is broken, or not "
+                        + "known here: keep the old file")
+            }
+            return report
+        }
+    }
+}
+
+extension NewContent {
+    /// Adds virtual tables, whose own tables the file has already; those that are damaged are made
+    /// again, or are problems of the report.
+    func addVirtualTables(
+        _ tables: [SalvagedVirtualTable], _ key: DerivedKey, _ report: inout SalvageReport,
+        _ progress: () throws -> Void
+    ) throws {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher = cipher
+        configuration.logger = logger
+        let target = try Connection.open(
+            draft.path, content: .encrypted(.derived(key)), configuration: configuration)
+        defer { target.close() }
+        try target.text("PRAGMA journal_mode = MEMORY")
+        var end: (any Error)?
+        try target.withTicks {
+            do { try progress() } catch {
+                end = error
+                throw error
+            }
+        } _: {
+            try target.execute("BEGIN")
+            let others = tables.filter { !$0.makeAgain(on: target, &report) }
+            if let end { throw end }
+            do {
+                for table in others { try table.restoreFormat(on: target) }
+                try target.addToSchema(others.map(\.entry))
+            } catch let error as SecureStorageError {
+                report.problems.append("virtual tables are missing: \(error)")
+            }
+            try target.execute("COMMIT")
+            // The connection reads the schema again.
+            try target.text("PRAGMA writable_schema = RESET")
+            for table in others {
+                table.repair(on: target, &report)
+                if let end { throw end }
+            }
+        }
+        target.close()
+        try DraftCheck(draft: draft, key: key, configuration: configuration).checkPages()
+    }
+}
+
+extension Connection {
+    /// Puts tables without pages into the schema, as they stand in another one.
+    fileprivate func addToSchema(_ entries: [SalvagedSchema.Entry]) throws {
+        var taken = Set(try texts("SELECT lower(name) FROM main.sqlite_schema"))
+        try writeSchemaRows { insert in
+            for entry in entries where taken.insert(entry.name.lowercased()).inserted {
+                try insert.bind([entry.type, entry.name, entry.table, entry.sql])
+                try insert.run()
+                insert.rewind()
             }
         }
     }

@@ -49,6 +49,8 @@ struct BTreePage {
         var payloadSize = 0
         /// Where the record goes on.
         var overflow: UInt32?
+        /// Where all of it lies in the page.
+        var place = 0..<0
     }
 
     let header: Header
@@ -67,13 +69,45 @@ struct BTreePage {
         self.usableSize = usableSize
     }
 
-    /// Whether it has cells, each of which is where cells are and can be read: random bytes, which often
-    /// have a plausible header in a large page, do not.
-    var isWhole: Bool {
-        header.cellCount > 0
-            && (0..<header.cellCount).allSatisfy { index in
-                position(of: index).map { $0 >= header.contentStart } == true && cell(index) != nil
-            }
+    /// Whether it has cells, and they, the free blocks and the fragments fill the page to its end,
+    /// without a gap and without an overlap.
+    ///
+    /// SQLite keeps every page so. Of random bytes, and of a page that is read with another usable
+    /// size than it was written with, it is not to be expected.
+    var isTiled: Bool {
+        guard header.cellCount > 0, let free = freeBlocks() else { return false }
+        var places = free
+        for index in 0..<header.cellCount {
+            guard let cell = cell(index) else { return false }
+            places.append(cell.place)
+        }
+        places.sort { $0.lowerBound < $1.lowerBound }
+        var end = header.contentStart
+        var fragments = 0
+        for place in places {
+            guard place.lowerBound >= end, place.upperBound <= usableSize else { return false }
+            fragments += place.lowerBound - end
+            end = place.upperBound
+        }
+        return fragments + usableSize - end == Int(page[start + 7])
+    }
+
+    /// The list of free blocks; nil when it is broken.
+    private func freeBlocks() -> [Range<Int>]? {
+        func number(_ offset: Int) -> Int { Int(page[offset]) << 8 | Int(page[offset + 1]) }
+        var blocks: [Range<Int>] = []
+        var next = number(start + 1)
+        while next != 0 {
+            // They are in order, so the list ends.
+            guard next >= max(header.contentStart, blocks.last?.upperBound ?? 0),
+                next + 4 <= usableSize
+            else { return nil }
+            let size = number(next + 2)
+            guard size >= 4, next + size <= usableSize else { return nil }
+            blocks.append(next..<(next + size))
+            next = number(next)
+        }
+        return blocks
     }
 
     /// Where a cell begins, by its place.
@@ -88,7 +122,8 @@ struct BTreePage {
 
     /// A cell by its place; nil for one that is broken.
     func cell(_ index: Int) -> Cell? {
-        guard var position = position(of: index) else { return nil }
+        guard let start = position(of: index) else { return nil }
+        var position = start
         var cell = Cell()
         if header.kind.isInterior {
             guard let child = number(at: position) else { return nil }
@@ -98,6 +133,7 @@ struct BTreePage {
         if header.kind == .tableInterior {
             guard let rowID = varint(&position) else { return nil }
             cell.rowID = rowID
+            cell.place = start..<position
             return cell
         }
         guard let size = varint(&position), (0...Int64(Int32.max)).contains(size) else {
@@ -111,10 +147,14 @@ struct BTreePage {
         let local = localSize(of: cell.payloadSize)
         guard position + local <= usableSize else { return nil }
         cell.local = page[position..<(position + local)]
+        position += local
         if local < cell.payloadSize {
-            guard let next = number(at: position + local) else { return nil }
+            guard let next = number(at: position) else { return nil }
             cell.overflow = next
+            position += 4
         }
+        // A shorter cell gets the space that a free block in its place would need.
+        cell.place = start..<max(position, start + 4)
         return cell
     }
 

@@ -222,8 +222,10 @@ struct Diagnostician {
             guard let page = try scan.view.page(number),
                 let content = page.withUnsafeBytes({ scan.cipher.decrypt($0, number: number) })
             else { return false }
-            let usableSize = scan.view.pageSize - scan.cipher.format.reservedBytes
-            return BTreePage(content, number: number, usableSize: usableSize)?.isWhole == true
+            return DatabaseHeader.usualReserves(scan.cipher.format).contains {
+                let usableSize = scan.view.pageSize - $0
+                return BTreePage(content, number: number, usableSize: usableSize)?.isTiled == true
+            }
         }
     }
 }

@@ -6,10 +6,10 @@ struct Examination {
 
     /// Missing pages and damaged ones, in order; and what else was seen.
     struct Outcome {
-        var damaged: [UInt32] = []
+        var damaged = PageList()
         /// How many pages the header or the log speaks of that the file does not hold.
         var missingPages = 0
-        /// Their numbers; not more than a million, since a log can speak of any number.
+        /// Their numbers; not more than a list holds, since a log can speak of any number.
         var missing: [Int] = []
         /// Bytes behind the end of the database.
         var surplusBytes = 0
@@ -29,18 +29,22 @@ struct Examination {
             current = try current.again()
             let suspects = outcome.damaged
             outcome = try look(current)
-            outcome.damaged = try current.damagedPages(
-                among: suspects.filter { Int($0) <= outcome.pageCount })
+            outcome.damaged =
+                suspects.isComplete
+                ? try current.damagedPages(
+                    among: suspects.numbers.filter { Int($0) <= outcome.pageCount })
+                : try current.damagedPages(among: current.view.heldPages(of: outcome.pageCount))
         }
         outcome.missing = missing(of: outcome.pageCount, in: current)
         return outcome
     }
 
     private func missing(of pageCount: Int, in scan: PageScan) -> [Int] {
+        let held = scan.view.heldPages(of: pageCount)
         var missing: [Int] = []
-        var next = 1
-        for number in scan.view.heldPages(of: pageCount).map(Int.init) + [pageCount + 1] {
-            missing += (next..<max(number, next)).prefix(1_000_000 - missing.count)
+        var next = Int(held.own) + 1
+        for number in held.others.map(Int.init) + [pageCount + 1] {
+            missing += (next..<max(number, next)).prefix(PageList.limit - missing.count)
             next = number + 1
         }
         return missing
@@ -61,15 +65,14 @@ struct Examination {
 
     /// Bytes behind the last page, but for pages that were the file's own.
     ///
-    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between leaves them there.
+    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between
+    /// leaves them there.
     private func surplusBytes(_ pageCount: Int, _ scan: PageScan) throws -> Int {
         let pageSize = scan.view.pageSize
         let surplus = scan.view.file.size - pageCount * pageSize
-        guard surplus > 0, surplus % pageSize == 0, pageCount > 0,
-            let first = UInt32(exactly: pageCount + 1),
-            let last = UInt32(exactly: pageCount + surplus / pageSize)
-        else { return max(surplus, 0) }
-        return try scan.damagedPages(among: Array(first...last)).isEmpty ? 0 : surplus
+        guard surplus > 0, surplus % pageSize == 0, pageCount > 0 else { return max(surplus, 0) }
+        let held = scan.view.heldPages(of: .max - 1)
+        return try scan.areAuthentic(held.dropFirst(pageCount)) ? 0 : surplus
     }
 
     func diagnosis(
@@ -88,7 +91,7 @@ struct Examination {
                 "\(outcome.surplusBytes) bytes follow the last page that count for nothing")
         }
         if !outcome.damaged.isEmpty {
-            let shown = outcome.damaged.prefix(20).map(String.init).joined(separator: ", ")
+            let shown = outcome.damaged.numbers.prefix(20).map(String.init).joined(separator: ", ")
             lines.append(
                 "not as they were written: page \(shown)"
                     + (outcome.damaged.count > 20 ? " and others" : ""))
@@ -96,8 +99,8 @@ struct Examination {
         return FileDiagnosis(finding: outcome.finding, reasons: lines)
     }
 
-    /// How many pages the database has: as its own header says, or else the log or the journal, which
-    /// nothing authenticates.
+    /// How many pages the database has: as its own header says, or else the log or the journal,
+    /// which nothing authenticates.
     private func databasePages(_ scan: PageScan) throws -> Int {
         let view = scan.view
         guard let page = try view.page(1) else { return view.pageCount }
@@ -110,11 +113,11 @@ struct Examination {
 }
 
 extension Examination.Outcome {
-    /// Extra bytes hurt nobody, but somebody has put them there.
+    /// Extra bytes do no harm, but something has put them there.
     var isSound: Bool { damaged.isEmpty && missingPages == 0 && surplusBytes == 0 }
 
     var finding: FileDiagnosis.Finding {
-        if !damaged.isEmpty { return .corrupt(pages: damaged.map(Int.init)) }
+        if !damaged.isEmpty { return .corrupt(pages: damaged.numbers.map(Int.init)) }
         if missingPages > 0 { return .truncated }
         return surplusBytes > 0 ? .corrupt(pages: [pageCount + 1]) : .ok
     }

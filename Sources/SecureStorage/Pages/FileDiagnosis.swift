@@ -32,7 +32,8 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case legacyFormat(version: Int)
         /// The key opens the file with this cipher configuration instead of the given one.
         case otherCipher(CipherConfiguration)
-        /// The key is right; these pages (the first is 1) are not as they were written.
+        /// The key is right; these pages (the first is 1) are not as they were written; not more than a million
+        /// are named.
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.
         case truncated

@@ -27,13 +27,19 @@ struct PageFormat: Equatable, Sendable {
         kdfIterations = version > 2 ? 64_000 : 4000
     }
 
-    /// Bytes at the end of each page: the initialisation vector, the HMAC, and padding to whole blocks.
-    var reservedBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
+    /// Bytes at the end of each page that the cipher takes: the initialisation vector, the HMAC,
+    /// and padding to whole blocks.
+    ///
+    /// SQLite may leave more free than that (`DatabaseHeader.reservedBytes`): what lies between is
+    /// encrypted as any content, and means nothing.
+    var trailerBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
 
-    /// The page that holds the byte on which SQLite takes its locks (at one GiB): nothing is ever written there.
+    /// The page that holds the byte on which SQLite takes its locks (at one GiB): nothing is ever
+    /// written there.
     var lockPage: UInt32 { UInt32((1 << 30) / pageSize + 1) }
 
-    /// Where the encrypted part of a page begins: page 1 begins with the salt, or the plaintext header.
+    /// Where the encrypted part of a page begins: page 1 begins with the salt, or the plaintext
+    /// header.
     func start(ofPage number: UInt32) -> Int {
         number == 1 ? max(plaintextHeaderSize, CipherConfiguration.saltLength) : 0
     }
@@ -51,9 +57,10 @@ extension CipherConfiguration.HMACAlgorithm {
 
 /// Tells whether a page was written with a key, from its HMAC, and decrypts it, without the engine.
 ///
-/// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the page's
-/// number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by two rounds
-/// of PBKDF2 with the salt XOR 0x3a. See [SQLCipher's design](https://www.zetetic.net/sqlcipher/design/).
+/// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the
+/// page's number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by
+/// two rounds of PBKDF2 with the salt XOR 0x3a. See [SQLCipher's
+/// design](https://www.zetetic.net/sqlcipher/design/).
 struct PageCipher: Sendable {
     let format: PageFormat
     private let hmacKey: SymmetricKey
@@ -85,22 +92,24 @@ struct PageCipher: Sendable {
         _ page: UnsafeRawBufferPointer, _ number: UInt32, _: H.Type
     ) -> Bool {
         guard page.count == format.pageSize else { return false }
-        let end = page.count - format.reservedBytes + 16
+        let end = page.count - format.trailerBytes + 16
         var code = HMAC<H>(key: hmacKey)
         code.update(
             data: UnsafeRawBufferPointer(rebasing: page[format.start(ofPage: number)..<end]))
         withUnsafeBytes(of: number.littleEndian) { code.update(data: $0) }
-        // Not in constant time: whoever can change the file learns nothing from how early it differs.
+        // Not in constant time: an attacker that can change the file learns nothing from how early
+        // it differs.
         let stored = page[end..<(end + H.Digest.byteCount)]
         return code.finalize().withUnsafeBytes { $0.elementsEqual(stored) }
     }
 
     /// The content of a page, whether or not it is authentic; nil when it cannot be decrypted.
     ///
-    /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext header.
+    /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext
+    /// header.
     func decrypt(_ page: UnsafeRawBufferPointer, number: UInt32) -> [UInt8]? {
         let start = format.start(ofPage: number)
-        let end = format.pageSize - format.reservedBytes
+        let end = format.pageSize - format.trailerBytes
         guard page.count == format.pageSize, start < end,
             let vector = try? AES._CBC.IV(ivBytes: Array(page[end..<(end + 16)])),
             let content = try? AES._CBC.decrypt(
@@ -112,6 +121,6 @@ struct PageCipher: Sendable {
         case (1, 0): header = Array("SQLite format 3\0".utf8)
         default: header = Array(page[..<start])
         }
-        return header + content + [UInt8](repeating: 0, count: format.reservedBytes)
+        return header + content + [UInt8](repeating: 0, count: format.trailerBytes)
     }
 }

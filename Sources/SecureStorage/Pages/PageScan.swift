@@ -9,35 +9,71 @@ struct PageScan: Sendable {
     /// The same file as it is now.
     func again() throws -> PageScan { PageScan(view: try view.again(), key: key, cipher: cipher) }
 
-    /// The pages among `numbers` that are missing or not as they were written; `progress` is told of every
-    /// megabyte.
+    /// The pages among `numbers`, in order, that are missing or not as they were written;
+    /// `progress` is told of every megabyte.
     ///
-    /// Nearly all of the time is the hash's, so all processors share it.
-    func damagedPages(
-        among numbers: [UInt32], _ progress: FileProgress.Handler = { _ in }
-    ) throws -> [UInt32] {
-        var damaged: [UInt32] = []
+    /// Nearly all of the time is the hash's, so all processors share it. A hole in a sparse file is
+    /// not read: zeros are no page under any key.
+    func damagedPages<Numbers: RandomAccessCollection<UInt32>>(
+        among numbers: Numbers, _ progress: FileProgress.Handler = { _ in }
+    ) throws -> PageList where Numbers.Index == Int {
+        var damaged = PageList()
+        let (start, count) = (numbers.startIndex, numbers.count)
+        var next = start
+        while next < numbers.endIndex {
+            let stored = view.storedPages(from: numbers[next])
+            let first = stored.map { numbers.index(of: $0.lowerBound, from: next) }
+            let hole = numbers[next..<(first ?? numbers.endIndex)]
+            let lock = hole.index(of: cipher.format.lockPage, from: hole.startIndex)
+            damaged.append(contentsOf: hole[..<lock])
+            if lock < hole.endIndex {
+                let isLock = hole[lock] == cipher.format.lockPage
+                damaged.append(contentsOf: hole[(isLock ? lock + 1 : lock)...])
+            }
+            next = hole.endIndex
+            guard let stored else { break }
+            let end = numbers.index(of: stored.upperBound, from: next)
+            try findDamage(among: numbers[next..<end], &damaged) {
+                try progress(FileProgress($0 - start, of: count))
+            }
+            next = end
+        }
+        try progress(FileProgress(count, of: count))
+        return damaged
+    }
+
+    private func findDamage<Numbers: RandomAccessCollection<UInt32>>(
+        among numbers: Numbers, _ damaged: inout PageList, _ progress: (Int) throws -> Void
+    ) throws where Numbers.Index == Int {
         let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8)
         let share = max((1 << 20) / view.pageSize / processors, 1)
-        var done = 0
-        while done < numbers.count {
-            try progress(FileProgress(done, of: numbers.count))
-            let batch = numbers[done..<min(done + share * processors, numbers.count)]
-            let parts = stride(from: batch.startIndex, to: batch.endIndex, by: share).map {
-                batch[$0..<min($0 + share, batch.endIndex)]
+        var next = numbers.startIndex
+        while next < numbers.endIndex {
+            try progress(next)
+            let end = min(next + share * processors, numbers.endIndex)
+            let parts = stride(from: next, to: end, by: share).map {
+                Array(numbers[$0..<min($0 + share, end)])
             }
             let findings = Findings(parts.count)
             DispatchQueue.concurrentPerform(iterations: parts.count) { index in
                 findings.set(index, Result { try damagedPages(of: parts[index]) })
             }
-            for finding in findings.all { damaged += try finding?.get() ?? [] }
-            done = batch.endIndex
+            for finding in findings.all { damaged.append(contentsOf: try finding?.get() ?? []) }
+            next = end
         }
-        try progress(FileProgress(numbers.count, of: numbers.count))
-        return damaged
     }
 
-    private func damagedPages(of numbers: ArraySlice<UInt32>) throws -> [UInt32] {
+    /// Whether all of the pages are as they were written; ends at the first that is not.
+    func areAuthentic(_ numbers: HeldPages.SubSequence) throws -> Bool {
+        guard let first = numbers.first, let last = numbers.last else { return true }
+        guard let stored = view.storedPages(from: first), stored.lowerBound == first else {
+            return false
+        }
+        guard stored.upperBound > last else { return false }
+        return try numbers.allSatisfy { try damagedPages(of: [$0]).isEmpty }
+    }
+
+    private func damagedPages(of numbers: [UInt32]) throws -> [UInt32] {
         var page = [UInt8](repeating: 0, count: view.pageSize)
         return try numbers.filter { number in
             guard number != cipher.format.lockPage else { return false }
@@ -75,6 +111,9 @@ struct PageScan: Sendable {
             looked += 1
             guard let page = try view.page(number) else { return false }
             return page.withUnsafeBytes { cipher.isAuthentic($0, number: number) }
+        }
+        guard limit < held.count else {
+            return try StoredPages(view, among: held).contains(where: isAuthentic)
         }
         let step = max(held.count / max(limit, 1), 1)
         let others = stride(from: 16, to: held.count, by: step).lazy.map { held[$0] }

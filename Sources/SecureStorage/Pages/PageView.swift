@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The pages of a database as who opens it now would find them: those of its file, and over them those
-/// of the log, or the originals in the journal of a transaction that a crash has broken off.
+/// A database's pages as a connection opened now would see them: those of its file, and over them
+/// those of the log, or the originals in the journal of a transaction that a crash has broken off.
 ///
-/// A picture of the moment: somebody who writes meanwhile may move pages from one to the other.
+/// A picture of the moment: a process that is writing may move pages from one to the other.
 struct PageView: Sendable {
     let file: RawFile
     let pageSize: Int
@@ -13,6 +13,8 @@ struct PageView: Sendable {
     let pageCount: Int
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
+    /// The pages of the log or the journal, in order.
+    private let overlaid: [UInt32]
     private let moment: Moment
 
     enum Source: Equatable, Sendable {
@@ -44,37 +46,42 @@ struct PageView: Sendable {
         file = try RawFile(path)
         moment = Moment(file)
         self.pageSize = pageSize
-        let ownPages = file.size / pageSize
-        if let journal = RollbackJournal(of: path, pageSize: pageSize) {
-            overlay = journal.content
-            offsets = journal.offsets
-            source = .journal(pages: offsets.count)
-            pageCount = journal.pageCount
-            return
-        }
-        if access(path + "-wal", F_OK) == 0 {
-            let content: RawFile
+        let beside = try Beside(path, pageSize: pageSize)
+        overlay = beside?.content
+        offsets = beside?.offsets ?? [:]
+        overlaid = offsets.keys.filter { (1...Self.lastPossiblePage).contains($0) }.sorted()
+        source = beside?.source ?? .fileOnly
+        pageCount = beside?.pageCount ?? file.size / pageSize
+    }
+
+    /// What stands beside the file and counts.
+    private struct Beside {
+        let content: RawFile
+        let offsets: [UInt32: Int]
+        let source: Source
+        let pageCount: Int
+
+        init?(_ path: String, pageSize: Int) throws {
+            if let journal = RollbackJournal(of: path, pageSize: pageSize) {
+                content = journal.content
+                offsets = journal.offsets
+                source = .journal(pages: offsets.count)
+                pageCount = journal.pageCount
+                return
+            }
+            guard access(path + "-wal", F_OK) == 0 else { return nil }
             do {
                 content = try RawFile(path + "-wal")
             } catch  where access(path + "-wal", F_OK) != 0 {
-                // Who wrote it has just moved it into the file.
-                (overlay, offsets, source) = (nil, [:], .fileOnly)
-                pageCount = file.size / pageSize
-                return
+                // The process that wrote it has just moved it into the file.
+                return nil
             }
             let log = try WriteAheadLog(content, pageSize: pageSize)
-            if let pages = log.pageCount {
-                overlay = content
-                offsets = log.offsets
-                source = .log(pages: offsets.count)
-                pageCount = pages
-                return
-            }
+            guard let pages = log.pageCount else { return nil }
+            offsets = log.offsets
+            source = .log(pages: offsets.count)
+            pageCount = pages
         }
-        overlay = nil
-        offsets = [:]
-        source = .fileOnly
-        pageCount = ownPages
     }
 
     /// The same file as it is now.
@@ -82,8 +89,8 @@ struct PageView: Sendable {
 
     /// Whether nothing was moved since this picture was made: then what it shows is so.
     ///
-    /// A file that was written to a moment ago may have been twice: the system's times go by ticks of some
-    /// milliseconds.
+    /// A file that was written to a moment ago may have been twice: the system's times go by ticks
+    /// of some milliseconds.
     var isCurrent: Bool {
         guard Moment(file) == moment, let seconds = moment.modified.first else { return false }
         let modified = Double(seconds) + Double(moment.modified[1]) / 1e9
@@ -93,15 +100,39 @@ struct PageView: Sendable {
     /// Bytes behind the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }
 
+    /// SQLite's own bound; with it, the number behind a page's is a number too.
+    private static let lastPossiblePage: UInt32 = .max - 1
+
     /// The pages, of the first `count`, that are there, in order.
     ///
     /// Found without counting up to `count`: in a log or a journal anybody can write any number.
-    func heldPages(of count: Int) -> [UInt32] {
+    func heldPages(of count: Int) -> HeldPages {
         // What is behind the end that a journal names is cut off when it is played back.
         let count = if case .journal = source { min(count, pageCount) } else { count }
-        let own = UInt32(clamping: min(count, file.size / pageSize))
-        let others = offsets.keys.filter { $0 > own && Int($0) <= count }.sorted()
-        return (own > 0 ? Array(1...own) : []) + others
+        let last = UInt32(clamping: min(max(count, 0), Int(Self.lastPossiblePage)))
+        let own = UInt32(clamping: min(Int(last), file.size / pageSize))
+        let start = overlaid.index(of: own + 1, from: 0)
+        let end = overlaid.index(of: last + 1, from: start)
+        return HeldPages(own: own, others: overlaid[start..<end])
+    }
+
+    /// Whether a page is in the file, the log or the journal.
+    func holds(_ number: UInt32) -> Bool {
+        number > 0 && (Int(number) <= file.size / pageSize || offsets[number] != nil)
+    }
+
+    /// Pages in a row, at `number` or after it, of which something is stored; nil when none is.
+    func storedPages(from number: UInt32) -> Range<UInt32>? {
+        let next = overlaid.index(of: number, from: 0)
+        let other = next < overlaid.count ? overlaid[next] : nil
+        guard let bytes = file.storedBytes(from: (Int(number) - 1) * pageSize) else {
+            return other.map { $0..<($0 + 1) }
+        }
+        let first = UInt32(clamping: max(bytes.lowerBound / pageSize + 1, Int(number)))
+        if let other, other < first { return other..<(other + 1) }
+        guard first <= Self.lastPossiblePage else { return nil }
+        let end = UInt32(clamping: (bytes.upperBound + pageSize - 1) / pageSize + 1)
+        return first..<max(end, first)
     }
 
     /// Fills `buffer`, of the size of a page; false when the page is missing.

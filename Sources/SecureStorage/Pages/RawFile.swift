@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last access
-/// changes, where the system allows that.
+/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last
+/// access changes, where the system allows that.
 final class RawFile: Sendable {
     private let descriptor: Int32
     private let identity: FileIdentity
@@ -75,6 +75,28 @@ final class RawFile: Sendable {
             count += read
         }
         return count
+    }
+
+    /// The next bytes at `offset` or after it that are stored; nil when only a hole follows, which
+    /// reads as zeros.
+    ///
+    /// All of the file counts as stored where the system cannot tell, or has given it all its
+    /// space.
+    func storedBytes(from offset: Int) -> Range<Int>? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, offset < status.st_size else { return nil }
+        let rest = offset..<Int(status.st_size)
+        guard Int(status.st_blocks) < rest.upperBound / 512 else { return rest }
+        // <unistd.h> has them, but not for Swift on every platform.
+        #if canImport(Darwin)
+            let (toHole, toData): (Int32, Int32) = (3, 4)
+        #else
+            let (toData, toHole): (Int32, Int32) = (3, 4)
+        #endif
+        let start = Int(lseek(descriptor, off_t(offset), toData))
+        guard start >= 0 else { return errno == ENXIO ? nil : rest }
+        let end = Int(lseek(descriptor, off_t(start), toHole))
+        return start..<(end > start ? end : max(rest.upperBound, start + 1))
     }
 
     /// Exactly `count` bytes from `offset` on; nil when the file ends before.

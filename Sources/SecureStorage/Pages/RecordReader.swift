@@ -3,35 +3,28 @@ internal import Foundation
 /// The values of a row or an index entry, as they are stored in
 /// [SQLite's record format](https://sqlite.org/fileformat2.html#record_format).
 enum RecordReader {
-    /// The encoding of a database's texts, by the number in its header.
-    enum TextEncoding: Int {
-        case utf8 = 1
-        case utf16LittleEndian = 2
-        case utf16BigEndian = 3
-    }
-
-    /// The values of a record; nil when the bytes are none.
-    ///
-    /// A text that is not in the encoding comes as the blob of its bytes.
-    static func values(_ record: [UInt8], _ encoding: TextEncoding) -> [SQLiteValue]? {
+    /// The values of a record; nil when the bytes are none, or more than one.
+    static func values(_ record: [UInt8]) -> [StoredValue]? {
         var position = 0
         guard let headerSize = varint(record, &position, end: record.count),
             (1...Int64(record.count)).contains(headerSize)
         else { return nil }
         var body = Int(headerSize)
-        var values: [SQLiteValue] = []
+        var values: [StoredValue] = []
         while position < Int(headerSize) {
+            // SQLite's own bound on columns.
+            guard values.count < 32_767 else { return nil }
             guard let type = varint(record, &position, end: Int(headerSize)), type >= 0,
-                let value = value(record, type, &body, encoding)
+                let value = value(record, type, &body)
             else { return nil }
             values.append(value)
         }
-        return values
+        return body == record.count ? values : nil
     }
 
     private static func value(
-        _ record: [UInt8], _ type: Int64, _ position: inout Int, _ encoding: TextEncoding
-    ) -> SQLiteValue? {
+        _ record: [UInt8], _ type: Int64, _ position: inout Int
+    ) -> StoredValue? {
         let sizes = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0]
         let size = type < 10 ? sizes[Int(type)] : Int(clamping: (type - 12) / 2)
         guard type < 10 || type >= 12, size <= record.count - position else { return nil }
@@ -48,27 +41,11 @@ enum RecordReader {
         case 7:
             return .real(Double(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) }))
         default:
-            return type % 2 == 0 ? .blob(Data(bytes)) : text(bytes, encoding)
+            return type % 2 == 0 ? .blob(bytes) : .text(bytes)
         }
     }
 
-    private static func text(_ bytes: ArraySlice<UInt8>, _ encoding: TextEncoding) -> SQLiteValue {
-        let text: String?
-        switch encoding {
-        case .utf8:
-            text = bytes.withUnsafeBufferPointer { String(validatingUTF8: $0) }
-        case .utf16LittleEndian, .utf16BigEndian:
-            let isBig = encoding == .utf16BigEndian
-            let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map {
-                let (first, second) = (UInt16(bytes[$0]), UInt16(bytes[$0 + 1]))
-                return isBig ? first << 8 | second : second << 8 | first
-            }
-            text = String(decoding: units, as: UTF16.self)
-        }
-        return text.map { .text($0) } ?? .blob(Data(bytes))
-    }
-
-    /// A number of 1 to 9 bytes; nil when it goes on behind `end`.
+    /// A number of 1 to 9 bytes; nil when it goes on after `end`.
     static func varint(_ bytes: [UInt8], _ position: inout Int, end: Int) -> Int64? {
         var number: UInt64 = 0
         for index in 0..<9 {

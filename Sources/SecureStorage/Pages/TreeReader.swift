@@ -1,15 +1,21 @@
 /// Reads the trees of a damaged database: what is in sound pages, and which pages are not.
+///
+/// Nothing that a page says of another one is believed for itself. First the trees are gone along
+/// to see which pages each of them claims (``claim(_:)``), then rows are read; of a page that is
+/// claimed twice nobody can tell whose it is.
 final class TreeReader {
     private let view: PageView
     private let cipher: PageCipher
-    let encoding: RecordReader.TextEncoding
-    /// `PRAGMA user_version` and `PRAGMA application_id`; 0 when the first page is damaged.
-    let userVersion: Int32
-    let applicationID: Int32
-    private var usableSize: Int { cipher.format.pageSize - cipher.format.reservedBytes }
+    let header: DatabaseHeader
+    private let usableSize: Int
 
-    /// Pages that a tree, an overflow chain or the list of free pages was found to hold.
-    private(set) var visited: Set<UInt32> = []
+    /// Pages that a tree, one of its long records or the list of free pages leads to.
+    private var claimed = PageSet()
+    /// Those to which two lead.
+    private var disputed = PageSet()
+    private var free = PageSet()
+    /// Pages whose content has been lent, or is part of what has.
+    private var read = PageSet()
     /// Whether the list of free pages could be read to its end: an orphan may be a free page else.
     private(set) var knowsFreePages = false
 
@@ -17,13 +23,13 @@ final class TreeReader {
     struct Row {
         let rowID: Int64?
         /// nil when it cannot be read to its end.
-        let values: [SQLiteValue]?
+        let values: [StoredValue]?
     }
 
     /// Where a tree has lost a page: rows whose ids are above one and not above the other.
     struct Gap {
-        let above: Int64?
-        let upTo: Int64?
+        var above: Int64?
+        var upTo: Int64?
 
         func holds(_ rowIDs: [Int64]) -> Bool {
             rowIDs.allSatisfy { id in
@@ -36,14 +42,22 @@ final class TreeReader {
         self.view = view
         self.cipher = cipher
         let first = try Self.content(1, view, cipher)
-        encoding =
-            first.flatMap { RecordReader.TextEncoding(rawValue: Int($0[59])) } ?? .utf8
-        func number(_ offset: Int) -> Int32 {
-            first?[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int32($1) } ?? 0
+        if let header = first.flatMap({ DatabaseHeader($0, cipher.format) }) {
+            self.header = header
+        } else {
+            var numbers = StoredPages(view, among: view.heldPages(of: view.pageCount))
+            header = try DatabaseHeader(
+                from: {
+                    while let number = numbers.next() {
+                        if number > 1, let page = try Self.content(number, view, cipher) {
+                            return page
+                        }
+                    }
+                    return nil
+                }, cipher.format)
         }
-        userVersion = number(60)
-        applicationID = number(68)
-        if let first { try readFreePages(first) }
+        usableSize = cipher.format.pageSize - header.reservedBytes
+        if let trunk = header.firstFreePage { try claimFreePages(trunk) }
     }
 
     private static func content(
@@ -57,98 +71,203 @@ final class TreeReader {
         }
     }
 
-    /// A page of a tree; nil when it is damaged.
-    func page(_ number: UInt32) throws -> BTreePage? {
-        try Self.content(number, view, cipher).flatMap {
-            BTreePage($0, number: number, usableSize: usableSize)
-        }
+    private func content(_ number: UInt32) throws -> [UInt8]? {
+        try Self.content(number, view, cipher)
     }
 
-    /// Lends all rows of the tree below `root`, in order; says where pages are missing.
-    func walk(_ root: UInt32, _ row: (Row) throws -> Void) throws -> [Gap] {
+    /// A page of a tree; nil when it is damaged.
+    private func page(_ number: UInt32) throws -> BTreePage? {
+        try content(number).flatMap { BTreePage($0, number: number, usableSize: usableSize) }
+    }
+
+    private static func number(_ page: [UInt8], _ offset: Int) -> UInt32 {
+        page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    // MARK: - Whose page is it
+
+    /// Notes which pages the tree below `root` leads to; for each tree once, before rows are read.
+    func claim(_ root: UInt32) throws { try claim(root, depth: 0) }
+
+    private func claim(_ number: UInt32, depth: Int) throws {
+        guard depth < Self.deepest, take(number), let page = try page(number) else { return }
+        for index in 0..<page.header.cellCount {
+            guard let cell = page.cell(index) else { continue }
+            if let child = cell.leftChild { try claim(child, depth: depth + 1) }
+            var next = cell.overflow
+            while let number = next, take(number), let page = try content(number) {
+                next = Self.next(page)
+            }
+        }
+        if let child = page.rightChild { try claim(child, depth: depth + 1) }
+    }
+
+    /// Returns whether the page is there and was not claimed yet.
+    private func take(_ number: UInt32) -> Bool {
+        guard view.holds(number) else { return false }
+        guard claimed.insert(number) else {
+            disputed.insert(number)
+            return false
+        }
+        return true
+    }
+
+    /// What is in free pages was deleted; SQLite does not always wipe it.
+    private func claimFreePages(_ first: UInt32) throws {
+        var trunk = first
+        while trunk != 0 {
+            guard take(trunk), let page = try content(trunk) else { return }
+            free.insert(trunk)
+            let count = Int(Self.number(page, 4))
+            guard count <= usableSize / 4 - 2 else { return }
+            for index in 0..<count {
+                let number = Self.number(page, 8 + 4 * index)
+                // A file that was cut off has lost some.
+                guard view.holds(number) else { continue }
+                guard take(number) else { return }
+                free.insert(number)
+            }
+            trunk = Self.number(page, 0)
+        }
+        knowsFreePages = true
+    }
+
+    /// SQLite's own bound is 20.
+    private static let deepest = 32
+
+    // MARK: - Along the trees
+
+    /// Lends all rows of the tree below `root`, in order, and returns where pages are missing.
+    ///
+    /// `isTable` says whether its entries have row ids; nil when that is not known.
+    func walk(
+        _ root: UInt32, isTable: Bool? = nil, _ row: (Row) throws -> Void
+    ) throws -> [Gap] {
         var gaps: [Gap] = []
-        try walk(root, Gap(above: nil, upTo: nil), depth: 0, &gaps, row)
+        try walk(root, isTable, Gap(), depth: 0, &gaps, row)
         return gaps
     }
 
     private func walk(
-        _ number: UInt32, _ range: Gap, depth: Int, _ gaps: inout [Gap], _ row: (Row) throws -> Void
+        _ number: UInt32, _ isTable: Bool?, _ range: Gap, depth: Int, _ gaps: inout [Gap],
+        _ row: (Row) throws -> Void
     ) throws {
-        // SQLite's own bound is 20; a damaged link may lead round in a circle.
-        guard depth < 32, !visited.contains(number), let page = try page(number) else {
+        guard depth < Self.deepest, !disputed.contains(number), !read.contains(number),
+            let page = try page(number),
+            page.header.kind.isTable == isTable ?? page.header.kind.isTable,
+            belongs(page, in: range)
+        else {
             gaps.append(range)
             return
         }
-        visited.insert(number)
+        read.insert(number)
+        let kind = page.header.kind
         var above = range.above
         for index in 0..<page.header.cellCount {
             guard let cell = page.cell(index) else {
-                gaps.append(Gap(above: above, upTo: range.upTo))
+                if kind.isInterior { gaps.append(Gap(above: above, upTo: range.upTo)) }
+                if kind != .tableInterior { try row(Row(rowID: nil, values: nil)) }
                 continue
             }
             if let child = cell.leftChild {
                 try walk(
-                    child, Gap(above: above, upTo: cell.rowID ?? range.upTo), depth: depth + 1,
-                    &gaps, row)
-                above = cell.rowID
+                    child, kind.isTable, Gap(above: above, upTo: cell.rowID ?? range.upTo),
+                    depth: depth + 1, &gaps, row)
+                above = cell.rowID ?? above
             }
-            if page.header.kind != .tableInterior { try row(read(cell, isInTree: true)) }
+            if kind != .tableInterior {
+                try row(self.row(cell) { !disputed.contains($0) && claimed.contains($0) })
+            }
         }
         if let child = page.rightChild {
-            try walk(child, Gap(above: above, upTo: range.upTo), depth: depth + 1, &gaps, row)
+            try walk(
+                child, kind.isTable, Gap(above: above, upTo: range.upTo), depth: depth + 1, &gaps,
+                row)
         }
     }
 
-    /// The rows of one page.
-    func rows(of page: BTreePage) throws -> [Row] {
-        guard page.header.kind != .tableInterior else { return [] }
-        return try (0..<page.header.cellCount).map { index in
-            guard let cell = page.cell(index) else { return Row(rowID: nil, values: nil) }
-            return try read(cell)
-        }
+    /// Whether the row ids of a page are in order, and where the page above it has them: an older
+    /// page, which a lost write or an attacker has left in its place, may be another table's.
+    private func belongs(_ page: BTreePage, in range: Gap) -> Bool {
+        guard page.header.kind.isTable else { return true }
+        let rowIDs = (0..<page.header.cellCount).compactMap { page.cell($0)?.rowID }
+        return range.holds(rowIDs) && zip(rowIDs, rowIDs.dropFirst()).allSatisfy { $0 < $1 }
     }
 
-    /// What a page outside of the trees says of its overflow pages may be long out of date; so only a cell
-    /// in a tree keeps them from being looked at for themselves.
-    private func read(_ cell: BTreePage.Cell, isInTree: Bool = false) throws -> Row {
+    /// Reads a record to its end; `isOurs` says which pages can be its own.
+    private func row(
+        _ cell: BTreePage.Cell, isInTree: Bool = true, _ isOurs: (UInt32) -> Bool
+    ) throws -> Row {
+        let lost = Row(rowID: cell.rowID, values: nil)
         var record = Array(cell.local)
         var next = cell.overflow
-        var chain: Set<UInt32> = []
-        while record.count < cell.payloadSize {
-            guard let number = next, chain.insert(number).inserted,
-                let page = try Self.content(number, view, cipher)
-            else { return Row(rowID: cell.rowID, values: nil) }
+        var chain: [UInt32] = []
+        while let number = next {
+            guard record.count < cell.payloadSize, isOurs(number), let page = try content(number)
+            else { return lost }
+            chain.append(number)
             let count = min(usableSize - 4, cell.payloadSize - record.count)
             record += page[4..<(4 + count)]
-            next = page[..<4].reduce(0) { $0 << 8 | UInt32($1) }
+            next = Self.next(page)
         }
-        if isInTree { visited.formUnion(chain) }
-        return Row(rowID: cell.rowID, values: RecordReader.values(record, encoding))
+        guard record.count == cell.payloadSize, let values = RecordReader.values(record) else {
+            return lost
+        }
+        // Of an orphan they may be the next orphan.
+        if isInTree { for number in chain { read.insert(number) } }
+        return Row(rowID: cell.rowID, values: values)
     }
 
-    /// The pages of trees that no tree was found to hold: leaves, and entries of tables without row ids.
-    func orphans(_ body: (UInt32, BTreePage) throws -> Void) throws {
-        for number in view.heldPages(of: view.pageCount) where !visited.contains(number) {
-            guard let page = try page(number), page.header.kind != .tableInterior else { continue }
+    /// The page in which a long record goes on after this one.
+    private static func next(_ page: [UInt8]) -> UInt32? {
+        let next = number(page, 0)
+        return next == 0 ? nil : next
+    }
+
+    // MARK: - Outside of the trees
+
+    /// Lends the rows of those pages of trees to which no tree leads: of leaves, and of all pages
+    /// of tables without row ids.
+    ///
+    /// `body` says whether they are dealt with. What such a page says of its overflow pages may be
+    /// long out of date. So a row is read only when no other row claims one of them.
+    func orphans(_ body: (UInt32, BTreePage.Kind, [Row]) throws -> Bool) throws {
+        var taken = PageSet()
+        var shared = PageSet()
+        try orphanPages { orphan, page in
+            guard !claimed.contains(orphan) else { return }
+            for index in 0..<page.header.cellCount {
+                var next = page.cell(index)?.overflow
+                while let number = next, view.holds(number), !claimed.contains(number) {
+                    guard taken.insert(number) else {
+                        shared.insert(number)
+                        break
+                    }
+                    next = try content(number).flatMap(Self.next)
+                }
+            }
+        }
+        try orphanPages { orphan, page in
+            // Below a page that is damaged nothing was claimed; below one that did not belong where
+            // it was, all was.
+            let isClaimed = claimed.contains(orphan)
+            let rows = try (0..<page.header.cellCount).map { index -> Row in
+                guard let cell = page.cell(index) else { return Row(rowID: nil, values: nil) }
+                return try row(cell, isInTree: false) {
+                    !read.contains($0) && claimed.contains($0) == isClaimed
+                        && !(isClaimed ? disputed : shared).contains($0)
+                }
+            }
+            if !rows.isEmpty, try body(orphan, page.header.kind, rows) { read.insert(orphan) }
+        }
+    }
+
+    private func orphanPages(_ body: (UInt32, BTreePage) throws -> Void) throws {
+        for number in StoredPages(view, among: view.heldPages(of: view.pageCount)) {
+            guard !read.contains(number), !free.contains(number) || disputed.contains(number),
+                let page = try page(number), page.header.kind != .tableInterior
+            else { continue }
             try body(number, page)
         }
-    }
-
-    /// What is in free pages was deleted; SQLite does not always wipe it.
-    private func readFreePages(_ first: [UInt8]) throws {
-        func number(_ page: [UInt8], _ offset: Int) -> UInt32 {
-            page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
-        }
-        var trunk = number(first, 32)
-        while trunk != 0 {
-            guard !visited.contains(trunk), let page = try Self.content(trunk, view, cipher) else {
-                return
-            }
-            visited.insert(trunk)
-            let count = min(Int(number(page, 4)), usableSize / 4 - 2)
-            for index in 0..<max(count, 0) { visited.insert(number(page, 8 + 4 * index)) }
-            trunk = number(page, 0)
-        }
-        knowsFreePages = true
     }
 }

@@ -92,9 +92,49 @@ extension Statement {
         return true
     }
 
-    /// Binds values as they were stored to the placeholders in their order; there are as many.
+    /// Binds values to the placeholders in their order; there are as many.
     func bind(stored values: [SQLiteValue]) throws {
         for (offset, value) in values.enumerated() { try bind(value, at: Int32(offset + 1)) }
+    }
+
+    /// Binds values as a page held them to the placeholders in their order; there are as many.
+    ///
+    /// Texts are bound byte for byte, valid or not: into a database of the same encoding they come as they were.
+    func bind(stored values: [StoredValue], _ encoding: TextEncoding) throws {
+        hasBoundValues = true
+        for (offset, value) in values.enumerated() {
+            try connection.check(bindStored(value, encoding, at: Int32(offset + 1)))
+        }
+    }
+
+    private func bindStored(
+        _ value: StoredValue, _ encoding: TextEncoding, at index: Int32
+    ) -> Int32 {
+        switch value {
+        case .null: sqlite3_bind_null(handle, index)
+        case .integer(let number): sqlite3_bind_int64(handle, index, number)
+        case .real(let number): sqlite3_bind_double(handle, index, number)
+        case .text(let bytes):
+            bytes.withUnsafeBufferPointer { bytes in
+                bytes.withMemoryRebound(to: CChar.self) { bytes in
+                    // A null pointer would be NULL, so the empty text needs some address.
+                    withUnsafePointer(to: CChar(0)) { empty in
+                        sqlite3_bind_text64(
+                            handle, index, bytes.isEmpty ? empty : bytes.baseAddress,
+                            sqlite3_uint64(bytes.count), csqlcipher_transient(),
+                            encoding.rawValue)
+                    }
+                }
+            }
+        case .blob(let bytes):
+            bytes.withUnsafeBytes { bytes in
+                bytes.isEmpty
+                    ? sqlite3_bind_zeroblob(handle, index, 0)
+                    : sqlite3_bind_blob64(
+                        handle, index, bytes.baseAddress, sqlite3_uint64(bytes.count),
+                        csqlcipher_transient())
+            }
+        }
     }
 
     /// Binds the values of another statement's current row, as they are stored, to the placeholders in their

@@ -1,0 +1,1 @@
+../../../Tests/SecureStorageTests/Support/PageForge.swift

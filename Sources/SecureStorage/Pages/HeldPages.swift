@@ -1,0 +1,75 @@
+/// The numbers of the pages that a database holds, in order, without a list of them: that of a
+/// sparse file of a terabyte would take gigabytes.
+struct HeldPages: RandomAccessCollection, Sendable {
+    /// The whole pages of the file: 1 up to this one.
+    let own: UInt32
+    /// Pages that only the log or the journal holds, after those of the file.
+    let others: ArraySlice<UInt32>
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { Int(own) + others.count }
+
+    subscript(index: Int) -> UInt32 {
+        index < Int(own) ? UInt32(index + 1) : others[others.startIndex + index - Int(own)]
+    }
+}
+
+/// A list of page numbers that stays short, and counts what it leaves out.
+struct PageList: Equatable, Sendable {
+    /// How many numbers a list holds at most.
+    static let limit = 1_000_000
+
+    /// The first ones, in the order in which they were added.
+    private(set) var numbers: [UInt32] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+    /// Whether all of them are in `numbers`.
+    var isComplete: Bool { numbers.count == count }
+
+    mutating func append<Numbers: RandomAccessCollection<UInt32>>(contentsOf new: Numbers) {
+        numbers += new.prefix(Self.limit - numbers.count)
+        count += new.count
+    }
+}
+
+/// Those of some pages that are stored: without those that lie in a hole of a sparse file.
+struct StoredPages: Sequence, IteratorProtocol {
+    private let view: PageView
+    private let held: HeldPages
+    private var index = 0
+    /// The page after the stored ones that were found last.
+    private var end: UInt32 = 0
+
+    init(_ view: PageView, among held: HeldPages) {
+        self.view = view
+        self.held = held
+    }
+
+    mutating func next() -> UInt32? {
+        guard index < held.count else { return nil }
+        if held[index] >= end {
+            guard let stored = view.storedPages(from: held[index]) else {
+                index = held.count
+                return nil
+            }
+            index = held.index(of: stored.lowerBound, from: index)
+            end = stored.upperBound
+            guard index < held.count else { return nil }
+        }
+        defer { index += 1 }
+        return held[index]
+    }
+}
+
+extension RandomAccessCollection where Element == UInt32, Index == Int {
+    /// Where the first number is, at `start` or after it, that is not below `number`.
+    func index(of number: UInt32, from start: Int) -> Int {
+        var (low, high) = (start, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

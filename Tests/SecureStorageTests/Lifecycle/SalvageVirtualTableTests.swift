@@ -1,0 +1,110 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Damage in a full-text index or an R-tree costs nothing else, and of them no more than is lost.
+@Suite(.timeLimit(.minutes(10))) struct SalvageVirtualTableTests {
+    let database: TemporaryDatabase
+    let target: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        target = try TemporaryDatabase(name: "saved.db")
+    }
+
+    private static let tables = [
+        "f4_content", "f4_segments", "f4_segdir", "f4_docsize", "f4_stat", "f5_content", "f5_data",
+        "f5_idx", "f5_docsize", "f5_config", "r_node", "r_parent", "r_rowid", "of_data", "of_idx",
+        "of_docsize", "of_config", "less_data", "less_docsize",
+    ]
+
+    /// A table, and one virtual table of each kind over it, the last one without rows of its own.
+    private func makeFile() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        defer { db.close() }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);
+            CREATE VIRTUAL TABLE f4 USING fts4(x);
+            CREATE VIRTUAL TABLE f5 USING fts5(x);
+            CREATE VIRTUAL TABLE IF NOT EXISTS [of] USING fts5(x, content='t', content_rowid='id');
+            CREATE VIRTUAL TABLE less USING fts5(x, content='');
+            CREATE VIRTUAL TABLE r USING rtree(id, a, b);
+            WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+            INSERT INTO t SELECT i, 'word' || (i % 90) || ' ' || hex(randomblob(12)) FROM n;
+            INSERT INTO f4 SELECT x FROM t; INSERT INTO f5 SELECT x FROM t;
+            INSERT INTO [of] (rowid, x) SELECT id, x FROM t; INSERT INTO less (rowid, x) SELECT id, x FROM t;
+            INSERT INTO r SELECT id, id, id + 1 FROM t;
+            INSERT INTO f4 (f4) VALUES ('optimize');
+            """)
+    }
+
+    private func salvage(damaging table: String) throws -> SalvageReport {
+        let db = try database.openStore { $0.journalMode = .delete }
+        let page = try #require(
+            try db.int("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"))
+        db.close()
+        var content = try Data(contentsOf: database.url)
+        content[(page - 1) * 4096 + 1000] ^= 1
+        try content.write(to: database.url)
+        return try SecureDatabaseStore.salvage(
+            at: database.url, key: SalvageFile.key, to: target.url)
+    }
+
+    @Test(arguments: tables)
+    func `a damaged page of a virtual table's own tables costs no row of another table`(
+        _ table: String
+    ) throws {
+        try makeFile()
+        let report = try salvage(damaging: table)
+
+        #expect(report.damagedPages.count == 1)
+        #expect(report.tables.first { $0.name == "t" }?.rowsSaved == 1500)
+        let saved = try target.openStore()
+        #expect(try saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'") == 1500)
+        let module = String(table.prefix { $0 != "_" })
+        for name in ["f4", "f5", "of"] {
+            let found = try saved.int(
+                "SELECT count(*) FROM \"\(name)\" WHERE \"\(name)\" MATCH 'word7'")
+            // Rows of the index itself are lost with their page, and nothing but those.
+            let rows = try saved.int("SELECT count(*) FROM \"\(name)\" WHERE x LIKE 'word7 %'")
+            #expect(found == rows && (rows == 17 || table == "\(name)_content"))
+        }
+        let made = report.rebuilt.contains(module)
+        switch module {
+        case "f4", "f5", "of":
+            // Rows, and settings, cannot be made again.
+            let isLost = table.hasSuffix("_content") || table.hasSuffix("_config")
+            #expect(made && report.isWhole == !isLost, "\(report)")
+        case "less":
+            #expect(report.problems.contains { $0.contains("less") }, "\(report)")
+            #expect(!report.isWhole)
+        default:
+            #expect(report.problems.contains { $0.contains("R-tree r") }, "\(report)")
+            let entries = try saved.int("SELECT count(*) FROM r WHERE a = id AND b = id + 1")
+            #expect(entries == (try saved.int("SELECT count(*) FROM r")))
+            #expect(try saved.int("SELECT count(*) FROM r WHERE a BETWEEN 100 AND 200") ?? 0 <= 101)
+            // What the tables of row ids and parents hold is in the nodes as well.
+            #expect(entries == 1500 || table == "r_node")
+        }
+        #expect(try saved.verifyIntegrity().isSound || module == "less")
+    }
+
+    @Test func `an index that was wrong before is made again too`() throws {
+        try makeFile()
+        let db = try database.openStore { $0.journalMode = .delete }
+        db.close()
+        // By another program, which lets a virtual table's own tables be written to.
+        let shell = try SQLCipherShell(
+            database.path, key: "x'\(TemporaryDatabase.key.hex)'",
+            ".dbconfig defensive off\nDELETE FROM f5_data WHERE id > 10; DELETE FROM f4_segdir;")
+        try #require(shell.errors == "")
+        let report = try SecureDatabaseStore.salvage(
+            at: database.url, key: SalvageFile.key, to: target.url)
+        #expect(report.rebuilt.sorted() == ["f4", "f5"])
+        #expect(report.isWhole)
+        let saved = try target.openStore()
+        #expect(try saved.int("SELECT count(*) FROM f5 WHERE f5 MATCH 'word7'") == 17)
+        #expect(try saved.verifyIntegrity().isSound)
+    }
+}
