@@ -54,9 +54,13 @@ struct SQLImport {
 
     /// Dumps write virtual tables into the schema, which a store does not allow: a script could do anything so.
     private func refuseSchemaWriting(_ sql: String) throws {
-        guard leadingWords(sql, 2) == ["INSERT", "INTO"] else { return }
+        let words = leadingWords(sql, 2)
+        // Of the pragma, that which asks for it.
         let target = sql.drop { $0 != "(" && $0 != " " }.prefix(40).lowercased()
-        guard target.contains("sqlite_schema(") || target.contains("sqlite_master(") else { return }
+        let isWriting =
+            words == ["INSERT", "INTO"]
+            && ["sqlite_schema(", "sqlite_master("].contains(where: target.contains)
+        guard isWriting || words == ["PRAGMA", "WRITABLE"] else { return }
         throw Failure(
             "the script writes a virtual table into the schema, which is not allowed",
             hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")
