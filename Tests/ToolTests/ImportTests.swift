@@ -261,6 +261,28 @@ import Testing
         #expect(try workspace.read("victim.db") == before)
     }
 
+    @Test func `a byte-order mark before a COMMIT does not let it commit`() throws {
+        let mark = "\u{FEFF}"
+        try workspace.fill("a.db", "CREATE TABLE kept (a);")
+        let script = """
+            \(mark)BEGIN; CREATE TABLE t (a);
+            \(mark)CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t WHERE a = 0; SELECT 1; END;
+            INSERT INTO t VALUES (1); \(mark)/* */\(mark) COMMIT; \(mark)
+
+            """
+        try workspace.write(script + "SELECT no;\n", to: "bad.sql")
+        let failed = try workspace.run("import", "a.db", "bad.sql")
+        #expect(failed.status == 1)
+        #expect(failed.errors.contains("line 4: no such column"), "\(failed.errors)")
+        #expect(failed.errors.contains("nothing was imported"))
+        #expect(try rows("SELECT name FROM sqlite_schema") == ["kept"])
+
+        try workspace.write(script, to: "good.sql")
+        let program = try workspace.run("import", "a.db", "good.sql")
+        #expect(program.text == "imported 3 statements\n", "\(program.errors)")
+        #expect(try rows("SELECT a FROM t") == ["1"])
+    }
+
     @Test func `a reference that leads nowhere takes the import back`() throws {
         try workspace.fill("a.db", "CREATE TABLE p (id INTEGER PRIMARY KEY);")
         try workspace.write(

@@ -34,11 +34,14 @@ struct SQLImport {
                 guard try !isOfTransaction(statement.sql) else { return }
                 try refuseSchemaWriting(statement.sql)
                 try store.executeStatements(statement.sql)
-                guard try store.isInTransaction() else {
-                    throw Failure("the statement has ended the transaction")
-                }
             } catch {
                 throw located(error, line: statement.line)
+            }
+            // Not "nothing was imported": what ends it without an error may have committed.
+            guard try store.isInTransaction() else {
+                throw Failure(
+                    "line \(statement.line): the statement has ended the transaction of the import",
+                    hint: "look at what is in the file; the script has to leave out what commits")
             }
             count += 1
             progress.advance(to: input.position, "\(count) statements")
