@@ -273,7 +273,7 @@ import Testing
         try workspace.write(script + "SELECT no;\n", to: "bad.sql")
         let failed = try workspace.run("import", "a.db", "bad.sql")
         #expect(failed.status == 1)
-        #expect(failed.errors.contains("line 4: no such column"), "\(failed.errors)")
+        #expect(failed.errors.contains("line 3: no such column"), "\(failed.errors)")
         #expect(failed.errors.contains("nothing was imported"))
         #expect(try rows("SELECT name FROM sqlite_schema") == ["kept"])
 

@@ -100,7 +100,7 @@ import Testing
             "SELECT 'remembered';", "PRAGMA key = 'sesame-1';", "pragma REKEY='sesame-2';",
             "PRAGMA hexkey = '736573616d65';", "ATTACH 'b.db' AS b KEY 'sesame-3';",
             "PRGMA key = 'sesame-4';", "PRAGMA/**/key='sesame-5';", " SELECT 'not kept';",
-            " .tables", ".tables",
+            ".tables",
         ] {
             terminal.type(line)
             try terminal.expect("securestorage> ")

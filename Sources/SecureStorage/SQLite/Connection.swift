@@ -178,7 +178,9 @@ final class Connection {
             return nil
         }
         refusal = nil
-        return .statementFailed(.notAuthorized, reason, in: sql)
+        // The reason may be shown where the statement, and what SQLite says of it, may not.
+        let shown = sql.flatMap { SQLText.holdsKey($0) ? nil : $0 }
+        return .statementFailed(.notAuthorized, reason, in: shown)
     }
 
     // MARK: - Statements

@@ -26,7 +26,9 @@ struct PragmaRules {
             case (.values(let allowed), .some(let value)): allowed.contains(value)
             case (.setting(let allows), .some(let value)): allows(value, isMain(database))
             }
-        return isAllowed ? nil : "PRAGMA \(name) is refused: \(reason)"
+        // What ends so may be a key itself, where a quote is missing.
+        let shown = name.hasSuffix("key") ? "with a key" : name
+        return isAllowed ? nil : "PRAGMA \(shown) is refused: \(reason)"
     }
 
     private func isMain(_ database: String?) -> Bool {

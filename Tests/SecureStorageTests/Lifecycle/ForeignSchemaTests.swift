@@ -33,7 +33,7 @@ import Testing
     func `a table that calls for code is not made`(_ table: String) throws {
         try make("CREATE TABLE good (a); INSERT INTO good VALUES (7); \(table);")
         let error = storageError { _ = try encrypt() }
-        #expect(error?.code == 23, "\(error, default: "no error")")
+        #expect(error?.code == 23, "\(String(describing: error))")
         #expect(error?.description.contains("() is refused") == true)
         #expect(try target.fileNames() == [])
     }
