@@ -214,6 +214,16 @@ import Testing
         ("SELECT no;", "no such column"), ("ROLLBACK;", "rolls back"),
         ("INSERT OR ROLLBACK INTO t VALUES (1), (1);", "UNIQUE constraint"),
         ("INSERT INTO sqlite_schema(type) VALUES ('table');", "virtual table"),
+        ("PRAGMA writable_schema=ON;", "virtual table"),
+        ("pragma/**/'writable_schema'(1);", "PRAGMA writable_schema is refused"),
+        ("PRAGMA synchronous = OFF;", "PRAGMA synchronous is refused"),
+        ("PRAGMA ignore_check_constraints = ON;", "the SQL comes from elsewhere"),
+        ("SELECT load_extension('evil.so');", "load_extension() is refused"),
+        ("CREATE TABLE u (a CHECK (fts3_tokenizer(a)));", "fts3_tokenizer() is refused"),
+        ("VACUUM INTO 'copy.db';", "VACUUM INTO is refused"),
+        ("SELECT sqlcipher_export('main');", "sqlcipher_export() is refused"),
+        ("CREATE VIRTUAL TABLE temp.x USING dbstat;", "virtual table is refused"),
+        ("SELECT sql FROM sqlite_stmt;", "table of the engine is refused"),
         ("PRAGMA key = 'sesame';", "SQLITE_AUTH"), ("'open", "unrecognized token"),
     ])
     func `a script that fails imports nothing`(_ sql: String, _ reason: String) throws {
@@ -222,6 +232,55 @@ import Testing
         #expect(program.status == 1 && program.errors.contains("line 3: "), "\(program.errors)")
         #expect(program.errors.contains(reason) && !program.errors.contains("sesame"))
         #expect(!workspace.exists("a.db"))
+    }
+
+    @Test(arguments: [
+        "ATTACH 'victim.db' AS v KEY '';", "ATTACH DATABASE 'vic' || 'tim.db' AS v;",
+        "\u{FEFF}/* */attach (SELECT 'victim.db') AS v KEY '';",
+        "ATTACH 'file:victim.db?mode=ro' AS v;",
+        "ATTACH \"victim.db\" AS v;", "EXPLAIN ATTACH 'victim.db' AS v KEY '';",
+        "SELECT 1; ATTACH 'victim.db' AS v KEY '';", "DETACH main;",
+    ])
+    func `a script reaches no other file`(_ attack: String) throws {
+        // A plain file: nobody needs a key for it.
+        try workspace.write("CREATE TABLE s (x); INSERT INTO s VALUES ('secret');", to: "v.sql")
+        _ = try workspace.run("import", "v.db", "v.sql")
+        _ = try workspace.run("decrypt", "v.db", "victim.db")
+        let before = try workspace.read("victim.db")
+        try workspace.write(
+            """
+            CREATE TABLE loot (x);
+            \(attack)
+            INSERT INTO loot SELECT x FROM v.s; UPDATE v.s SET x = 'altered';
+            """, to: "s.sql")
+        let program = try workspace.run("import", "a.db", "s.sql")
+        #expect(program.status == 1, "\(program.text)")
+        #expect(program.errors.contains("tach") || program.errors.contains("TACH"))
+        #expect(program.errors.contains("the SQL comes from elsewhere"), "\(program.errors)")
+        #expect(!workspace.exists("a.db"))
+        #expect(try workspace.read("victim.db") == before)
+    }
+
+    @Test func `a byte-order mark before a COMMIT does not let it commit`() throws {
+        let mark = "\u{FEFF}"
+        try workspace.fill("a.db", "CREATE TABLE kept (a);")
+        let script = """
+            \(mark)BEGIN; CREATE TABLE t (a);
+            \(mark)CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t WHERE a = 0; SELECT 1; END;
+            INSERT INTO t VALUES (1); \(mark)/* */\(mark) COMMIT; \(mark)
+
+            """
+        try workspace.write(script + "SELECT no;\n", to: "bad.sql")
+        let failed = try workspace.run("import", "a.db", "bad.sql")
+        #expect(failed.status == 1)
+        #expect(failed.errors.contains("line 3: no such column"), "\(failed.errors)")
+        #expect(failed.errors.contains("nothing was imported"))
+        #expect(try rows("SELECT name FROM sqlite_schema") == ["kept"])
+
+        try workspace.write(script, to: "good.sql")
+        let program = try workspace.run("import", "a.db", "good.sql")
+        #expect(program.text == "imported 3 statements\n", "\(program.errors)")
+        #expect(try rows("SELECT a FROM t") == ["1"])
     }
 
     @Test func `a reference that leads nowhere takes the import back`() throws {

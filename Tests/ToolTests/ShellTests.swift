@@ -62,13 +62,45 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `what was typed comes back in the next session, keys never do`() throws {
+    func `what was typed comes back with the up key, and stays nowhere on the disk`() throws {
+        let before = try workspace.names
         let terminal = try PseudoTerminal(workspace, shell)
+        try terminal.expect("securestorage> ")
+        terminal.type("CREATE TABLE t (a);")
+        try terminal.expect("securestorage> ")
+        terminal.type("INSERT INTO t VALUES ('a secret of mine');")
+        try terminal.expect("ok, 1 row changed")
+        try terminal.expect("securestorage> ")
+        terminal.type(" SELECT 'never again';")
+        try terminal.expect("──")
+        try terminal.expect("securestorage> ")
+        terminal.send("\u{1b}[A")  // the up key
+        try terminal.expect("INSERT INTO t VALUES ('a secret of mine');")
+        terminal.send("\r")
+        try terminal.expect("ok, 1 row changed")
+        try terminal.expect("securestorage> ")
+        terminal.type(".quit")
+        try terminal.expect("[status 0]")
+
+        // The database, what `script` runs, and nothing else.
+        let new = Set(try workspace.names).subtracting(before).filter { !$0.hasPrefix("terminal-") }
+        #expect(new == ["a.db"])
+        #expect(history() == "")
+    }
+
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a history is kept in the file that is named, keys and lines after a space never are`()
+        throws
+    {
+        let keeping = shell + " --history typed"
+        try workspace.write("SELECT 'of an earlier session';\n", to: "typed")
+        let terminal = try PseudoTerminal(workspace, keeping)
         try terminal.expect("securestorage> ")
         for line in [
             "SELECT 'remembered';", "PRAGMA key = 'sesame-1';", "pragma REKEY='sesame-2';",
             "PRAGMA hexkey = '736573616d65';", "ATTACH 'b.db' AS b KEY 'sesame-3';",
-            "PRGMA key = 'sesame-4';", "PRAGMA/**/key='sesame-5';",
+            "PRGMA key = 'sesame-4';", "PRAGMA/**/key='sesame-5';", " SELECT 'not kept';",
+            ".tables",
         ] {
             terminal.type(line)
             try terminal.expect("securestorage> ")
@@ -77,16 +109,22 @@ import Testing
         try terminal.expect("...> ")
         terminal.type("KEY 'sesame-6';")
         try terminal.expect("securestorage> ")
+        terminal.type(" SELECT 'of two lines',")
+        try terminal.expect("...> ")
+        terminal.type("'not kept either';")
+        try terminal.expect("securestorage> ")
         terminal.type("SELECT 'afterwards';")
         try terminal.expect("securestorage> ")
         terminal.type(".quit")
         try terminal.expect("[status 0]")
-        #expect(history() == "SELECT 'remembered';\nSELECT 'afterwards';\n.quit\n")
-        let path = workspace.file("state/securestorage/history")
-        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(
+            String(decoding: try workspace.read("typed"), as: UTF8.self)
+                == "SELECT 'of an earlier session';\nSELECT 'remembered';\n.tables\n"
+                + "SELECT 'afterwards';\n.quit\n")
+        let attributes = try FileManager.default.attributesOfItem(atPath: workspace.file("typed"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
 
-        let next = try PseudoTerminal(workspace, shell)
+        let next = try PseudoTerminal(workspace, keeping)
         try next.expect("securestorage> ")
         next.send("\u{1b}[A\u{1b}[A")  // the up key, twice
         try next.expect("SELECT 'afterwards';")
@@ -94,6 +132,28 @@ import Testing
         try next.expect("──")
         next.send(PseudoTerminal.controlD)
         try next.expect("[status 0]")
+    }
+
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a file that cannot be a history is not touched`() throws {
+        try workspace.fill("other.db", "CREATE TABLE t (a);")
+        let before = try workspace.read("other.db")
+        try #require(
+            symlink(workspace.file("other.db"), workspace.file("link")) == 0)
+        for name in ["other.db", "link", "none/typed", "."] {
+            let terminal = try PseudoTerminal(workspace, shell + " --history \(name)")
+            try terminal.expect("securestorage: the history cannot be kept in")
+            try terminal.expect("[status 1]")
+        }
+        #expect(try workspace.read("other.db") == before)
+        #expect(!workspace.exists("a.db"))
+    }
+
+    @Test func `a script has no history`() throws {
+        let program = try workspace.run(
+            "shell", "a.db", "--history", "typed", input: "SELECT 'of a script';\n")
+        #expect(program.status == 0)
+        #expect(!workspace.exists("typed"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))

@@ -22,7 +22,7 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// The journal of the file.
     ///
-    /// Default: ``JournalMode/wal``. A read-only store takes the file as it is.
+    /// Default: ``JournalMode/wal``. A read-only store takes the file as it is. SQL cannot set another one.
     public var journalMode = JournalMode.wal
 
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
@@ -41,7 +41,7 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// How durable a commit is.
     ///
-    /// Default: ``Synchronous/full``.
+    /// Default: ``Synchronous/full``. `PRAGMA synchronous` can raise it, not lower it.
     public var synchronous = Synchronous.full
 
     /// How long a statement waits for a lock of another connection before it throws code 5
@@ -70,6 +70,14 @@ public struct SecureDatabaseConfiguration: Sendable {
     ///
     /// Default: true.
     public var foreignKeysEnabled = true
+
+    /// Whether the SQL that the store runs comes from elsewhere, such as a script that somebody sent.
+    ///
+    /// Default: false. Such SQL may do with this database what it likes, but it reaches nothing else: ATTACH and
+    /// DETACH, functions of the app that are not made with `isInnocuous`, `sqlcipher_export`, modules of virtual tables
+    /// other than FTS and R-tree, and all pragmas that set something are errors, code 23 (SQLITE_AUTH), whose message says
+    /// what was refused. What it makes in the database, triggers for instance, stays; read it into a file of its own.
+    public var runsUntrustedSQL = false
 
     /// The largest number of read-only connections of a pool, at least 1; a single store has none.
     ///

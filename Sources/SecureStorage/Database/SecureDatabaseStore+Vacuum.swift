@@ -24,8 +24,8 @@ extension SecureDatabaseStore {
     /// the same passphrase or raw key, and with the salt of the configuration where there is one.
     ///
     /// Takes memory for the whole content, as ``vacuum()`` does.
-    /// SQLite's own `VACUUM INTO` makes a file that nothing opens when the cipher configuration is not the
-    /// default one (SQLCipher 4.6.1).
+    /// SQLite's own `VACUUM INTO` is refused: it makes a file that nothing opens when the cipher configuration is
+    /// not the default one (SQLCipher 4.6.1).
     ///
     /// - Parameters:
     ///   - url: A file URL. The directory is made (mode 0700) when only that is missing.

@@ -39,7 +39,7 @@ struct ContentCopy {
         var done = 0
         try progress(FileProgress(0, of: total))
         for table in tables {
-            try target.run(table.sql)
+            try target.runSchema(table.sql)
             try table.copyRows(from: source, to: target) { rows in
                 done += rows
                 try progress(FileProgress(min(done, total), of: total))
@@ -76,7 +76,7 @@ struct SchemaCopy {
         for sql in try source.texts(
             "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
         {
-            try target.run(sql)
+            try target.runSchema(sql)
         }
     }
 
@@ -117,13 +117,13 @@ struct SchemaCopy {
 extension Connection {
     /// Lets `body` put rows into the schema whose tables are there already, or have no pages: type, name, table, SQL.
     func writeSchemaRows(_ body: (_ insert: Statement) throws -> Void) throws {
-        try text("PRAGMA writable_schema = ON")
-        defer { _ = try? text("PRAGMA writable_schema = OFF") }
-        let insert = try Statement(
-            "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
-            on: self, persistent: false)
-        defer { insert.giveBack() }
-        try body(insert)
+        try writingSchema {
+            let insert = try Statement(
+                "INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)",
+                on: self, persistent: false)
+            defer { insert.giveBack() }
+            try body(insert)
+        }
     }
 
     /// Runs a statement that is not worth keeping.

@@ -32,24 +32,23 @@ struct ContentTable {
         self.sql = sql
         var all: [String] = []
         var stored: [String] = []
+        // Not as tables `pragma_…`: a file from elsewhere may have tables or views of those names.
+        let identifier = SQLText.identifier(name)
         let info = try Statement(
-            "SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", on: connection,
-            persistent: false)
+            "PRAGMA main.table_xinfo(\(identifier))", on: connection, persistent: false)
         defer { info.giveBack() }
-        try info.bind([name])
         while try info.step() {
-            let column = info.column(0).text ?? ""
+            let column = info.column(1).text ?? ""
             all.append(column.lowercased())
-            // 2 and 3 are generated columns.
-            if info.column(1).integer < 2 { stored.append(column) }
+            // The last column says it; 2 and 3 are generated columns.
+            if info.column(6).integer < 2 { stored.append(column) }
         }
         columns = stored
         let kind = try Statement(
-            "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", on: connection,
-            persistent: false)
+            "PRAGMA main.table_list(\(identifier))", on: connection, persistent: false)
         defer { kind.giveBack() }
-        try kind.bind([name])
-        hasRowIDs = try kind.step() && kind.column(0).integer == 0
+        // The fifth column says whether it is WITHOUT ROWID.
+        hasRowIDs = try kind.step() && kind.column(4).integer == 0
         rowID = hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !all.contains($0) } : nil
         rowCount = try Self.count(name, in: connection)
     }

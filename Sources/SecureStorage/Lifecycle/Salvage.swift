@@ -118,7 +118,7 @@ struct Salvage {
         for type in ["index", "view", "trigger"] {
             for entry in schema.others where entry.type == type {
                 do {
-                    try target.run(entry.sql)
+                    try target.runSchema(entry.sql)
                 } catch {
                     report.problems.append(
                         "the \(type) \(entry.name) cannot be made again: \(error)")

@@ -30,7 +30,7 @@ final class SalvagedTable {
         self.target = target
         outcome = SalvageReport.Table(name: entry.name)
         if !entry.isInternal {
-            try target.run(entry.sql)
+            try target.runSchema(entry.sql)
         } else if entry.name.hasPrefix("sqlite_stat") {
             try target.run("ANALYZE main.sqlite_schema")
         }

@@ -32,11 +32,15 @@ final class MigrationRun {
         // Outside of a transaction: in one, the pragma does nothing.
         checksForeignKeys = try connection.text("PRAGMA foreign_keys") == "1"
         guard checksForeignKeys else { return try body() }
-        try connection.text("PRAGMA foreign_keys = OFF")
+        try connection.running(.library) { _ = try connection.text("PRAGMA foreign_keys = OFF") }
         defer {
             // Not ended by a cancelled task or a deadline. There is nothing else that it could fail with but a
             // connection that a step has closed, and another one has the configuration's setting.
-            connection.uninterrupted { _ = try? connection.text("PRAGMA foreign_keys = ON") }
+            connection.uninterrupted {
+                connection.running(.library) {
+                    _ = try? connection.text("PRAGMA foreign_keys = ON")
+                }
+            }
         }
         try body()
     }

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// What SQL may not do, since the store does it, or since it would break what the store promises.
 extension Connection {
-    /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH.
+    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             handle,
@@ -18,44 +18,26 @@ extension Connection {
                     return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
                         .authorize(transaction: action, savepoint: argument)
                 }
-                guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
-                let pragma = String(cString: name)
-                if let connection, argument != nil, pragma.lowercased() == "busy_timeout" {
-                    Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                        .setsBusyTimeout = true
-                }
-                let isRefused = ForbiddenPragma.contains(
-                    pragma, argument: argument.map { String(cString: $0) })
-                return isRefused ? SQLITE_DENY : SQLITE_OK
+                guard let connection else { return SQLITE_OK }
+                return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                    .authorize(action, name, argument, database)
             }, Unmanaged.passUnretained(self).toOpaque())
         try check(code)
     }
-}
 
-/// Pragmas that are not for the SQL of an app.
-enum ForbiddenPragma {
-    static func contains(_ name: String, argument: String?) -> Bool {
-        let name = name.lowercased()
-        // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change behind the store's back
-        // and leave traces. No other pragma ends so.
-        if name.hasSuffix("key") { return true }
-        // Works on the file's name, with keys of its own making.
-        if name == "cipher_migrate" { return true }
-        guard let argument else { return false }
-        switch name {
-        // A temporary file would be plain text.
-        case "temp_store": return !["memory", "2"].contains(argument.lowercased())
-        case "temp_store_directory": return true
-        // Mapped pages would bypass the cipher's checks.
-        case "mmap_size": return argument != "0"
-        // The whole process's.
-        case "hard_heap_limit", "soft_heap_limit": return true
-        // Would put an end to the checkpoints of `Connection+Checkpoint`.
-        case "wal_autocheckpoint": return true
-        case "cipher_memory_security", "cipher_license", "cipher_add_random": return false
-        // How pages are read and written must not change under an open file; `cipher_default_…` and the log,
-        // which would show values, are the whole process's.
-        default: return name.hasPrefix("cipher_") || name.hasSuffix("kdf_iter")
+    private func authorize(
+        _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?
+    ) -> Int32 {
+        if let reason = reasonToRefuse(action, name, argument, database) {
+            refusal = reason
+            return SQLITE_DENY
         }
+        if action == SQLITE_PRAGMA, argument != nil, let name,
+            sqlite3_stricmp(name, "busy_timeout") == 0
+        {
+            setsBusyTimeout = true
+        }
+        return SQLITE_OK
     }
 }

@@ -25,6 +25,7 @@ extension Connection {
             case .legacy(let key, let version): try connection.applyLegacyKey(key, version)
             case .encrypted(let key): try connection.applyKey(connection.derive(key))
             }
+            try connection.applyDefences()
             try connection.proveKey()
             if case .encrypted = content { try connection.keepSalt() }
             try connection.applyContentSettings()
@@ -51,14 +52,8 @@ extension Connection {
     }
 
     private func applyContentSettings() throws {
-        // The schema is copied as it is, shadow tables and all.
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0))
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
-        // The schema's texts are those of a file that may be hostile: they name no other file.
-        _ = sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
-        try text("PRAGMA temp_store = MEMORY")
-        try text("PRAGMA mmap_size = 0")
-        try text("PRAGMA cell_size_check = ON")
+        // Old schemas have texts in double quotes, as in CHECK (state <> "").
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 1))
         try text("PRAGMA foreign_keys = OFF")
         try text("PRAGMA synchronous = FULL")
         #if canImport(Darwin)
@@ -67,5 +62,18 @@ extension Connection {
         // Rows that were let in stay in.
         try text("PRAGMA ignore_check_constraints = ON")
         try text("PRAGMA cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)")
+        origin = .library
+        try installAuthorizer()
+    }
+
+    /// Runs `body`, in which the schema's own table can be written: it is copied as it is, virtual tables and
+    /// all.
+    func writingSchema<R>(_ body: () throws -> R) throws -> R {
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0))
+        // Cannot fail; the same call has succeeded before.
+        defer { _ = csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1) }
+        try text("PRAGMA writable_schema = ON")
+        defer { _ = try? text("PRAGMA writable_schema = OFF") }
+        return try body()
     }
 }

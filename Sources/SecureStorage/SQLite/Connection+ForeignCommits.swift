@@ -151,7 +151,7 @@ extension Connection {
             if type == "shadow" { schema.shadows.insert(name) } else { schema.shadows.remove(name) }
             schema.rowIDColumns[name] = sqlite3_column_text(row, 3).map { String(cString: $0) }
         }
-        let sql = "SELECT 1 FROM sqlite_schema WHERE sql LIKE '%replace%' LIMIT 1"
+        let sql = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), 'replace') LIMIT 1"
         rows(sql, recorder) { _ in schema.mayReplace = true }
         recorder.schema = schema
     }

@@ -26,6 +26,8 @@ extension Connection {
                     { InstalledFunction.of($0)?.step($0, $1, $2) },
                     { InstalledFunction.of($0)?.finish($0) }, release))
         }
+        // Of several of one name, any that is not for others keeps them all from them.
+        if !function.isInnocuous { directFunctions.insert(name.lowercased()) }
     }
 
     func remove(_ signature: SQLFunction.Signature) throws {

@@ -2,23 +2,26 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Applies the configuration and the settings that make hostile files and slips harmless.
-    func applySettings() throws {
-        // Shadow tables and the schema are not writable by SQL; a double-quoted string is a name.
-        for (option, value) in [
-            (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_DQS_DML, 0),
-            (SQLITE_DBCONFIG_DQS_DDL, 0), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
-        ] as [(Int32, Int32)] {
-            try check(csqlcipher_db_config(handle, option, value))
-        }
+    /// Makes hostile files and slips harmless, before anything of the file is read.
+    func applyDefences() throws {
+        // Shadow tables and the schema are not writable by SQL; what a schema calls is not trusted.
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1))
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
         try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
         try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
         try text("PRAGMA cell_size_check = ON")
+    }
+
+    /// Applies the configuration.
+    func applySettings() throws {
+        // A double-quoted string is a name.
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0))
+        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0))
         try text(
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text("PRAGMA synchronous = \(synchronous)")
+        try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
         #if canImport(Darwin)
             // An fsync there does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
@@ -27,17 +30,8 @@ extension Connection {
         #endif
         if !configuration.isReadOnly { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
+        origin = configuration.runsUntrustedSQL ? .stranger : .app
         try installAuthorizer()
-    }
-
-    // FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
-    // and that takes back what was committed. EXTRA does.
-    private var synchronous: String {
-        switch (configuration.synchronous, configuration.journalMode) {
-        case (.full, .delete): "EXTRA"
-        case (.full, .wal): "FULL"
-        case (.normal, _): "NORMAL"
-        }
     }
 
     private func keepWriteAheadLog() throws {
@@ -53,6 +47,20 @@ extension Connection {
         guard mode?.lowercased() == wanted else {
             throw SecureStorageError.statementFailed(
                 .busy, "the journal mode stays \(mode ?? "unknown") instead of \(wanted)")
+        }
+    }
+}
+
+extension SecureDatabaseConfiguration {
+    /// The value of `PRAGMA synchronous`.
+    ///
+    /// FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
+    /// and that takes back what was committed. EXTRA does.
+    var synchronousLevel: String {
+        switch (synchronous, journalMode) {
+        case (.full, .delete): "EXTRA"
+        case (.full, .wal): "FULL"
+        case (.normal, _): "NORMAL"
         }
     }
 }

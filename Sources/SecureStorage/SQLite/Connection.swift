@@ -28,6 +28,12 @@ final class Connection {
     var neverWaits = false
     /// Whether the app has prepared a `PRAGMA busy_timeout` with a value.
     var setsBusyTimeout = false
+    /// Whose SQL is prepared and run at the moment.
+    var origin = SQLOrigin.app
+    /// Why the authorizer has refused something since the last statement was prepared.
+    var refusal: String?
+    /// Those of the app's functions that a schema, or SQL from elsewhere, must not call; in lower case.
+    var directFunctions: Set<String> = []
     /// Prepared by the caller, and ended with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
     /// Non-nil while somebody observes what is committed; see `Connection+Changes`.
@@ -60,6 +66,7 @@ final class Connection {
         do {
             try connection.refuseReadOnlyFallback()
             try connection.applyKey(connection.derive(key))
+            try connection.applyDefences()
             try connection.proveKey()
             try connection.keepSalt()
             try connection.applySettings()
@@ -158,8 +165,22 @@ final class Connection {
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
         let code = ResultCode(rawValue: code)
         guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        if let refused = refused(code, sql) { return refused }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
         return .engineFailed(code, reason, in: sql)
+    }
+
+    /// The error for a statement that the authorizer has refused; nil for all others.
+    ///
+    /// SQLite's code is SQLITE_AUTH, but for functions SQLITE_ERROR.
+    func refused(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
+        guard [.notAuthorized, .error].contains(code.primary), let reason = refusal else {
+            return nil
+        }
+        refusal = nil
+        // The reason may be shown where the statement, and what SQLite says of it, may not.
+        let shown = sql.flatMap { SQLText.holdsKey($0) ? nil : $0 }
+        return .statementFailed(.notAuthorized, reason, in: shown)
     }
 
     // MARK: - Statements

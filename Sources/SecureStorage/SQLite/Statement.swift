@@ -113,6 +113,8 @@ final class Statement {
         guard let size = Int32(exactly: length + 1) else {
             throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
         }
+        try SQLText.refuseVacuumInto(start)
+        connection.refusal = nil
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -245,6 +247,7 @@ final class Statement {
         guard let database = connection.handle else { return .closed }
         let code = ResultCode(rawValue: code)
         guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        if let refused = connection.refused(code, sql) { return refused }
         var reason = String(cString: sqlite3_errmsg(database))
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.

@@ -34,11 +34,14 @@ struct SQLImport {
                 guard try !isOfTransaction(statement.sql) else { return }
                 try refuseSchemaWriting(statement.sql)
                 try store.executeStatements(statement.sql)
-                guard try store.isInTransaction() else {
-                    throw Failure("the statement has ended the transaction")
-                }
             } catch {
                 throw located(error, line: statement.line)
+            }
+            // Not "nothing was imported": what ends it without an error may have committed.
+            guard try store.isInTransaction() else {
+                throw Failure(
+                    "line \(statement.line): the statement has ended the transaction of the import",
+                    hint: "look at what is in the file; the script has to leave out what commits")
             }
             count += 1
             progress.advance(to: input.position, "\(count) statements")
@@ -54,9 +57,13 @@ struct SQLImport {
 
     /// Dumps write virtual tables into the schema, which a store does not allow: a script could do anything so.
     private func refuseSchemaWriting(_ sql: String) throws {
-        guard leadingWords(sql, 2) == ["INSERT", "INTO"] else { return }
+        let words = leadingWords(sql, 2)
+        // Of the pragma, that which asks for it.
         let target = sql.drop { $0 != "(" && $0 != " " }.prefix(40).lowercased()
-        guard target.contains("sqlite_schema(") || target.contains("sqlite_master(") else { return }
+        let isWriting =
+            words == ["INSERT", "INTO"]
+            && ["sqlite_schema(", "sqlite_master("].contains(where: target.contains)
+        guard isWriting || words == ["PRAGMA", "WRITABLE"] else { return }
         throw Failure(
             "the script writes a virtual table into the schema, which is not allowed",
             hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")

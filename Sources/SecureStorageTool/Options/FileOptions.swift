@@ -27,9 +27,9 @@ struct FileOptions: ParsableArguments {
         return lstat(file, &status) == 0
     }
 
-    /// A closed store on the file, and its key.
+    /// A closed store on the file, and its key; with `ofStrangers` for SQL that comes from elsewhere.
     func storeAndKey(
-        for use: Use, checksReferences: Bool = true
+        for use: Use, checksReferences: Bool = true, ofStrangers: Bool = false
     ) throws -> (SecureDatabaseStore, DatabaseKey) {
         guard exists || use == .creating else {
             throw Failure("there is no file \"\(file)\"")
@@ -38,6 +38,7 @@ struct FileOptions: ParsableArguments {
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading
         configuration.foreignKeysEnabled = checksReferences
+        configuration.runsUntrustedSQL = ofStrangers
         let store = SecureDatabaseStore(fullDatabasePath: file, configuration: configuration)
         return (store, try keyOptions.key(of: file, isNew: !exists))
     }

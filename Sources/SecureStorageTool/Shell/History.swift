@@ -1,58 +1,62 @@
 internal import Foundation
 
-/// What was typed in earlier sessions: `$XDG_STATE_HOME/securestorage/history`, mode 0600.
+/// What was typed: in memory for the up key, and in a file only where the user names one, since statements hold
+/// data.
 ///
-/// A statement that may spell out a key never gets there.
-struct History {
+/// What may spell out a key, and what begins with a space, is kept nowhere.
+final class History {
+    /// The lines of earlier sessions that come back, the oldest first.
+    let lines: [String]
+    /// -1 for none.
+    private let file: Int32
+
     private static let longest = 1000
-    private let path: String?
 
-    init() {
-        let environment = ProcessInfo.processInfo.environment
-        let state =
-            environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            ?? environment["HOME"].map { $0 + "/.local/state" }
-        path = state.map { $0 + "/securestorage/history" }
-    }
-
-    /// The lines of earlier sessions, the oldest first.
-    func lines() -> [String] {
-        guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            return []
+    /// - Parameter path: The file, made with mode 0600 when it is missing; nil for none.
+    /// - Throws: `Failure` for what cannot be such a file.
+    init(_ path: String?) throws {
+        guard let path else {
+            (file, lines) = (-1, [])
+            return
         }
-        let lines = text.split(separator: "\n").map { String($0) }
-        guard lines.count > 2 * Self.longest else { return lines }
-        let last = Array(lines.suffix(Self.longest))
-        // A history that cannot be cut stays long.
-        unlink(path)
-        append(last)
-        return last
+        let what = "the history cannot be kept in \"\(path)\""
+        file = open(
+            path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard file >= 0 else { throw Failure.system(what) }
+        do {
+            var status = stat()
+            guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw Failure("\(what): it is no file")
+            }
+            let content = try FileHandle(fileDescriptor: file).readToEnd() ?? Data()
+            // A name that was mistyped, of a database for instance.
+            guard !content.contains(0), let text = String(data: content, encoding: .utf8) else {
+                throw Failure("\(what): it holds something else than lines of text")
+            }
+            // Also of one that somebody else has made.
+            guard fchmod(file, 0o600) == 0 else { throw Failure.system(what) }
+            lines = text.split(separator: "\n").suffix(Self.longest).map { String($0) }
+        } catch {
+            close(file)
+            throw error
+        }
     }
 
-    /// Adds lines, unless they may hold a key.
+    deinit { if file >= 0 { close(file) } }
+
+    /// Adds the lines of a statement, or a command.
     ///
     /// - Returns: Whether they may be shown again.
     func add(_ lines: [String]) -> Bool {
-        guard !Self.mayHoldKey(lines.joined(separator: "\n")) else { return false }
-        append(lines)
+        guard lines.first?.hasPrefix(" ") == false,
+            !Self.mayHoldKey(lines.joined(separator: "\n"))
+        else { return false }
+        if file >= 0 {
+            // Without it the shell works as well, so what fails here is no error.
+            let text = Array(lines.map { $0 + "\n" }.joined().utf8)
+            _ = write(file, text, text.count)
+        }
         return true
-    }
-
-    /// Without a history the shell works as well, so nothing that fails here is an error.
-    private func append(_ lines: [String]) {
-        guard let path else { return }
-        let directory = URL(fileURLWithPath: path).deletingLastPathComponent()
-        try? FileManager.default.createDirectory(
-            at: directory, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        let file = open(
-            path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-        guard file >= 0 else { return }
-        defer { close(file) }
-        // Also of one that somebody else has made.
-        guard fchmod(file, 0o600) == 0 else { return }
-        let text = Array(lines.map { $0 + "\n" }.joined().utf8)
-        _ = write(file, text, text.count)
     }
 
     /// Whether SQL may spell out a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, also misspelt.

@@ -10,7 +10,7 @@ final class ShellSession {
 
     private let store: SecureDatabaseStore
     private let output = Output.standard
-    private let history = History()
+    private let history: History
     private let isInteractive: Bool
     private var runner: StatementRunner
     private var statements = Statements()
@@ -18,8 +18,9 @@ final class ShellSession {
     private var typed: [String] = []
     private static let deepest = 10
 
-    init(_ store: SecureDatabaseStore, isInteractive: Bool) {
+    init(_ store: SecureDatabaseStore, isInteractive: Bool, history: History) {
         self.store = store
+        self.history = history
         self.isInteractive = isInteractive
         runner = StatementRunner(store: store, output: .standard, format: .table)
     }
@@ -28,7 +29,7 @@ final class ShellSession {
     ///
     /// - Returns: false when anything has failed in a script, which ends there.
     func run(_ lines: any LineSource) throws -> Bool {
-        if isInteractive { for line in history.lines() { lines.remember(line) } }
+        if isInteractive { for line in history.lines { lines.remember(line) } }
         while true {
             let prompt = statements.isInStatement ? "          ...> " : "securestorage> "
             switch try lines.next(prompt: prompt) {

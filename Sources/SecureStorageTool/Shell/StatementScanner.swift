@@ -89,6 +89,8 @@ struct StatementScanner {
             if Self.isInWord(byte) {
                 // Longer than any that matters.
                 if word.count < 16 { word.append(byte) }
+                // A byte-order mark is a blank to SQLite, where a word would begin.
+                if word == byteOrderMark { place = .plain }
                 return false
             }
             endWord()
@@ -149,6 +151,9 @@ struct StatementScanner {
     }
 }
 
+/// U+FEFF in UTF-8.
+private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+
 /// The first words of a statement, in capitals.
 func leadingWords(_ sql: String, _ count: Int) -> [String] {
     var words: [String] = []
@@ -168,6 +173,8 @@ func leadingWords(_ sql: String, _ count: Int) -> [String] {
             rest = rest[word.endIndex...]
         } else if first <= 0x20 || first == UInt8(ascii: ";") {
             rest = rest.dropFirst()
+        } else if rest.starts(with: byteOrderMark) {
+            rest = rest.dropFirst(byteOrderMark.count)
         } else {
             break
         }

@@ -13,7 +13,9 @@ struct Import: ParsableCommand {
             CSV is text: a table that is made here keeps it so, one with declared types converts as SQLite does. \
             The first line names the columns. In JSON lines each line is an object whose members are columns; \
             whatever an array or object inside is becomes its JSON text. A script of SQL runs in one transaction; \
-            its own BEGIN and COMMIT are left out.
+            its own BEGIN and COMMIT are left out. It reaches no other file: ATTACH is an error, and so are pragmas \
+            that set something. What it does to tables that the file has already is its own affair, so a script of \
+            a stranger belongs into a new file.
 
             EXAMPLES
               securestorage import notes.db people.csv
@@ -61,7 +63,7 @@ struct Import: ParsableCommand {
         let input = try InputFile(source)
         // A dump has its tables in any order; their references are looked at when all are there.
         let (store, key) = try file.storeAndKey(
-            for: .creating, checksReferences: !reader.isScript)
+            for: .creating, checksReferences: !reader.isScript, ofStrangers: true)
         defer { store.close() }
         let progress = ProgressBar("importing", total: input.size)
         var count: Int?

@@ -11,13 +11,14 @@ struct Shell: ParsableCommand {
             ends a statement that runs, Ctrl-D the shell. The file is made when it is missing.
 
             Lines can be edited and come back with the up key where the system has libedit or libreadline. They \
-            are kept in $XDG_STATE_HOME/securestorage/history (~/.local/state by itself), for you alone; those \
-            that may spell out a key are not.
+            are forgotten when the shell ends, since statements hold data. With --history they are kept in a file \
+            for you alone; what may spell out a key, and what begins with a space, is never kept.
 
             From a script, without a terminal, the first error ends the shell with status 1.
 
             EXAMPLES
               securestorage shell notes.db
+              securestorage shell notes.db --history ~/.notes-history
               securestorage shell notes.db --key-file key < script.sql
             """)
 
@@ -27,11 +28,17 @@ struct Shell: ParsableCommand {
     @Flag(help: "Open the file for reading only.")
     var readOnly = false
 
+    @Option(
+        help: "Keep what is typed at a terminal in this file, mode 0600 (default: nowhere).",
+        completion: .file())
+    var history: String?
+
     func run() throws {
+        let isInteractive = isatty(STDIN_FILENO) == 1
+        let history = try History(isInteractive ? history : nil)
         let store = try file.open(for: readOnly ? .reading : .creating)
         defer { store.close() }
-        let isInteractive = isatty(STDIN_FILENO) == 1
-        let session = ShellSession(store, isInteractive: isInteractive)
+        let session = ShellSession(store, isInteractive: isInteractive, history: history)
         // The one thing of a store that other threads may do goes through a queue.
         let queue = SecureDatabaseQueue(databaseStore: store)
         try Interrupts.call { queue.interrupt() }

@@ -165,7 +165,7 @@ import Testing
                 }
             ),
             ("a schema change", { try db.executeStatements("CREATE TABLE u (x); DROP TABLE u") }),
-            ("a checkpoint", { try db.executeStatements("PRAGMA wal_checkpoint(TRUNCATE)") }),
+            ("a checkpoint", { try db.checkpoint(.truncate) }),
             (
                 "another store",
                 { try other.executeUpdate("INSERT INTO log (x) VALUES (3)") }

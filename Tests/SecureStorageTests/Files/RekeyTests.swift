@@ -474,7 +474,7 @@ import Testing
             right.append(key)
             #expect(try db.int("SELECT count(*) FROM t") == 1000, sourceLocation: sourceLocation)
             // The check reads the main file only.
-            try db.executeStatements("PRAGMA wal_checkpoint(TRUNCATE)")
+            try db.checkpoint(.truncate)
             #expect(
                 try db.strings("PRAGMA cipher_integrity_check") == [],
                 sourceLocation: sourceLocation)

@@ -1,0 +1,261 @@
+internal import Foundation
+
+/// Which pragmas SQL may run, and with which values: one rule for each that SQLite 3.46 and SQLCipher 4.6
+/// know.
+///
+/// A pragma is refused where it would silently break what the store promises: that the file stays encrypted,
+/// that a commit lasts, that a page is checked before it is used. What is the app's own to decide (how SQL
+/// behaves, how much memory it takes, what fails with an error) is allowed. The engine ignores pragmas that it
+/// does not know, so those have no rule.
+struct PragmaRules {
+    let configuration: SecureDatabaseConfiguration
+
+    /// Why a statement of the app may not run a pragma, and what to do instead; nil when it may.
+    ///
+    /// The name is as it is spelled in the statement, the argument without quotes; the database is the schema in
+    /// front of the name.
+    func refusal(_ name: String, argument: String?, database: String?) -> String? {
+        let name = name.lowercased()
+        guard let (rule, reason) = rule(for: name) else { return nil }
+        let isAllowed =
+            switch (rule, argument?.lowercased()) {
+            case (.free, _): true
+            case (.never, _): false
+            case (_, nil): true
+            case (.looking, .some): false
+            case (.values(let allowed), .some(let value)): allowed.contains(value)
+            case (.setting(let allows), .some(let value)): allows(value, isMain(database))
+            }
+        // What ends so may be a key itself, where a quote is missing.
+        let shown = name.hasSuffix("key") ? "with a key" : name
+        return isAllowed ? nil : "PRAGMA \(shown) is refused: \(reason)"
+    }
+
+    private func isMain(_ database: String?) -> Bool {
+        database.map { $0.lowercased() == "main" } ?? true
+    }
+
+    // MARK: - The rules
+
+    enum Rule {
+        /// With any value and none.
+        case free
+        /// Not even without a value, since it acts or shows then too.
+        case never
+        /// Without a value only.
+        case looking
+        /// With these values, in lower case, and without any.
+        case values(Set<String>)
+        /// With the values that fit the configuration; `isMain` is false for an attached file.
+        case setting((_ value: String, _ isMain: Bool) -> Bool)
+    }
+
+    /// The rule of a pragma and the reason for it; nil for one that is not known.
+    func rule(for name: String) -> (Rule, reason: String)? {
+        // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change without the store's
+        // knowledge and leave traces. No other pragma ends so.
+        if name.hasSuffix("key") {
+            return (.never, "open(with:) and changeEncryptionKey(with:) take the key")
+        }
+        if Self.appsOwn.contains(name) { return (.free, "") }
+        return durability(name) ?? safety(name) ?? process(name) ?? cipher(name)
+    }
+
+    /// What nothing of the store rests on.
+    private static let appsOwn: Set<String> = [
+        // What is in the file, and what the engine knows. They only look.
+        "collation_list", "compile_options", "data_version", "database_list", "foreign_key_check",
+        "foreign_key_list", "freelist_count", "function_list", "index_info", "index_list",
+        "index_xinfo", "integrity_check", "module_list", "page_count", "pragma_list", "quick_check",
+        "table_info", "table_list", "table_xinfo",
+        // Numbers for the app, and layout that changes nothing of what is promised.
+        "application_id", "user_version", "auto_vacuum", "encoding", "incremental_vacuum",
+        "max_page_count", "default_cache_size", "legacy_file_format",
+        // Memory and speed. Pages that leave the cache early are encrypted like all others.
+        "analysis_limit", "automatic_index", "cache_size", "cache_spill", "optimize",
+        "shrink_memory", "stats", "threads",
+        // Waiting; see `SecureDatabaseConfiguration.busyTimeout`.
+        "busy_timeout",
+        // How SQL behaves on this connection. SQLite's manual has an app turn foreign keys and the rewriting of
+        // names off for changes of a schema, and CHECKs for rows that are known.
+        "case_sensitive_like", "defer_foreign_keys", "foreign_keys", "ignore_check_constraints",
+        "legacy_alter_table", "query_only", "read_uncommitted", "recursive_triggers",
+        "reverse_unordered_selects",
+        // How columns are named and counted; SQLite calls them deprecated.
+        "count_changes", "empty_result_callbacks", "full_column_names", "short_column_names",
+        // Of engines that are built to be debugged.
+        "parser_trace", "vdbe_addoptrace", "vdbe_debug", "vdbe_eqp", "vdbe_listing", "vdbe_trace",
+        "lock_status",
+    ]
+
+    private static let on: Set<String> = ["on", "yes", "true", "1"]
+    private static let off: Set<String> = ["off", "no", "false", "0"]
+
+    /// That a commit lasts, and that others can use the file.
+    private func durability(_ name: String) -> (Rule, String)? {
+        switch name {
+        case "synchronous":
+            return (
+                .setting { value, _ in Self.level(value).map { $0 >= neededLevel } ?? false },
+                "a power cut could take back what is committed; "
+                    + "SecureDatabaseConfiguration.synchronous says how durable a commit is"
+            )
+        case "journal_mode":
+            return (
+                .setting(allowsJournal),
+                "a crash could damage the file, or other connections wait for each other; "
+                    + "SecureDatabaseConfiguration.journalMode sets it"
+            )
+        case "fullfsync", "checkpoint_fullfsync":
+            let isNeeded = name == "checkpoint_fullfsync" || configuration.synchronous == .full
+            return (
+                .values(isNeeded ? Self.on : Self.on.union(Self.off)),
+                "a power cut could take back what is committed; "
+                    + "SecureDatabaseConfiguration.synchronous says how durable a commit is"
+            )
+        case "locking_mode":
+            return (
+                .values(["normal"]),
+                "other connections could not use the file, and suspend() could not give it back; "
+                    + "beginExclusiveTransaction() keeps others out"
+            )
+        case "wal_autocheckpoint":
+            return (.looking, "the store takes checkpoints itself; see checkpoint(_:)")
+        case "wal_checkpoint":
+            // See Docs/Decisions/0004.
+            return (
+                .never,
+                "beside a commit it can damage the file, in SQLite before 3.51.3; use checkpoint(_:)"
+            )
+        case "journal_size_limit" where configuration.keepsWriteAheadLog:
+            return (
+                .looking,
+                "the log that SecureDatabaseConfiguration.keepsWriteAheadLog keeps has to be emptied"
+            )
+        case "journal_size_limit": return (.free, "")
+        default: return nil
+        }
+    }
+
+    /// As `PRAGMA synchronous` numbers them, from NORMAL; nil for OFF, and for what SQLite would guess at.
+    private static func level(_ value: String) -> Int? {
+        switch value {
+        case "normal", "1", "on", "yes", "true": 1
+        case "full", "2": 2
+        case "extra", "3": 3
+        default: nil
+        }
+    }
+
+    private var neededLevel: Int {
+        Self.level(configuration.synchronousLevel.lowercased()) ?? 3
+    }
+
+    /// The configured mode.
+    ///
+    /// TRUNCATE and PERSIST are as safe as DELETE, and an attached file has a mode of its
+    /// own; MEMORY and OFF are safe nowhere.
+    private func allowsJournal(_ value: String, isMain: Bool) -> Bool {
+        switch value {
+        case "wal": !isMain || configuration.journalMode == .wal
+        case "delete", "truncate", "persist": !isMain || configuration.journalMode == .delete
+        default: false
+        }
+    }
+
+    /// That nothing is written in plain, read unchecked or left behind.
+    private func safety(_ name: String) -> (Rule, String)? {
+        switch name {
+        case "temp_store":
+            return (.values(["memory", "2"]), "a temporary file would be plain text")
+        case "temp_store_directory", "data_store_directory":
+            return (.looking, "temporary data stays in memory, and the directory is the process's")
+        case "lock_proxy_file":
+            return (.looking, "the locks are those of the file itself")
+        case "mmap_size":
+            return (.values(["0"]), "mapped pages would bypass the cipher's checks")
+        case "secure_delete":
+            return (.values(Self.on), "deleted rows are overwritten")
+        case "cell_size_check":
+            return (.values(Self.on), "pages are checked before they are used")
+        case "trusted_schema":
+            return (
+                .values(Self.off),
+                "the schema of a file from elsewhere could call functions that are not for it; "
+                    + "make a function with isInnocuous where a schema has to call it"
+            )
+        case "writable_schema":
+            return (.values(Self.off), "the schema is changed with CREATE, ALTER and DROP")
+        case "schema_version":
+            return (.looking, "SQLite counts the changes of the schema itself; use user_version")
+        case "page_size":
+            return (
+                .setting { value, isMain in isMain && Int(value) == configuration.cipher.pageSize },
+                "the file could not be read any more; CipherConfiguration.pageSize is for new files"
+            )
+        default: return nil
+        }
+    }
+
+    /// What belongs to the whole process.
+    private func process(_ name: String) -> (Rule, String)? {
+        switch name {
+        case "hard_heap_limit", "soft_heap_limit":
+            return (
+                .looking,
+                "it is the whole process's; see SecureDatabaseConfiguration.cacheSize"
+            )
+        case "cipher_memory_security", "cipher_license", "cipher_add_random": return (.free, "")
+        default: return nil
+        }
+    }
+
+    /// How pages are read and written must not change under an open file; `cipher_default_…` and the log, which
+    /// would show values, are the whole process's.
+    private func cipher(_ name: String) -> (Rule, String)? {
+        // Works on the file's name, with keys of its own making.
+        if name == "cipher_migrate" {
+            return (.never, "SecureDatabaseStore.migrate(at:key:) brings a file into the format")
+        }
+        guard name.hasPrefix("cipher_") || name.hasSuffix("kdf_iter") || name == "rekey_cipher"
+        else { return nil }
+        return (
+            .looking,
+            "it would make the file unreadable, or is the whole process's; "
+                + "SecureDatabaseConfiguration.cipher says how the file is encrypted"
+        )
+    }
+}
+
+// MARK: - Statements from elsewhere
+
+extension PragmaRules {
+    /// Why a statement of a stranger may not run a pragma; nil when it may.
+    ///
+    /// Only what looks is allowed, what numbers the file, and what a dump begins with where it does nothing.
+    func refusalForStranger(
+        _ name: String, argument: String?, database: String?, isInTransaction: Bool
+    ) -> String? {
+        let name = name.lowercased()
+        if let refusal = refusal(name, argument: argument, database: database) { return refusal }
+        let isAllowed: Bool
+        switch (argument, name) {
+        case (nil, _): isAllowed = !Self.acting.contains(name)
+        case (.some, "foreign_keys"): isAllowed = isInTransaction  // does nothing there
+        case (.some, _): isAllowed = Self.strangersOwn.contains(name)
+        }
+        return isAllowed
+            ? nil : "PRAGMA \(name) is refused: the SQL comes from elsewhere and sets nothing"
+    }
+
+    /// Without a value too.
+    private static let acting: Set<String> = [
+        "incremental_vacuum", "optimize", "shrink_memory", "cipher_integrity_check",
+    ]
+
+    private static let strangersOwn: Set<String> = [
+        "foreign_key_check", "foreign_key_list", "index_info", "index_list", "index_xinfo",
+        "integrity_check", "quick_check", "table_info", "table_list", "table_xinfo",
+        "application_id", "user_version", "defer_foreign_keys", "encoding",
+    ]
+}

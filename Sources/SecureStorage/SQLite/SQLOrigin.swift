@@ -1,0 +1,134 @@
+internal import CSQLCipher
+internal import Foundation
+
+/// Whose SQL a connection runs, and so what it may do.
+enum SQLOrigin {
+    /// The app's statements, and the library's for it.
+    case app
+    /// Statements from elsewhere; see `SecureDatabaseConfiguration.runsUntrustedSQL`.
+    case stranger
+    /// The text of a table, an index, a view or a trigger out of the schema of a file from elsewhere.
+    case schema
+    /// Statements of the library alone, on a file from elsewhere.
+    case library
+}
+
+extension Connection {
+    /// Why a statement is refused, in words for its error; nil when it is not.
+    ///
+    /// The authorizer asks for each thing that a statement does while it is prepared, and once more for the
+    /// statements that it makes SQLite run: that of a table-valued `pragma_…` or of a virtual table.
+    func reasonToRefuse(
+        _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?
+    ) -> String? {
+        switch (action, origin) {
+        case (SQLITE_FUNCTION, _):
+            return argument.flatMap { reasonToRefuse(function: $0) }
+        case (_, .schema): return reasonToRefuseInSchema(action, name)
+        case (SQLITE_PRAGMA, .app), (SQLITE_PRAGMA, .stranger):
+            return name.flatMap {
+                reasonToRefuse(
+                    pragma: String(cString: $0), argument.map { String(cString: $0) },
+                    database.map { String(cString: $0) })
+            }
+        case (_, .app): return nil
+        case (SQLITE_ATTACH, _):
+            // VACUUM attaches a database without a name, in memory; a name in an expression is unknown here.
+            guard name == nil || name?.pointee != 0 else { return nil }
+            return "ATTACH is refused: the SQL comes from elsewhere and reaches no other file"
+        case (SQLITE_DETACH, _):
+            return "DETACH is refused: the SQL comes from elsewhere and reaches no other file"
+        case (SQLITE_CREATE_VTABLE, .stranger):
+            let module = argument.map { String(cString: $0).lowercased() } ?? ""
+            guard !Self.harmlessModules.contains(module) else { return nil }
+            return "the virtual table is refused: the SQL comes from elsewhere and its module is "
+                + "none of those for text and places"
+        case (SQLITE_READ, .stranger):
+            // Shows the app's statements; writes pages.
+            guard Self.isNamed(name, "sqlite_stmt") || Self.isNamed(name, "sqlite_dbpage") else {
+                return nil
+            }
+            return "a table of the engine is refused: the SQL comes from elsewhere"
+        default: return nil
+        }
+    }
+
+    private func reasonToRefuse(
+        pragma name: String, _ argument: String?, _ database: String?
+    ) -> String? {
+        let rules = PragmaRules(configuration: configuration)
+        guard origin == .stranger else {
+            return rules.refusal(name, argument: argument, database: database)
+        }
+        return rules.refusalForStranger(
+            name, argument: argument, database: database, isInTransaction: isInTransaction)
+    }
+
+    // MARK: - Functions
+
+    private func reasonToRefuse(function name: UnsafePointer<CChar>) -> String? {
+        // Code of another file; pointers into memory, given out as blobs and taken as such.
+        for refused in ["load_extension", "fts3_tokenizer"] where Self.isNamed(name, refused) {
+            return "\(refused)() is refused: SQL loads no code into the process"
+        }
+        guard origin != .app else { return nil }
+        let name = String(cString: name).lowercased()
+        guard Self.functionsOfFiles.contains(name) || directFunctions.contains(name) else {
+            return nil
+        }
+        return
+            "\(name)() is refused: the SQL comes from elsewhere, and the function is the app's or "
+            + "reaches other files"
+    }
+
+    /// The last four come with shells, or as extensions.
+    private static let functionsOfFiles: Set<String> = [
+        "sqlcipher_export", "readfile", "writefile", "edit", "fsdir",
+    ]
+
+    private static let harmlessModules: Set<String> = [
+        "fts3", "fts4", "fts4aux", "fts3tokenize", "fts5", "fts5vocab", "rtree", "rtree_i32",
+        "geopoly",
+    ]
+
+    private static func isNamed(_ name: UnsafePointer<CChar>?, _ expected: String) -> Bool {
+        name.map { sqlite3_stricmp($0, expected) == 0 } ?? false
+    }
+
+    // MARK: - Schemas
+
+    /// What a CREATE does: it reads and writes the schema, makes one thing, and orders an index.
+    private func reasonToRefuseInSchema(
+        _ action: Int32, _ name: UnsafePointer<CChar>?
+    ) -> String? {
+        switch action {
+        case SQLITE_READ, SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_VIEW,
+            SQLITE_CREATE_TRIGGER, SQLITE_REINDEX:
+            return nil
+        case SQLITE_INSERT, SQLITE_UPDATE:
+            if Self.isNamed(name, "sqlite_master") || Self.isNamed(name, "sqlite_schema") {
+                return nil
+            }
+        default: break
+        }
+        return
+            "a text in the schema is refused: it does something else than making a table, an index, a "
+            + "view or a trigger"
+    }
+
+    /// Runs a text out of the schema of a file from elsewhere, which makes one thing of this database.
+    ///
+    /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH) for a text that does anything else.
+    func runSchema(_ sql: String) throws {
+        try running(.schema) { try run(sql) }
+    }
+
+    /// Runs `body`, whose statements have this origin.
+    func running<R>(_ newOrigin: SQLOrigin, _ body: () throws -> R) rethrows -> R {
+        let before = origin
+        origin = newOrigin
+        defer { origin = before }
+        return try body()
+    }
+}
