@@ -1,87 +1,139 @@
 internal import Foundation
 
-/// The connections of a pool, and who may use which of them now.
+/// The connections of a pool, used as its state allows.
 ///
 /// A reader has a slot while its block runs, and a connection to go with it or the right to make one.
 /// Slots are handed over in the order of arrival. Writers take turns of their own, so that neither
 /// waits for the other; only a change of the key keeps the readers out for a while.
 final class PoolConnections: @unchecked Sendable {
-    // @unchecked: everything below `condition` is only touched under it, a connection only by who
-    // has it: a reader by the thread that was given it, the writer by the thread that opened it,
-    // has its turn or, when nobody is left, closes the pool.
+    // @unchecked: everything below `condition` is only touched under it, a connection only by the
+    // thread that has it by `state`: a reader with its slot, the writer when it was taken.
     let writer: SecureDatabaseStore
-    private let readerLimit: Int
 
     /// The iterations that have a reader of their own.
     let rows = RowRegister()
 
-    /// Signalled when the phase changes and when the last reader leaves.
-    let condition = NSCondition()
-    private(set) var phase = Phase.closed
-    private var isWriting = false
-    /// Slots that are taken.
-    private(set) var readerCount = 0
-    /// Whether a change of the key runs, or waits for the readers.
-    var isBarred = false
-    private var idle: [SecureDatabaseStore] = []
-    /// How readers are opened: with the derived key of the writer.
-    private(set) var source: Reopening?
-    /// Of all readers that are open.
-    private var interruptions: [Interruption] = []
+    /// Signalled when the state has changed and somebody waits for that.
+    private let condition = NSCondition()
+    private var state: PoolState
+    /// Threads that wait for the condition.
+    private var sleeperCount = 0
     private var waiting = FirstInFirstOut<WaitingReader>()
-    /// What readers get while the pool is suspended.
-    var rest = Rest.none
-
-    enum Rest {
-        /// The file.
-        case none
-        /// An error.
-        case refusal
-        /// A copy that nobody changes.
-        case copy(Reopening)
-    }
-
-    enum Phase {
-        case closed, opening, open
-        /// Nobody new is let in; whoever leaves last closes the connections.
-        case closing
-        /// The connections are being closed.
-        case draining
-    }
+    private var suspending: [WaitingSuspension] = []
+    private var idle: [SecureDatabaseStore] = []
+    /// How readers of the file are opened: with the derived key of the writer.
+    private var source: Reopening?
+    /// What a suspended pool reads; removed with its last reader.
+    private var copy: Reopening?
+    /// Of all readers that are open.
+    private var interruptions: [(interruption: Interruption, place: PoolState.Place)] = []
 
     /// A slot, its connection and how to make one where it has none.
-    typealias Slot = (reader: SecureDatabaseStore?, source: Reopening)
-
-    /// One for all connections.
-    var suspension: Suspension { writer.suspension }
+    struct Slot {
+        let place: PoolState.Place
+        let reader: SecureDatabaseStore?
+        let source: Reopening
+    }
 
     init(writer: SecureDatabaseStore, readerLimit: Int) {
         self.writer = writer
-        self.readerLimit = readerLimit
+        state = PoolState(readerLimit: readerLimit)
     }
 
-    var isOpen: Bool { condition.withLock { phase == .open } }
+    var isOpen: Bool { condition.withLock { state.phase == .open } }
 
-    /// Those of all connections that are open.
-    var openInterruptions: [Interruption] {
-        condition.withLock { [writer.interruption] + interruptions }
+    // MARK: - The state
+
+    /// Changes the state, and lets go on whoever can do so now.
+    func change<R>(_ body: (inout PoolState) throws -> R) rethrows -> R {
+        condition.lock()
+        defer { condition.unlock() }
+        let result = try body(&state)
+        settle()
+        return result
+    }
+
+    /// Changes the state, and does what falls to the last one out.
+    func changeAsLast(_ body: (inout PoolState) -> Void) {
+        let duty = change { state in
+            body(&state)
+            return state.takeDuty()
+        }
+        if let duty { perform(duty) }
+    }
+
+    /// Does what has fallen to the calling thread, which has the writer for it.
+    private func perform(_ duty: PoolState.Duty) {
+        switch duty {
+        case .leave:
+            leaveFile()
+            changeAsLast { $0.endLeaving() }
+        case .close:
+            closeAll()
+            changeAsLast { $0.endClosing() }
+        }
+    }
+
+    /// Waits until `body` has a result; under the condition.
+    private func wait<R>(for body: (inout PoolState) -> R?) -> R {
+        sleeperCount += 1
+        defer { sleeperCount -= 1 }
+        while true {
+            if let result = body(&state) {
+                settle()
+                return result
+            }
+            condition.wait()
+        }
+    }
+
+    /// Waits until `body` has a result.
+    func waitUnlocked<R>(for body: (inout PoolState) -> R?) -> R {
+        condition.withLock { wait(for: body) }
+    }
+
+    /// To be called after each change, under the condition.
+    private func settle() {
+        writer.suspensionFlag.set(state.suspension.refusesStatements)
+        answerWaiting()
+        if !suspending.isEmpty { answerSuspending() }
+        if sleeperCount > 0 { condition.broadcast() }
+    }
+
+    private func answerWaiting() {
+        while true {
+            let admission = state.admission
+            guard admission != .waits, let waiter = waiting.popFirst() else { return }
+            waiter.answer = Result { () throws(SecureStorageError) in try takeSlot(admission) }
+            waiter.wake(waiter)
+        }
+    }
+
+    private func answerSuspending() {
+        suspending.removeAll { waiter in
+            waiter.outcome = state.outcome(ofSuspension: waiter.number)
+            guard waiter.outcome != nil else { return false }
+            waiter.end.signal()
+            return true
+        }
     }
 
     // MARK: - Opening and closing
 
     /// Runs `body`, which opens the writer, unless the pool is open; after others who do so.
     func open(_ body: () throws -> Void) throws {
-        let isOpen = condition.withLock {
-            while [.opening, .closing, .draining].contains(phase) { condition.wait() }
-            if phase == .closed { phase = .opening }
-            return phase == .open
+        let admission = waitUnlocked { state in
+            let admission = state.beginOpening()
+            return admission == .waits ? nil : admission
         }
-        guard !isOpen else { return }
+        guard case .admitted = admission else { return }
         do {
             try body()
-            condition.withLock { enter(.open) }
+            guard let source = writer.source else { throw SecureStorageError.closed }
+            condition.withLock { self.source = source }
+            changeAsLast { $0.endOpening(isOpen: true) }
         } catch {
-            condition.withLock { enter(.closed) }
+            changeAsLast { $0.endOpening(isOpen: false) }
             throw error
         }
     }
@@ -90,39 +142,36 @@ final class PoolConnections: @unchecked Sendable {
     ///
     /// - Parameter isWaiting: Whether to wait for that.
     func close(waiting isWaiting: Bool) {
-        condition.withLock {
-            while phase == .opening { condition.wait() }
-            guard phase == .open else { return }
-            enter(.closing)
-            refuseWaiting()
+        let begins = waitUnlocked { state in
+            state.phase == .opening ? nil : state.beginClosing()
         }
-        rows.endAll()
-        closeIfLast()
+        if begins {
+            rows.endAll()
+            changeAsLast { _ in }
+        }
         guard isWaiting else { return }
-        condition.withLock {
-            while [.closing, .draining].contains(phase) { condition.wait() }
+        waitUnlocked { state in
+            [.closing, .draining].contains(state.phase) ? nil : ()
         }
-    }
-
-    private func enter(_ new: Phase) {
-        phase = new
-        if new == .open { source = writer.source }
-        condition.broadcast()
     }
 
     /// Closes the connections of a pool that nobody uses any more.
-    func closeIfLast() {
-        let readers: [SecureDatabaseStore]? = condition.withLock {
-            guard phase == .closing, readerCount == 0, !isWriting, rows.isEmpty else { return nil }
-            enter(.draining)
-            source = nil
-            return takeIdle()
+    private func closeAll() {
+        let (readers, copy) = condition.withLock {
+            defer { (source, self.copy) = (nil, nil) }
+            return (takeIdle(), self.copy)
         }
-        guard let readers else { return }
-        for reader in readers { reader.close() }
+        withExtendedLifetime(copy) {
+            for reader in readers { reader.close() }
+        }
         // The last, so that it moves the log into the file and removes it.
         writer.close()
-        condition.withLock { enter(.closed) }
+    }
+
+    /// Ends the statements of all connections.
+    func interrupt() {
+        let all = condition.withLock { [writer.interruption] + interruptions.map(\.interruption) }
+        for interruption in all { interruption.interrupt() }
     }
 
     // MARK: - The writer
@@ -132,17 +181,26 @@ final class PoolConnections: @unchecked Sendable {
         _ body: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try writer.turn.run {
-            try condition.withLock {
-                guard phase == .open else { throw SecureStorageError.closed }
-                isWriting = true
-            }
+            try takeWriter()
             defer {
                 reviveWriter()
-                condition.withLock { isWriting = false }
-                closeIfLast()
+                changeAsLast { $0.releaseWriter() }
             }
             return try body(writer)
         }
+    }
+
+    private func takeWriter() throws {
+        condition.lock()
+        defer { condition.unlock() }
+        var admission = state.takeWriter()
+        if admission == .waits {
+            admission = wait { state in
+                let admission = state.takeWriter()
+                return admission == .waits ? nil : admission
+            }
+        }
+        guard case .admitted = admission else { throw SecureStorageError.closed }
     }
 
     /// Sees to it that a writer that its block has closed is opened again by the next one.
@@ -151,19 +209,12 @@ final class PoolConnections: @unchecked Sendable {
         writer.reopening = condition.withLock { source }
     }
 
-    /// Runs `body` while no reader has a slot; with the writer's turn.
+    /// Runs `body`, which changes the key, while no reader of the file has a slot; with the writer.
     ///
-    /// Readers that come meanwhile wait. When the key is another one afterwards, those that are open
-    /// are closed, and made anew when they are needed.
+    /// Readers that come in the meantime wait. When the key is another one afterwards, those that are
+    /// open are closed, and made again when they are needed.
     func withoutReaders(_ body: () throws -> Void) throws {
-        try condition.withLock {
-            isBarred = true
-            while readerCount > 0, phase == .open { condition.wait() }
-            guard phase == .open else {
-                isBarred = false
-                throw SecureStorageError.closed
-            }
-        }
+        change { $0.beginRekey() }
         defer {
             let stale: [SecureDatabaseStore] = condition.withLock {
                 guard let now = writer.source, !now.hasSameKeys(as: source) else { return [] }
@@ -171,11 +222,12 @@ final class PoolConnections: @unchecked Sendable {
                 return takeIdle()
             }
             for reader in stale { reader.close() }
-            condition.withLock {
-                isBarred = false
-                admitWaiting()
-            }
+            change { $0.endRekey() }
         }
+        let isOpen = waitUnlocked { state in
+            state.rekeyMayGoOn ? state.phase == .open : nil
+        }
+        guard isOpen else { throw SecureStorageError.closed }
         try body()
     }
 
@@ -183,140 +235,200 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Takes a slot, in the order of arrival.
     ///
-    /// Whoever gets it ends with `leave(with:)`.
+    /// Whoever gets it ends with `leave(_:with:)`.
     func enter() throws -> Slot {
         condition.lock()
-        if let refusal {
-            condition.unlock()
-            throw refusal
-        }
-        guard isBarred || readerCount == readerLimit else {
+        let admission = state.admission
+        guard admission == .waits else {
             defer { condition.unlock() }
-            readerCount += 1
-            return try (idle.popLast(), openSource())
+            return try takeSlot(admission)
         }
         let arrival = DispatchSemaphore(value: 0)
         let waiter = WaitingReader { _ in arrival.signal() }
         waiting.append(waiter)
         condition.unlock()
         arrival.wait()
-        return try slot(of: waiter)
+        return try answer(to: waiter)
     }
 
     /// Runs `body` with a slot, on a thread of Dispatch's, in the order of arrival.
     ///
-    /// - Parameter body: Gets the slot, which it ends with `leave(with:)`; or the reason why there is none.
+    /// - Parameter body: Gets the slot, which it ends with `leave(_:with:)`; or the reason why there is
+    ///   none.
     func enqueue(_ body: @escaping @Sendable (Result<Slot, any Error>) -> Void) {
         let waiter = WaitingReader { waiter in
             // A serial queue of its own: it gets a thread also when those of the concurrent queues, and of
             // Swift's tasks, are busy.
             DispatchQueue(label: "SecureStorage.reader").async { [self] in
-                body(Result { try slot(of: waiter) })
+                body(Result { try answer(to: waiter) })
             }
         }
         condition.withLock {
             waiting.append(waiter)
-            if let refusal {
-                refuseWaiting(refusal)
-            } else {
-                admitWaiting()
-            }
+            settle()
         }
     }
 
-    private func slot(of waiter: WaitingReader) throws -> Slot {
-        try condition.withLock {
-            if let refusal = waiter.refusal { throw refusal }
-            return try (waiter.reader, openSource())
+    /// Takes a slot for copying the file, beyond the limit of readers, unless there is no need for it.
+    func enterForCopying() -> Slot? {
+        condition.withLock {
+            let admission = wait { state in
+                state.copyAdmission == .waits ? nil : state.copyAdmission
+            }
+            return try? takeSlot(admission)
+        }
+    }
+
+    private func answer(to waiter: WaitingReader) throws -> Slot {
+        guard let answer = condition.withLock({ waiter.answer }) else {
+            preconditionFailure("a reader was woken without an answer")
+        }
+        return try answer.get()
+    }
+
+    /// Takes the slot that somebody was admitted to; under the condition.
+    private func takeSlot(_ admission: PoolState.Admission) throws(SecureStorageError) -> Slot {
+        switch admission {
+        case .admitted(let place):
+            guard let source = place == .file ? source : copy else { throw .closed }
+            state.enter(place)
+            return Slot(place: place, reader: idle.popLast(), source: source)
+        case .suspended: throw .suspended
+        case .closed, .waits: throw .closed
         }
     }
 
     /// Gives a slot back.
     ///
     /// - Parameter reader: nil when it was not made, or cannot be used any more.
-    func leave(with reader: SecureDatabaseStore?) {
-        var reader = reader
-        // Of the copy that a suspended pool has read, or of the file while it has to be left alone.
-        if let stale = reader, stale.suspension.isOn || !condition.withLock({ isCurrent(stale) }) {
-            discard(stale)
-            reader = nil
+    func leave(_ place: PoolState.Place, with reader: SecureDatabaseStore?) {
+        condition.lock()
+        if let reader, state.keeps(readerOf: place) {
+            idle.append(reader)
+        } else if let reader {
+            // Of the copy that a suspended pool has read, or of the file while it has to be left alone. The
+            // slot is kept until it is closed.
+            condition.unlock()
+            discard(reader)
+            condition.lock()
         }
-        condition.withLock {
-            readerCount -= 1
-            if let reader { idle.append(reader) }
-            admitWaiting()
-            if readerCount == 0 { condition.broadcast() }
-        }
-        closeIfLast()
+        state.leave(place)
+        let duty = state.takeDuty()
+        settle()
+        condition.unlock()
+        if let duty { perform(duty) }
     }
 
-    private func isCurrent(_ reader: SecureDatabaseStore) -> Bool {
-        switch rest {
-        case .none, .refusal: reader.givenPath == source?.path
-        case .copy(let copy): reader.givenPath == copy.path
-        }
-    }
-
-    func add(_ reader: SecureDatabaseStore) {
-        condition.withLock { interruptions.append(reader.interruption) }
+    func add(_ reader: SecureDatabaseStore, _ place: PoolState.Place) {
+        condition.withLock { interruptions.append((reader.interruption, place)) }
     }
 
     /// Closes a reader that does not go back to its slot.
     func discard(_ reader: SecureDatabaseStore) {
-        condition.withLock { interruptions.removeAll { $0 === reader.interruption } }
+        condition.withLock { forget(reader) }
         reader.close()
+    }
+
+    private func forget(_ reader: SecureDatabaseStore) {
+        interruptions.removeAll { $0.interruption === reader.interruption }
     }
 
     /// Closes the readers that nobody uses.
     func closeIdleReaders() {
-        let readers: [SecureDatabaseStore] = condition.withLock {
-            // Their slots are taken meanwhile, so that the writer is not closed before them.
-            readerCount += idle.count
-            return takeIdle()
+        let (readers, place) = condition.withLock {
+            let (readers, place) = (takeIdle(), state.place)
+            // They keep slots until they are closed, so that the writer is not closed before them.
+            for _ in readers { state.enter(place) }
+            return (readers, place)
         }
         for reader in readers {
             reader.close()
-            leave(with: nil)
+            leave(place, with: nil)
         }
     }
 
-    private func openSource() throws -> Reopening {
-        guard let source else { throw SecureStorageError.closed }
-        if case .copy(let copy) = rest { return copy }
-        return source
-    }
-
-    /// Why nobody is let in; nil when they are.
-    private var refusal: SecureStorageError? {
-        guard phase == .open else { return .closed }
-        if case .refusal = rest { return .suspended }
-        return nil
-    }
-
-    func takeIdle() -> [SecureDatabaseStore] {
+    /// Those that nobody uses, which leave; under the condition.
+    private func takeIdle() -> [SecureDatabaseStore] {
         defer { idle.removeAll() }
-        for reader in idle { interruptions.removeAll { $0 === reader.interruption } }
+        for reader in idle { forget(reader) }
         return idle
     }
 
-    func admitWaiting() {
-        while !isBarred, readerCount < readerLimit, let waiter = waiting.popFirst() {
-            readerCount += 1
-            waiter.reader = idle.popLast()
-            waiter.wake(waiter)
+    // MARK: - Suspension; what it means is in `PoolConnections+Suspension`
+
+    /// Closes all connections but keeps the pool open.
+    private func leaveFile() {
+        rows.endAll()
+        for reader in condition.withLock({ takeIdle() }) { reader.close() }
+        writer.rest()
+    }
+
+    /// Begins a suspension, or joins the present one.
+    ///
+    /// - Parameters:
+    ///   - copy: What readers get; nil to refuse them.
+    ///   - needsCopy: Whether a suspension without a copy is only joined.
+    /// - Returns: What tells of its end; nil when it could only have been joined, and there was none.
+    func announceSuspension(readingFrom copy: Reopening?, needsCopy: Bool) -> WaitingSuspension? {
+        var waiter: WaitingSuspension?
+        changeAsLast { state in
+            let begins = !state.suspension.isWanted
+            if begins, needsCopy, copy == nil, state.phase == .open { return }
+            let number = state.announceSuspension(keepingReads: copy != nil)
+            if begins { self.copy = copy }
+            let waiting = WaitingSuspension(number)
+            suspending.append(waiting)
+            waiter = waiting
+        }
+        return waiter
+    }
+
+    /// Ends the grace of a suspension: statements on the file are refused, and those that run interrupted.
+    func forceSuspension(_ number: Int) {
+        change { state in
+            state.forceSuspension(number)
+            guard state.outcome(ofSuspension: number) == nil else { return }
+            // Under the condition: a moment later the suspension may be over, and these others' statements.
+            writer.interruption.interrupt()
+            for case (let interruption, .file) in interruptions { interruption.interrupt() }
         }
     }
 
-    func refuseWaiting(_ refusal: SecureStorageError = .closed) {
-        while let waiter = waiting.popFirst() {
-            waiter.refusal = refusal
-            waiter.wake(waiter)
+    /// How a suspension has ended, whose end is not waited for any more.
+    func outcome(of waiter: WaitingSuspension) -> Bool {
+        condition.withLock {
+            suspending.removeAll { $0 === waiter }
+            return waiter.outcome ?? false
         }
+    }
+
+    /// Ends a suspension.
+    ///
+    /// - Returns: Whether there was one.
+    func endSuspension() -> Bool {
+        // The copy goes when they are closed, and nobody is about to open it.
+        let old: (readers: [SecureDatabaseStore], copy: Reopening?)? = change { state in
+            let readsCopy = state.place != .file
+            guard state.resume() else { return nil }
+            defer { copy = nil }
+            return (readsCopy ? takeIdle() : [], copy)
+        }
+        guard let old else { return false }
+        withExtendedLifetime(old.copy) {
+            for reader in old.readers { reader.close() }
+        }
+        return true
+    }
+
+    /// Whether a suspension would be a new one.
+    var isUnsuspended: Bool {
+        condition.withLock { state.phase != .closed && !state.suspension.isWanted }
     }
 }
 
 extension Reopening {
-    fileprivate func hasSameKeys(as other: Reopening?) -> Bool {
+    /// Whether they are the very same: what was derived a second time counts as another one.
+    func hasSameKeys(as other: Reopening?) -> Bool {
         guard let other, keys.count == other.keys.count else { return false }
         return zip(keys, other.keys).allSatisfy { $0.key === $1.key }
     }

@@ -16,13 +16,16 @@ extension SecureDatabasePool {
     /// between; afterwards it has none, so that a loop may wait for other reads.
     func makeRowReader(_ rows: any EndableRows) throws -> RowReader {
         let slot = try connections.enter()
-        defer { connections.leave(with: nil) }
-        let reader = try slot.reader ?? makeReader(slot.source)
+        let place = slot.place
+        defer { connections.leave(place, with: nil) }
+        let reader = try slot.reader ?? makeReader(for: slot)
         do {
             try reader.beginSnapshot()
-            connections.rows.add(rows)
+            connections.rows.add(rows, reader.interruption)
             // Either this sees that the pool is being closed, or who closes it sees the rows.
-            guard connections.isOpen else { throw SecureStorageError.closed }
+            guard connections.change({ $0.beginRows(place) }) else {
+                throw SecureStorageError.closed
+            }
         } catch {
             connections.rows.remove(ObjectIdentifier(rows))
             connections.discard(reader)
@@ -35,9 +38,10 @@ extension SecureDatabasePool {
                 try PoolBlock.run(.reading, of: self, on: reader) { try body() }
             },
             close: { [connections] in
-                connections.discard(reader)
+                // A copy stays as long as it is read.
+                withExtendedLifetime(slot.source) { connections.discard(reader) }
                 connections.rows.remove(identifier)
-                connections.closeIfLast()
+                connections.changeAsLast { $0.endRows(place) }
             })
     }
 }
@@ -53,7 +57,7 @@ extension SecureDatabaseQueue {
             let reader = SecureDatabaseStore(reading: source, configuration: store.configuration)
             try reader.beginSnapshot()
             let register = store.rows
-            register.add(rows)
+            register.add(rows, reader.interruption)
             return RowReader(
                 store: reader, run: { try $0() },
                 close: {

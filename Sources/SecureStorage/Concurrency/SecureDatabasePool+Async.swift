@@ -20,7 +20,7 @@ extension SecureDatabasePool {
                     if call.isWaiting {
                         try read(in: slot) { try call.run(on: $0, block) }
                     } else {
-                        connections.leave(with: slot.reader)
+                        connections.leave(slot.place, with: slot.reader)
                     }
                     // When the slot is free again: else a task's next call would find it taken.
                     call.finish()

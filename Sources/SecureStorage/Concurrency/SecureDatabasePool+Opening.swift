@@ -96,15 +96,14 @@ extension SecureDatabasePool {
     /// Closes the pool: waits for the blocks that are running, then closes all connections.
     ///
     /// From now on, calls throw `.closed`, and so do those that still wait for their turn. Closing a
-    /// closed pool does nothing; a closed pool can be opened again. Inside a block of this pool it
+    /// closed pool does nothing; a closed pool can be opened again, and is not suspended then. Inside a
+    /// block of this pool it
     /// does not wait: the connections are closed when the last running block has ended, until then the
     /// blocks that run go on.
     public func close() {
         let block = PoolBlock.current(of: self)
         // The one that opens the pool cannot wait for itself.
         guard block?.kind != .setup else { return }
-        _ = suspension.end()
-        connections.returnToFile()
         connections.close(waiting: block == nil)
     }
 
@@ -122,6 +121,6 @@ extension SecureDatabasePool {
     /// (SQLITE_INTERRUPT), and the block goes on or throws it; the pool can be used as before. See
     /// ``SecureDatabaseStore/interrupt()``.
     public func interrupt() {
-        for interruption in connections.openInterruptions { interruption.interrupt() }
+        connections.interrupt()
     }
 }

@@ -50,24 +50,24 @@ extension SecureDatabasePool {
         defer { withExtendedLifetime(slot.source) {} }
         let reader: SecureDatabaseStore
         do {
-            reader = try slot.reader ?? makeReader(slot.source)
+            reader = try slot.reader ?? makeReader(for: slot)
         } catch {
-            connections.leave(with: nil)
+            connections.leave(slot.place, with: nil)
             throw error
         }
         var isUsable = false
         defer {
             if !isUsable { connections.discard(reader) }
-            connections.leave(with: isUsable ? reader : nil)
+            connections.leave(slot.place, with: isUsable ? reader : nil)
         }
         try reader.beginSnapshot()
         defer { isUsable = reader.endSnapshot() }
         return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
     }
 
-    func makeReader(_ source: Reopening) throws -> SecureDatabaseStore {
-        let reader = SecureDatabaseStore(reading: source, configuration: configuration)
-        if !source.isCopy { reader.suspension = suspension }
+    func makeReader(for slot: PoolConnections.Slot) throws -> SecureDatabaseStore {
+        let reader = SecureDatabaseStore(reading: slot.source, configuration: configuration)
+        if slot.place == .file { reader.suspensionFlag = connections.writer.suspensionFlag }
         _ = try reader.openConnection()
         do {
             try prepare(reader)
@@ -75,7 +75,7 @@ extension SecureDatabasePool {
             reader.close()
             throw error
         }
-        connections.add(reader)
+        connections.add(reader, slot.place)
         return reader
     }
 
@@ -86,8 +86,8 @@ extension SecureDatabasePool {
         guard outer.kind != .setup else {
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "the pool cannot be called while it is being opened or sets up a connection; use "
-                    + "the store that the closure was given")
+                "the pool cannot be called while it is being opened, sets up a connection or changes its "
+                    + "key; use the store that the closure was given, if any")
         }
         let store = outer.store
         let open = store.resultSetCount

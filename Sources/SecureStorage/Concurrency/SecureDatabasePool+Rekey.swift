@@ -25,7 +25,8 @@ extension SecureDatabasePool {
     ///
     /// - Parameters:
     ///   - newKey: A passphrase or a raw key.
-    ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
+    ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``; it cannot call
+    ///     the pool.
     /// - Throws: As `changeEncryptionKey(with:)` with a passphrase; what `progress` throws.
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
@@ -41,7 +42,10 @@ extension SecureDatabasePool {
             try connections.withoutReaders {
                 writer.hasReaders = false
                 defer { writer.hasReaders = true }
-                try writer.changeEncryptionKey(with: newKey, progress: progress)
+                // What `progress` asked of the pool would wait for this change.
+                try PoolBlock.run(.setup, of: self, on: writer) {
+                    try writer.changeEncryptionKey(with: newKey, progress: progress)
+                }
             }
         }
     }

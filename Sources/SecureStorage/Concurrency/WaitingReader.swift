@@ -1,10 +1,23 @@
+internal import Foundation
+
 /// A thread or a task that waits for one of a pool's readers.
 final class WaitingReader: @unchecked Sendable {
-    // @unchecked: the variables are only touched under the pool's condition.
-    var reader: SecureDatabaseStore?
-    var refusal: SecureStorageError?
-    /// Called under the condition when one of the two is set.
+    // @unchecked: `answer` is only touched under the pool's condition.
+    var answer: Result<PoolConnections.Slot, SecureStorageError>?
+    /// Called under the condition when there is an answer.
     let wake: @Sendable (WaitingReader) -> Void
 
     init(wake: @escaping @Sendable (WaitingReader) -> Void) { self.wake = wake }
+}
+
+/// A thread that waits until a suspension has come to its end.
+final class WaitingSuspension: @unchecked Sendable {
+    // @unchecked: `outcome` is only touched under the pool's condition.
+    let number: Int
+    /// Whether no connection to the file is open.
+    var outcome: Bool?
+    /// Signalled when there is an outcome.
+    let end = DispatchSemaphore(value: 0)
+
+    init(_ number: Int) { self.number = number }
 }

@@ -76,7 +76,7 @@ extension SecureDatabaseStore {
     private func open(
         _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
-        if suspension.isOn { throw SecureStorageError.suspended }
+        if suspensionFlag.isOn { throw SecureStorageError.suspended }
         try configuration.validate()
         guard !givenPath.utf8.contains(0) else {
             throw SecureStorageError.openFailed(

@@ -142,8 +142,6 @@ struct Reopening {
     /// Non-nil when it is not the database itself, but what a suspended pool reads.
     var copy: ReadableCopy?
 
-    var isCopy: Bool { copy != nil }
-
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
         try withEachKey {
             try Connection.open(path, key: .derived($0), configuration: configuration)

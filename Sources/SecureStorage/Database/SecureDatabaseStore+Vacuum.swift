@@ -47,6 +47,6 @@ extension SecureDatabaseStore {
         guard let source else { throw SecureStorageError.closed }
         var copy = FileCopy(source: source, configuration: configuration, key: nil)
         copy.isCompact = true
-        try copy.write(to: NewFile(at: url, replacing: replacing)) { _ in try bounds.check() }
+        try copy.write(to: NewFile(at: url, replacing: replacing)) { _ in try requireGoingOn() }
     }
 }

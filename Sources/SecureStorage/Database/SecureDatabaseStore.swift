@@ -60,8 +60,12 @@ public class SecureDatabaseStore {
     var extensions = EngineExtensions()
     /// The only part of the store that other threads may use.
     let interruption = Interruption()
-    /// See `SecureDatabaseQueue.suspend(waiting:)`; a pool's connections have one for all.
-    var suspension = Suspension()
+    /// Whether statements are refused; a pool's connections have one for all.
+    var suspensionFlag: SuspensionFlag
+    /// Of the queues of this store; a pool has its own state, and only the flag in common.
+    let suspension = Suspension()
+    /// What reads the file beside the store, with connections of its own, for its queues.
+    let readings = RowRegister()
     /// What ends the statements of the present call before their time; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
@@ -159,6 +163,7 @@ public class SecureDatabaseStore {
         databaseURL = URL(fileURLWithPath: path, isDirectory: false)
         givenFileName = fileName
         self.configuration = configuration
+        suspensionFlag = suspension.flag
     }
 
     deinit {
@@ -204,13 +209,21 @@ public class SecureDatabaseStore {
     ///
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
-        if suspension.isOn { throw SecureStorageError.suspended }
+        if suspensionFlag.isOn { throw SecureStorageError.suspended }
         if let connection { return connection }
         guard let reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)
         self.reopening = nil
         connection = reopened
         return reopened
+    }
+
+    /// Whether what is no statement of this store, such as a copy of its file, may go on.
+    ///
+    /// - Throws: `.suspended`; as ``CallBounds/check()``.
+    func requireGoingOn() throws {
+        if suspensionFlag.isOn { throw SecureStorageError.suspended }
+        try bounds.check()
     }
 
     /// The open connection, for a statement of the caller.

@@ -1,54 +1,39 @@
 internal import CPlatform
 internal import Foundation
 
-/// Whether the connections of a queue or a pool keep off their file; any thread may ask and tell.
-final class Suspension: @unchecked Sendable {
-    // @unchecked: the flag is read and written as a whole, `wishes` under `lock`.
-    private let flag: UnsafeMutablePointer<Int32>
-    private let lock = NSLock()
-    /// Grows with each suspension and each end of one.
-    private var wishes = 0
+/// Whether the connections of a queue or a pool keep off their file; any thread may ask.
+///
+/// Asked before each statement, so without a lock.
+final class SuspensionFlag: @unchecked Sendable {
+    // @unchecked: the value is read and written as a whole.
+    private let value: UnsafeMutablePointer<Int32>
 
     init() {
-        flag = .allocate(capacity: 1)
-        flag.initialize(to: 0)
+        value = .allocate(capacity: 1)
+        value.initialize(to: 0)
     }
 
-    deinit { flag.deallocate() }
+    deinit { value.deallocate() }
 
-    /// Asked before each statement, so without the lock.
-    var isOn: Bool { cplatform_load(flag) != 0 }
+    var isOn: Bool { cplatform_load(value) != 0 }
 
-    /// Announces a suspension.
-    func wish() -> Int {
-        lock.withLock {
-            wishes += 1
-            return wishes
-        }
+    func set(_ isOn: Bool) {
+        if isOn != self.isOn { cplatform_store(value, isOn ? 1 : 0) }
     }
+}
 
-    /// Begins the suspension that was announced.
-    ///
-    /// - Returns: False when it has been ended, or another one announced, meanwhile.
-    func begin(_ wish: Int) -> Bool {
+/// The suspension of a store behind queues, whose turn sees to it that nobody else uses the connection.
+final class Suspension: @unchecked Sendable {
+    // @unchecked: `state` is only touched under `lock`.
+    let flag = SuspensionFlag()
+    private let lock = NSLock()
+    private var state = SuspensionState()
+
+    /// Changes the state, and the flag with it.
+    func change<R>(_ body: (inout SuspensionState) -> R) -> R {
         lock.withLock {
-            guard wish == wishes else { return false }
-            cplatform_store(flag, 1)
-            return true
-        }
-    }
-
-    /// Whether it has been ended, or another one announced, since.
-    func isOutdated(_ wish: Int) -> Bool { lock.withLock { wish != wishes } }
-
-    /// Ends a suspension, also one that has not begun.
-    ///
-    /// - Returns: Whether there was one that had begun.
-    func end() -> Bool {
-        lock.withLock {
-            wishes += 1
-            defer { cplatform_store(flag, 0) }
-            return isOn
+            defer { flag.set(state.refusesStatements) }
+            return body(&state)
         }
     }
 }

@@ -38,7 +38,7 @@ extension SecureDatabaseStore {
             source: source, configuration: configuration, key: try key.map { try EncryptionKey($0) }
         )
         try copy.write(to: NewFile(at: url, replacing: replacing)) {
-            try bounds.check()
+            try requireGoingOn()
             try progress($0)
         }
     }

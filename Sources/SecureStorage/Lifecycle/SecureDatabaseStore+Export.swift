@@ -63,7 +63,7 @@ extension SecureDatabaseStore {
         defer { reader.close() }
         let file = try NewFile(at: url, replacing: replacing)
         return try file.make(from: reader, key: key, cipher: cipher) {
-            try bounds.check()
+            try requireGoingOn()
             try progress($0)
         }
     }

@@ -23,7 +23,7 @@ extension SecureDatabaseStore {
         let connection = try workingConnection()
         try connection.callbacks.requireOutside("the file cannot be checked")
         return try IntegrityCheck(connection: connection).run {
-            try bounds.check()
+            try requireGoingOn()
             try progress($0)
         }
     }

@@ -31,8 +31,8 @@
                 center.addObserver(
                     forName: UIApplication.willEnterForegroundNotification, object: nil, queue: nil
                 ) { [weak self] _ in
-                    self?.databases.forEach { $0.resume() }
                     self?.endActivity()
+                    self?.databases.forEach { $0.resume() }
                 },
             ]
         }
@@ -44,6 +44,8 @@
 
         /// Lets the databases take calls in the background, until the system's time for that is over.
         public func resume() {
+            // One whose time is over just now would suspend them again.
+            endActivity()
             for database in databases { database.resume() }
             beginActivity()
         }
@@ -65,9 +67,21 @@
                     end.wait()
                     return
                 }
-                self?.databases.forEach { $0.suspend(waiting: .milliseconds(200)) }
-                self?.endActivity()
+                self?.suspend(atEndOf: end)
             }
+        }
+
+        private func suspend(atEndOf end: DispatchSemaphore) {
+            for database in databases where isCurrent(end) {
+                database.suspend(waiting: .milliseconds(200))
+                // The app has come back in the meantime; its own `resume` may have come first.
+                if !isCurrent(end) { database.resume() }
+            }
+            if isCurrent(end) { endActivity() }
+        }
+
+        private func isCurrent(_ end: DispatchSemaphore) -> Bool {
+            lock.withLock { activity === end }
         }
 
         private func endActivity() {

@@ -1,71 +1,53 @@
 internal import Foundation
 
-// How a pool leaves its file alone. The writer's turn is held until everything is closed, so that nobody writes
-// in between.
+// How a pool leaves its file alone. Once a suspension is announced no reader begins; whoever leaves
+// the file as the last one, a block or the caller, closes the connections. So nobody waits with the
+// writer's turn, in which other blocks wait.
 
 extension PoolConnections {
-    /// Lets nobody read any more who has not begun.
-    func bar() {
-        condition.withLock { isBarred = true }
-    }
-
-    /// Waits until no block reads, or `isOver` says that it is not asked for any more.
-    func waitForReaders(unless isOver: () -> Bool) {
-        condition.withLock {
-            while readerCount > 0, phase == .open, !isOver() { condition.wait() }
-        }
-    }
-
-    /// Closes all connections but keeps the pool open; with the writer's turn.
+    /// Waits until no connection to the file is open.
     ///
-    /// - Parameter copy: What readers get meanwhile; nil to refuse them.
-    func leaveFile(readingFrom copy: Reopening?) {
-        rows.endAll()
-        let readers: [SecureDatabaseStore] = condition.withLock {
-            rest = copy.map { .copy($0) } ?? .refusal
-            return takeIdle()
-        }
-        for reader in readers { reader.close() }
-        writer.rest()
-        condition.withLock {
-            isBarred = false
-            if copy == nil { refuseWaiting(.suspended) } else { admitWaiting() }
-        }
+    /// - Parameters:
+    ///   - keepsReads: Whether readers get a copy.
+    ///   - configuration: The pool's.
+    ///   - announce: Called before a suspension begins.
+    /// - Returns: Whether that is so now; true for a closed pool.
+    /// - Throws: What copying throws; there is no suspension then.
+    func suspend(
+        keepingReads keepsReads: Bool, grace: Duration,
+        _ configuration: SecureDatabaseConfiguration, announcing announce: () -> Void
+    ) throws -> Bool {
+        let waiter = try announceSuspension(keepingReads: keepsReads, configuration, announce)
+        _ = SuspensionWait(grace: grace).wait(for: waiter.end) { forceSuspension(waiter.number) }
+        return outcome(of: waiter)
     }
 
-    /// Refuses readers at once, also those that wait.
-    func refuseReaders() {
-        condition.withLock {
-            rest = .refusal
-            refuseWaiting(.suspended)
-        }
-    }
-
-    /// Goes back to the file.
-    func returnToFile() {
-        // The copy goes when they are closed, and nobody is about to open it.
-        let old: (rest: Rest, readers: [SecureDatabaseStore]) = condition.withLock {
-            let old = rest
-            rest = .none
-            isBarred = false
-            condition.broadcast()
-            defer { admitWaiting() }
-            guard case .copy = old else { return (old, []) }
-            return (old, takeIdle())
-        }
-        withExtendedLifetime(old.rest) {
-            for reader in old.readers { reader.close() }
+    private func announceSuspension(
+        keepingReads keepsReads: Bool, _ configuration: SecureDatabaseConfiguration,
+        _ announce: () -> Void
+    ) throws -> WaitingSuspension {
+        while true {
+            let copy = keepsReads ? try copyForReading(configuration) : nil
+            if isUnsuspended { announce() }
+            if let waiter = announceSuspension(readingFrom: copy, needsCopy: keepsReads) {
+                return waiter
+            }
+            // The suspension that made the copy needless has been ended in the meantime.
         }
     }
 
     /// Copies the file into the temporary directory, for reading without its locks.
-    func copyForReading(_ configuration: SecureDatabaseConfiguration) throws -> Reopening {
-        guard let source = condition.withLock({ source }) else { throw SecureStorageError.closed }
+    ///
+    /// - Returns: nil when the pool is suspended or closed already.
+    private func copyForReading(_ configuration: SecureDatabaseConfiguration) throws -> Reopening? {
+        guard let slot = enterForCopying() else { return nil }
+        // Until then nobody changes the key.
+        defer { leave(slot.place, with: slot.reader) }
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
             "SecureStorage-\(UUID().uuidString).db")
-        let copy = FileCopy(source: source, configuration: configuration, key: nil)
+        let copy = FileCopy(source: slot.source, configuration: configuration, key: nil)
         try copy.write(to: NewFile(at: url, replacing: false)) { _ in }
         return Reopening(
-            path: url.path, keys: source.keys, copy: ReadableCopy(path: url.path))
+            path: url.path, keys: slot.source.keys, copy: ReadableCopy(path: url.path))
     }
 }

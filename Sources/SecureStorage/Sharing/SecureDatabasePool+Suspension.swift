@@ -23,50 +23,37 @@ extension SecureDatabasePool: SuspendableDatabase {
     /// temporary directory, outside of a shared container, and removed by `resume()`. Making it takes the time of a
     /// backup.
     ///
-    /// Thread-safe; does nothing when the pool is suspended already, or closed. Posts
-    /// `Notification.Name.secureDatabaseWillSuspend` first.
+    /// Thread-safe. A pool that is being suspended by another thread, opened or closed is waited for; a closed one stays
+    /// closed. Posts `Notification.Name.secureDatabaseWillSuspend` first, unless the pool is suspended already.
     ///
     /// - Parameters:
-    ///   - keepingReads: Whether reading goes on.
+    ///   - keepsReads: Whether reading goes on.
     ///   - grace: How long running blocks may go on.
     /// - Returns: Whether no lock is held. False when a block still runs two seconds after the grace: it is one that
-    ///   runs no statement, and its connection is closed when it ends. Also false inside a block of this pool.
+    ///   runs no statement, and its connection is closed when it ends. Also false inside a block of this pool, and when
+    ///   the suspension was ended before that.
     /// - Throws: What a backup throws, with `keepingReads`; the pool is not suspended then.
     @discardableResult
     public func suspend(
-        keepingReads: Bool, waiting grace: Duration = .milliseconds(500)
+        keepingReads keepsReads: Bool, waiting grace: Duration = .milliseconds(500)
     ) throws -> Bool {
         guard PoolBlock.current(of: self) == nil else { return false }
-        guard connections.isOpen, !suspension.isOn else { return true }
-        let copy = keepingReads ? try connections.copyForReading(configuration) : nil
-        NotificationCenter.default.post(name: .secureDatabaseWillSuspend, object: self)
-        let wish = suspension.wish()
-        connections.bar()
-        let done = DispatchSemaphore(value: 0)
-        connections.writer.turn.enqueue { [connections, suspension] in
-            connections.waitForReaders { suspension.isOutdated(wish) }
-            if suspension.begin(wish) {
-                connections.leaveFile(readingFrom: copy)
-            }
-            done.signal()
-        }
-        return SuspensionWait(grace: grace).wait(for: done) {
-            guard suspension.begin(wish) else { return }
-            if copy == nil { connections.refuseReaders() }
-            interrupt()
+        return try connections.suspend(
+            keepingReads: keepsReads, grace: grace, configuration
+        ) {
+            NotificationCenter.default.post(name: .secureDatabaseWillSuspend, object: self)
         }
     }
 
     /// Takes calls again; the next ones open the file.
     ///
-    /// Thread-safe. Posts `Notification.Name.secureDatabaseDidResume`.
+    /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the pool was suspended.
     public func resume() {
-        let wasSuspended = suspension.end()
-        connections.returnToFile()
-        guard wasSuspended else { return }
-        connections.writer.turn.enqueue { [connections] in connections.writer.tellOfResumption() }
+        guard connections.endSuspension() else { return }
+        connections.writer.turn.enqueue { [connections] in
+            // A pool that was closed in the meantime has nothing to tell.
+            try? connections.withWriter { $0.tellOfResumption() }
+        }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
     }
-
-    var suspension: Suspension { connections.suspension }
 }

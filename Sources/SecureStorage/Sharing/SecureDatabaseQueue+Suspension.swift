@@ -9,34 +9,72 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     /// What belongs to a connection, such as a temporary table or a transaction that was left open between
     /// two blocks, ends with it. Loops over `rows(of:)` end with ``SecureStorageError/closed``.
     ///
-    /// Thread-safe; does nothing when the queue is suspended already. Posts
-    /// `Notification.Name.secureDatabaseWillSuspend` first.
+    /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end with
+    /// ``SecureStorageError/suspended``.
+    ///
+    /// Thread-safe; a queue that is being suspended by another thread is waited for. Posts
+    /// `Notification.Name.secureDatabaseWillSuspend` first, unless the queue is suspended already.
     ///
     /// - Parameter grace: How long running blocks may go on.
     /// - Returns: Whether no lock is held. False when a block still runs two seconds after the grace: it is one that
-    ///   runs no statement, and the file is closed when it ends. Also false inside a block of this queue.
+    ///   runs no statement, and the file is closed when it ends. Also false inside a block of this queue, and when
+    ///   the suspension was ended before that.
     @discardableResult
     public func suspend(waiting grace: Duration = .milliseconds(500)) -> Bool {
         guard !isInTurn else { return false }
-        NotificationCenter.default.post(name: .secureDatabaseWillSuspend, object: self)
-        let done = DispatchSemaphore(value: 0)
         let suspension = suspension
-        let wish = suspension.wish()
+        if suspension.change({ !$0.isWanted }) {
+            NotificationCenter.default.post(name: .secureDatabaseWillSuspend, object: self)
+        }
+        let number = suspension.change { $0.announce() }
+        let isFree = DispatchSemaphore(value: 0)
+        let beside = BesideReaders(databaseStore)
         enqueue { store in
-            if suspension.begin(wish) { store.rest() }
-            done.signal()
+            if suspension.change({ $0.beginLeaving(number) }) {
+                store.rest()
+                suspension.change { $0.endLeaving() }
+            }
+            beside.signalWhenGone(isFree)
         }
-        return SuspensionWait(grace: grace).wait(for: done) { [interruption] in
-            if suspension.begin(wish) { interruption.interrupt() }
+        let isOver = SuspensionWait(grace: grace).wait(for: isFree) { [interruption] in
+            suspension.change { state in
+                state.force(number)
+                guard state.isWanted, state.number == number else { return }
+                // Under the lock: a moment later the suspension may be over, and this another call's statement.
+                interruption.interrupt()
+                beside.interrupt()
+            }
         }
+        return suspension.change { isOver && $0.stage == .left && $0.number == number }
     }
 
     /// Takes calls again; the next one opens the file.
     ///
-    /// Thread-safe. Posts `Notification.Name.secureDatabaseDidResume`.
+    /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the queue was suspended.
     public func resume() {
-        guard suspension.end() else { return }
+        guard suspension.change({ $0.end() }) else { return }
         enqueue { $0.tellOfResumption() }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
+    }
+}
+
+/// The connections that read a store's file beside it, which a suspension ends.
+private struct BesideReaders: Sendable {
+    private let rows: RowRegister
+    private let readings: RowRegister
+
+    init(_ store: SecureDatabaseStore) {
+        (rows, readings) = (store.rows, store.readings)
+    }
+
+    func interrupt() {
+        rows.interruptAll()
+        readings.interruptAll()
+    }
+
+    /// Signals `gone` when none of them is open any more.
+    func signalWhenGone(_ gone: DispatchSemaphore) {
+        readings.endAll()
+        rows.whenEmpty { [readings] in readings.whenEmpty { gone.signal() } }
     }
 }

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import SecureStorage
+
+/// Copies and checks of a queue's file beside its other calls.
+@Suite(.timeLimit(.minutes(10))) struct BesideReadingTests {
+    private let database: TemporaryDatabase
+    private let queue: SecureDatabaseQueue
+
+    init() throws {
+        database = try TemporaryDatabase()
+        // A re-key waits for the snapshot of a check before it clears the log.
+        let store = try database.openStore { $0.busyTimeout = .milliseconds(100) }
+        try store.executeStatements(
+            "CREATE TABLE t (b BLOB); INSERT INTO t VALUES (zeroblob(3000000))")
+        queue = SecureDatabaseQueue(databaseStore: store)
+    }
+
+    /// Changes the key on another thread, which waits for its turn; `isWaiting` also for its end.
+    private func changeKey(to number: UInt8, isWaiting: Bool) {
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [queue] in
+            let error = storageError {
+                try queue.inDatabase {
+                    try $0.changeEncryptionKey(with: Data(repeating: number, count: 32))
+                }
+            }
+            #expect(error == nil)
+            done.signal()
+        }
+        if isWaiting { done.wait() }
+    }
+
+    @Test func `what was found while the key was changed does not count`() throws {
+        var attempts = 0
+        let found = try queue.readBeside({ _ in }, isSure: { $0 == "sound" }) { store, _ in
+            _ = try store.int("SELECT count(*) FROM t")
+            attempts += 1
+            if attempts == 1 {
+                changeKey(to: 1, isWaiting: true)
+                return "damaged"
+            }
+            return "damaged, for sure"
+        }
+        #expect(found == "damaged, for sure")
+        #expect(attempts == 2)
+    }
+
+    @Test func `the third time the calls wait until it is done`() throws {
+        var attempts = 0
+        try queue.readBeside({ _ in }, isSure: { true }) { store, _ in
+            attempts += 1
+            changeKey(to: UInt8(attempts), isWaiting: attempts < 3)
+            guard attempts == 3 else {
+                throw SecureStorageError.backingStoreError(code: 26, message: "not a database")
+            }
+            // In the turn of the queue, so this is still the second key.
+            usleep(50_000)
+            _ = try store.int("SELECT count(*) FROM t")
+        }
+        #expect(attempts == 3)
+        try queue.inDatabase { _ = try $0.int("SELECT count(*) FROM t") }
+    }
+
+    @Test func `an error of the caller ends it at once`() throws {
+        struct Enough: Error {}
+        var calls = 0
+        #expect(throws: Enough.self) {
+            try queue.verifyIntegrity { _ in
+                calls += 1
+                if calls == 1 { changeKey(to: 1, isWaiting: true) }
+                throw Enough()
+            }
+        }
+        #expect(calls == 1)
+    }
+
+    @Test func `a check beside a change of the key tells the truth`() throws {
+        var calls = 0
+        let report = try queue.verifyIntegrity { _ in
+            calls += 1
+            if calls == 1 { changeKey(to: 1, isWaiting: true) }
+        }
+        #expect(report.isSound, "\(report)")
+        try queue.inDatabase { $0.close() }
+        #expect(throws: SecureStorageError.closed) { try queue.verifyIntegrity() }
+    }
+
+    @Test func `a suspension ends a backup, and waits for that`() throws {
+        let begun = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        let error = Shared<SecureStorageError?>(nil)
+        let isFree = Shared(true)
+        let copy = database.directory.appendingPathComponent("copy.db")
+        Threads.run(2) { [queue] number in
+            guard number == 0 else {
+                begun.wait()
+                // It reads on, so there is a lock.
+                isFree.withLock { $0 = queue.suspend(waiting: .zero) }
+                goOn.signal()
+                return
+            }
+            let thrown = storageError {
+                try queue.backup(to: copy) { _ in
+                    begun.signal()
+                    goOn.wait()
+                    goOn.signal()
+                }
+            }
+            error.withLock { $0 = thrown }
+        }
+        #expect(!isFree.current)
+        #expect(error.current == .suspended)
+        #expect(queue.suspend())
+        #if os(Linux)
+            #expect(HeldLocks.onFiles(of: database.path) == [])
+        #endif
+        queue.resume()
+        try queue.backup(to: copy)
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Every pair of public calls of a pool at the same moment, and all of them in a mix.
+///
+/// No call hangs, and what each says is true: nothing is damaged, no key is wrong, what was written is there.
+@Suite(.serialized, .timeLimit(.minutes(240))) struct PoolStormTests {
+    @Test(arguments: StormedPool.callNames)
+    func `a call beside each other call`(_ name: String) async throws {
+        try await Storm.apart {
+            for other in StormedPool.callNames where other >= name {
+                guard try Self.pair(name, other, Storm.rounds) else { return }
+            }
+        }
+    }
+
+    @Test func `the calls that stop others, in pairs`() async throws {
+        try await Storm.apart {
+            let names = ["suspend", "close", "rekey", "resume", "read", "write"]
+            for (one, other) in Storm.pairs(of: names) {
+                guard try Self.pair(one, other, Storm.rounds * 4) else { return }
+            }
+        }
+    }
+
+    private static func pair(_ one: String, _ other: String, _ rounds: Int) throws -> Bool {
+        let world = try StormedPool(storm: "\(one) beside \(other)")
+        let calls = [one, other].map { world.call($0, beside: [one, other]) }
+        guard try Storm.blow(calls, rounds: rounds, settle: world.settle) else { return false }
+        try world.end()
+        return true
+    }
+
+    @Test(arguments: [2, 4])
+    func `all calls in a mix`(_ threads: Int) async throws {
+        try await Storm.apart {
+            let seed = UInt64.random(in: 0...UInt64.max)
+            let world = try StormedPool(storm: "mix of \(threads) threads, seed \(seed)")
+            let calls = StormedPool.callNames.map { world.call($0, beside: nil) }
+            let made = Storm.mix(calls, threads: threads, for: Storm.duration, seed: seed)
+            guard let made else { return }
+            print("\(made) calls of \(threads) threads")
+            try world.settle()
+            try world.end()
+        }
+    }
+}
+
+/// A pool under a storm, and what is known to be in its file.
+private final class StormedPool: Sendable {
+    private let database: TemporaryDatabase
+    private let pool: SecureDatabasePool
+    private let stored = Shared(0)
+    /// The number of the file's key; held while it is changed.
+    private let key = Shared(1)
+    private let copies = Shared(0)
+
+    static let callNames = [
+        "asyncRead", "asyncWrite", "backup", "cancel", "checkpoint", "close", "closeInBlock",
+        "interrupt", "keepReads", "open", "read", "rekey", "release", "resume", "rows", "suspend",
+        "values", "verify", "write",
+    ]
+
+    /// For reports.
+    private let storm: String
+
+    init(storm: String) throws {
+        self.storm = storm
+        database = try TemporaryDatabase()
+        var configuration = database.store().configuration
+        configuration.maximumReaderCount = 2
+        pool = SecureDatabasePool(url: database.url, configuration: configuration)
+        try pool.open(with: Self.key(1))
+        try pool.write {
+            try $0.executeStatements(
+                """
+                CREATE TABLE t (i INTEGER);
+                CREATE TABLE filler (b BLOB); INSERT INTO filler VALUES (zeroblob(20000));
+                """)
+        }
+    }
+
+    private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
+
+    /// - Parameter names: Of the calls that are made at the same time, where they are known.
+    func call(_ name: String, beside names: [String]?) -> Storm.Call {
+        let resumes = names.map { !Set($0).isDisjoint(with: ["resume", "open"]) } ?? true
+        return Storm.Call(name: name) { [self] in
+            switch name {
+            case "suspend", "keepReads": suspend(name == "keepReads", isResumed: resumes)
+            default: expectTruth(name) { try make(name) }
+            }
+        }
+    }
+
+    private func make(_ name: String) throws {
+        switch name {
+        case "read": _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
+        case "write":
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+            stored.withLock { $0 += 1 }
+        case "asyncRead":
+            try wait { pool in _ = try await pool.read { try $0.int("SELECT count(*) FROM t") } }
+        case "asyncWrite":
+            try wait { pool in
+                try await pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+            }
+            stored.withLock { $0 += 1 }
+        case "cancel": try cancelAtOnce()
+        case "rows":
+            try wait { pool in
+                let rows = pool.rows(of: { try $0.executeQuery("SELECT i FROM t") }) {
+                    $0.int(forColumnIndex: 0)
+                }
+                for try await _ in rows {}
+            }
+        case "values": try readFirstValue()
+        case "checkpoint": try pool.checkpoint()
+        case "close": pool.close()
+        case "closeInBlock": try pool.read { _ in pool.close() }
+        case "open": try open()
+        case "resume": pool.resume()
+        case "interrupt": pool.interrupt()
+        case "release": pool.releaseMemory()
+        case "rekey":
+            try key.withLock { number in
+                let next = number % 2 + 1
+                try pool.changeEncryptionKey(with: Self.key(next))
+                number = next
+            }
+        case "verify":
+            let report = try pool.verifyIntegrity()
+            #expect(report.isSound, "\(storm): \(report)")
+        case "backup":
+            let number = copies.withLock { number in
+                number += 1
+                return number
+            }
+            let copy = database.directory.appendingPathComponent("copy-\(number).db")
+            try pool.backup(to: copy)
+            try FileManager.default.removeItem(at: copy)
+        default: Issue.record("no call has the name \(name)")
+        }
+    }
+
+    /// Whether nobody holds a lock when it says so.
+    private func suspend(_ keepsReads: Bool, isResumed: Bool) {
+        expectTruth("suspend") {
+            let isFree = try pool.suspend(
+                keepingReads: keepsReads, waiting: .milliseconds(Int64.random(in: 0...3)))
+            guard !isResumed else { return }
+            #expect(isFree, "\(storm)")
+            #if os(Linux)
+                let locked = HeldLocks.onFiles(of: database.path)
+                #expect(locked == [], "\(storm): suspended, and still locked")
+            #endif
+        }
+    }
+
+    private func open() throws {
+        // Which key the file has is only known while it is not changed: each in turn, then once more.
+        var failure: (any Error)?
+        for number in [1, 2, 1, 2] {
+            do {
+                return try pool.open(with: Self.key(number))
+            } catch SecureStorageError.authenticationFailed(let message) {
+                failure = SecureStorageError.authenticationFailed(message: message)
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func wait(_ body: @escaping @Sendable (SecureDatabasePool) async throws -> Void) throws {
+        let done = DispatchSemaphore(value: 0)
+        let failure = Shared<(any Error)?>(nil)
+        Task { [pool] in
+            do { try await body(pool) } catch { failure.withLock { $0 = error } }
+            done.signal()
+        }
+        done.wait()
+        if let error = failure.current { throw error }
+    }
+
+    private func cancelAtOnce() throws {
+        try wait { pool in
+            let task = Task { try await pool.read { try $0.int("SELECT count(*) FROM t") } }
+            task.cancel()
+            do { _ = try await task.value } catch is CancellationError {}
+        }
+    }
+
+    private func readFirstValue() throws {
+        try wait { pool in
+            let values = pool.values { try $0.int("SELECT count(*) FROM t") }
+            var iterator = values.makeAsyncIterator()
+            _ = try await iterator.next()?.get()
+        }
+    }
+
+    private func expectTruth(_ name: String, _ body: () throws -> Void) {
+        do {
+            try body()
+        } catch SecureStorageError.closed, SecureStorageError.suspended {
+        } catch SecureStorageError.backingStoreError(9, _) {
+            // Interrupted, on its own or by a suspension.
+        } catch {
+            Issue.record("\(storm): \(name): \(error)")
+        }
+    }
+
+    /// Nothing runs: the pool works, and holds what was stored.
+    func settle() throws {
+        pool.resume()
+        if !pool.isOpen() { try pool.open(with: Self.key(key.current)) }
+        let count = try pool.read { try $0.int("SELECT count(*) FROM t") }
+        #expect(count == stored.current, "\(storm)")
+    }
+
+    func end() throws {
+        #expect(try pool.verifyIntegrity().isSound)
+        pool.close()
+        #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
+        #expect(storageError { try pool.write { _ in } } == .closed)
+        #expect(try database.fileNames() == ["test.db"])
+        let store = database.store()
+        try store.open(with: Self.key(key.current))
+        #expect(try store.int("SELECT count(*) FROM t") == stored.current)
+        store.close()
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+/// Calls that threads make at the same moment, again and again, with a watch over them.
+///
+/// The figures are small by default; `make soak` raises them.
+enum Storm {
+    /// One call of the library, which judges by itself whether its outcome is true.
+    struct Call: Sendable {
+        let name: String
+        let run: @Sendable () -> Void
+    }
+
+    /// How often each group of calls is made in the storm of pairs.
+    static var rounds: Int { number("SECURESTORAGE_ROUNDS") ?? 3 }
+
+    /// How long a storm of mixed calls lasts.
+    static var duration: Duration {
+        number("SECURESTORAGE_STORM_SECONDS").map { .seconds($0) } ?? .milliseconds(800)
+    }
+
+    /// How long a call may take before it counts as hanging.
+    private static let patience = 90.0
+
+    private static func number(_ variable: String) -> Int? {
+        ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+    }
+
+    /// Runs `body` on a thread of its own, since it blocks: those of tasks are few, and the calls need them.
+    static func apart(_ body: @escaping @Sendable () throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// All pairs of `calls`, each call with itself too.
+    static func pairs<Call>(of calls: [Call]) -> [(Call, Call)] {
+        calls.indices.flatMap { first in
+            calls[first...].map { (calls[first], $0) }
+        }
+    }
+
+    /// Makes all calls at once, a thread each, `rounds` times.
+    ///
+    /// - Parameter settle: Called after each round, when no call is running; its error ends the storm.
+    /// - Returns: False when calls did not end. They are reported, and their threads left behind.
+    static func blow(
+        _ calls: [Call], rounds: Int, settle: () throws -> Void
+    ) rethrows -> Bool {
+        let threads = calls.map { StormThread($0) }
+        defer { for thread in threads { thread.end() } }
+        for _ in 0..<rounds {
+            for thread in threads { thread.start() }
+            let deadline = DispatchTime.now() + patience
+            for thread in threads where !thread.wait(until: deadline) {
+                let hanging = threads.filter(\.isRunning).map(\.call.name).joined(separator: ", ")
+                let all = calls.map(\.name).joined(separator: ", ")
+                Issue.record("of \(all) did not end: \(hanging)")
+                return false
+            }
+            try settle()
+        }
+        return true
+    }
+
+    /// Lets `count` threads make calls of their own choice for `duration`.
+    ///
+    /// - Returns: How many calls were made; nil when one did not end.
+    static func mix(_ calls: [Call], threads count: Int, for duration: Duration, seed: UInt64) -> Int?
+    {
+        let end = ContinuousClock.now + duration
+        let made = Shared(0)
+        let present = Shared<[String?]>(Array(repeating: nil, count: count))
+        let done = DispatchSemaphore(value: 0)
+        for number in 0..<count {
+            Thread.detachNewThread {
+                var random = StormRandom(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+                while .now < end, let call = calls.randomElement(using: &random) {
+                    present.withLock { $0[number] = call.name }
+                    call.run()
+                    present.withLock { $0[number] = nil }
+                    made.withLock { $0 += 1 }
+                }
+                done.signal()
+            }
+        }
+        let patience = patience + Double(duration.components.seconds)
+        let deadline = DispatchTime.now() + patience
+        for _ in 0..<count where done.wait(timeout: deadline) == .timedOut {
+            let hanging = present.current.compactMap { $0 }.joined(separator: ", ")
+            Issue.record("calls did not end (seed \(seed)): \(hanging)")
+            return nil
+        }
+        return made.current
+    }
+}
+
+/// A thread that makes one call as often as it is told to.
+private final class StormThread: @unchecked Sendable {
+    // @unchecked: `hasEnded` is written before the last `go`, `running` has a lock.
+    let call: Storm.Call
+    private let go = DispatchSemaphore(value: 0)
+    private let done = DispatchSemaphore(value: 0)
+    private let running = Shared(false)
+    private var hasEnded = false
+
+    init(_ call: Storm.Call) {
+        self.call = call
+        Thread.detachNewThread { [self] in
+            var random = SystemRandomNumberGenerator()
+            while true {
+                go.wait()
+                if hasEnded { return }
+                // Not always the same of two first.
+                for _ in 0..<Int.random(in: 0..<40, using: &random) { sched_yield() }
+                call.run()
+                running.withLock { $0 = false }
+                done.signal()
+            }
+        }
+    }
+
+    var isRunning: Bool { running.current }
+
+    func start() {
+        running.withLock { $0 = true }
+        go.signal()
+    }
+
+    func wait(until deadline: DispatchTime) -> Bool { done.wait(timeout: deadline) == .success }
+
+    /// A thread whose call does not end stays.
+    func end() {
+        guard !isRunning else { return }
+        hasEnded = true
+        go.signal()
+    }
+}
+
+/// A generator whose numbers can be had once more (splitmix64).
+struct StormRandom: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+#if os(Linux)
+    /// The locks of this process, as the kernel sees them.
+    enum HeldLocks {
+        /// The suffixes of the files, among the database's and its side files, on which this process holds a lock.
+        static func onFiles(of path: String) -> [String] {
+            let own = list().split(separator: "\n").map { $0.split(separator: " ") }
+                .filter { $0.contains(Substring("\(getpid())")) }
+            return ["", "-wal", "-shm", "-journal", "-salt"].filter { suffix in
+                var status = stat()
+                guard lstat(path + suffix, &status) == 0 else { return false }
+                return own.contains { $0.contains { $0.hasSuffix(":\(status.st_ino)") } }
+            }
+        }
+
+        // Not with Foundation, which reads no more than a part of a file without a size.
+        private static func list() -> String {
+            let descriptor = open("/proc/locks", O_RDONLY)
+            guard descriptor >= 0 else { return "" }
+            defer { close(descriptor) }
+            var text: [UInt8] = []
+            var part = [UInt8](repeating: 0, count: 1 << 16)
+            while case let count = read(descriptor, &part, part.count), count > 0 {
+                text += part[..<count]
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+    }
+#endif
