@@ -58,6 +58,11 @@ extension SecureDatabaseStore {
                 }
                 report.damagedPages =
                     (outcome.damaged.map(Int.init) + outcome.missing).sorted()
+                // What was there before or after the transactions in question cannot be told apart.
+                let log = LogExamination(path: path, cipher: scan.cipher, syncsCommits: true)
+                let journal = JournalExamination(path: path, cipher: scan.cipher)
+                report.problems += try [journal.damage()?.description, log.damage()?.description]
+                    .compactMap { $0 }
                 return report
             }
         }

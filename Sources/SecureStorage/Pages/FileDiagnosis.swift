@@ -36,6 +36,10 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.
         case truncated
+        /// The key is right, and the file's pages are sound; commits in the log are not read any more.
+        case damagedLog(LogDamage)
+        /// The key is right, and the file's pages are sound; the journal that has to be played back is not.
+        case damagedJournal(JournalDamage)
         /// Not a database of any kind that is known here.
         case notADatabase
     }
@@ -68,6 +72,8 @@ extension FileDiagnosis.Finding {
         case .corrupt(let pages):
             pages.count == 1 ? "1 damaged page" : "\(pages.count) damaged pages"
         case .truncated: "the file was cut off"
+        case .damagedLog: "a damaged log"
+        case .damagedJournal: "a damaged journal"
         case .notADatabase: "no database"
         }
     }
@@ -104,6 +110,8 @@ extension FileDiagnosis {
                     + "damaged; restore the file from a backup, or salvage what can be read")
         case .truncated:
             return failed(.corrupt, "the key is right, but the file was cut off")
+        case .damagedLog(let damage): return damage.openingError(path)
+        case .damagedJournal(let damage): return damage.openingError(path)
         case .notADatabase:
             return failed(
                 .notADatabase, "it is no SQLCipher database with this cipher configuration")

@@ -45,7 +45,7 @@ struct PageView: Sendable {
         moment = Moment(file)
         self.pageSize = pageSize
         let ownPages = file.size / pageSize
-        if let journal = RollbackJournal(of: path, pageSize: pageSize) {
+        if let journal = RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
             overlay = journal.content
             offsets = journal.offsets
             source = .journal(pages: offsets.count)

@@ -18,26 +18,34 @@ extension Connection {
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text("PRAGMA synchronous = \(synchronous)")
+        try text("PRAGMA synchronous = \(synchronous(try journalModeOfSetting()))")
         #if canImport(Darwin)
             // An fsync there does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
             try text("PRAGMA fullfsync = \(full)")
             try text("PRAGMA checkpoint_fullfsync = ON")
         #endif
-        if !configuration.isReadOnly { try applyJournalMode() }
+        if !configuration.isReadOnly, !configuration.keepsJournalMode { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         try installAuthorizer()
     }
 
     // FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
     // and that takes back what was committed. EXTRA does.
-    private var synchronous: String {
-        switch (configuration.synchronous, configuration.journalMode) {
+    private func synchronous(_ mode: SecureDatabaseConfiguration.JournalMode) -> String {
+        switch (configuration.synchronous, mode) {
         case (.full, .delete): "EXTRA"
         case (.full, .wal): "FULL"
         case (.normal, _): "NORMAL"
         }
+    }
+
+    /// The mode that the file is to have, or that it has when it keeps its own.
+    private func journalModeOfSetting() throws -> SecureDatabaseConfiguration.JournalMode {
+        guard configuration.keepsJournalMode, !configuration.isReadOnly else {
+            return configuration.journalMode
+        }
+        return try text("PRAGMA journal_mode")?.lowercased() == "wal" ? .wal : .delete
     }
 
     private func keepWriteAheadLog() throws {

@@ -59,8 +59,13 @@ final class Connection {
         let connection = try Connection(path: path, configuration: configuration)
         do {
             try connection.refuseReadOnlyFallback()
-            try connection.applyKey(connection.derive(key))
-            try connection.proveKey()
+            let derived = try connection.derive(key)
+            if case .given = key {
+                try connection.examineSideFiles(derived)
+                try connection.playBackJournal(derived)
+            }
+            try connection.applyKey(derived)
+            try connection.explainingJournal { try connection.proveKey() }
             try connection.keepSalt()
             try connection.applySettings()
             connection.installCheckpointing(engine)
