@@ -67,7 +67,7 @@ struct LogExamination {
             let header = try content.bytes(at: 0, count: WriteAheadLog.headerSize),
             let frame = try content.bytes(at: WriteAheadLog.headerSize, count: frameSize)
         else { return nil }
-        return header[..<16] + frame[8..<16] + header[24...]
+        return Array(header[..<16]) + Array(frame[8..<16]) + Array(header[24...])
     }
 
     /// Those after the last commit that counts.

@@ -130,10 +130,10 @@ struct RollbackJournal {
         for position in stride(from: pageSize - 200, to: 0, by: -200) {
             sum &+= UInt32(bytes[4 + position])
         }
-        let number = number(bytes, 0)
+        let page = number(bytes, 0)
         return Record(
-            number: number, offset: offset + 4,
-            isWhole: number > 0 && number(bytes, pageSize + 4) == sum)
+            number: page, offset: offset + 4,
+            isWhole: page > 0 && number(bytes, pageSize + 4) == sum)
     }
 
     private static func header(
