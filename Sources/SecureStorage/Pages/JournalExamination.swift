@@ -51,18 +51,20 @@ struct JournalExamination {
     }
 
     private func headerDamage(_ journal: RollbackJournal, _ file: RawFile) throws -> JournalDamage? {
-        // A first write of the magic and the count, without the header that was written before them.
-        guard journal.content.size != 12 else { return nil }
         // Pages of another size belong to a file with another cipher configuration: then it is that
         // which is wrong. Here the key and the configuration have opened a page of the file.
-        guard try isKeyProved(journal, file) else { return nil }
-        return Self.damage(
-            journal.header == nil
-                ? "its header is not as it was written"
-                : "it was cut off within its header")
+        guard try isKeyProved(file) else { return nil }
+        guard journal.header == nil else {
+            return Self.damage("it was cut off within its header")
+        }
+        // The magic and the count are written over a header that is synced before them, or with them.
+        let rest = try journal.content.bytes(at: 12, count: 16)
+        let isBegun =
+            journal.content.size == 12 || rest?.allSatisfy { $0 == 0 } == true
+        return Self.damage("its header is not as it was written", sureWithFullOnly: isBegun)
     }
 
-    private func isKeyProved(_ journal: RollbackJournal, _ file: RawFile) throws -> Bool {
+    private func isKeyProved(_ file: RawFile) throws -> Bool {
         let count = min(file.size / pageSize, 16)
         for number in 1..<UInt32(count + 1) where try ownPage(number, file) != nil { return true }
         return false
@@ -77,6 +79,8 @@ struct JournalExamination {
                 "it speaks of \(header.pageCount) pages, and the file has "
                     + "\(file.size / pageSize)")
         }
+        // The first transaction of a new file.
+        guard header.pageCount > 0 else { return nil }
         let records = journal.segments.flatMap(\.records).filter { $0.number == 1 }
         let first =
             try records.isEmpty
@@ -104,7 +108,9 @@ struct JournalExamination {
             } else {
                 reason = reason ?? "record \(index + 1) is not as it was written"
                 // The engine would put such a page into the file.
-                if original == nil, record.isWhole { wasUsed = true }
+                if original == nil, record.isWhole, Int(record.number) <= journal.pageCount {
+                    wasUsed = true
+                }
             }
         }
         if segment.header.recordCount != .max, segment.records.count < segment.header.recordCount {

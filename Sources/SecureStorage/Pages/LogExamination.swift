@@ -37,9 +37,12 @@ struct LogExamination {
         // Whoever wrote it may have removed it just now.
         guard let content = try? RawFile(path + "-wal"), content.size > WriteAheadLog.headerSize
         else { return nil }
+        // What comes while it is read is not behind its end.
+        let count = (content.size - WriteAheadLog.headerSize) / frameSize
         let log = try WriteAheadLog(content, pageSize: pageSize)
+        guard log.wholeFrames < count else { return nil }
         guard let header = try log.header ?? salvagedHeader(content) else { return nil }
-        let frames = try unreadFrames(log, header, content)
+        let frames = try unreadFrames(of: count, log, header, content)
         guard let last = frames.last(where: { $0.isKnown && $0.endsTransaction }) else {
             return nil
         }
@@ -72,7 +75,7 @@ struct LogExamination {
 
     /// Those after the last commit that counts.
     private func unreadFrames(
-        _ log: WriteAheadLog, _ header: [UInt8], _ content: RawFile
+        of frameCount: Int, _ log: WriteAheadLog, _ header: [UInt8], _ content: RawFile
     ) throws -> [Frame] {
         let count = log.committedFrames
         let salts = header[16..<24]
@@ -83,7 +86,7 @@ struct LogExamination {
             ? Array(header[8...])
             : try content.bytes(at: offset(count - 1), count: WriteAheadLog.frameHeaderSize)
         var index = count
-        while let stored = previous,
+        while index < frameCount, let stored = previous,
             let start = try content.bytes(at: offset(index), count: WriteAheadLog.frameHeaderSize)
         {
             defer { index += 1 }

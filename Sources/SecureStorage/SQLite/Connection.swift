@@ -62,7 +62,7 @@ final class Connection {
             let derived = try connection.derive(key)
             if case .given = key {
                 try connection.examineSideFiles(derived)
-                try connection.playBackJournal(derived)
+                try connection.explainingJournal { try connection.playBackJournal(derived) }
             }
             try connection.applyKey(derived)
             try connection.explainingJournal { try connection.proveKey() }

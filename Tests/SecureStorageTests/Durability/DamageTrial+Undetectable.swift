@@ -33,7 +33,6 @@ extension DamageTrial {
 
     private func undetectableCut(ofJournal journal: Data, to count: Int) -> String? {
         if count == 0 { return "nothing is left of the journal" }
-        if count == 12 { return "the journal's first twelve bytes, as of one that was just begun" }
         var segment = 0
         while journal.count >= segment + 512, journal[segment...].starts(with: Self.journalMagic) {
             let records = journal[(segment + 8)..<(segment + 12)].reduce(0) { $0 << 8 | Int($1) }

@@ -165,7 +165,7 @@ import Testing
                 offset in
                 ("byte \(offset)", changed(state, "-journal") { $0[offset] ^= 0x20 })
             }
-            for count in [20, 100, 600, 1600] {
+            for count in [20, 100, 600, 1500] {
                 damages.append(
                     ("cut to \(count)", changed(state, "-journal") { $0 = $0.prefix(count) }))
             }
