@@ -202,11 +202,16 @@ struct Diagnostician {
     private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis {
         let journal = try JournalExamination(path: path, cipher: scan.cipher).damage()
         let log = try LogExamination(path: path, cipher: scan.cipher, syncsCommits: true).damage()
-        guard let reason = journal?.description ?? log?.description else { return diagnosis }
-        let finding = journal.map { Finding.damagedJournal($0) } ?? log.map { .damagedLog($0) }
+        // Until its journal is played back, a file's pages say nothing.
+        if let journal {
+            return FileDiagnosis(
+                finding: .damagedJournal(journal),
+                reasons: diagnosis.reasons + [journal.description])
+        }
+        guard let log else { return diagnosis }
         return FileDiagnosis(
-            finding: diagnosis.finding == .ok ? finding ?? .ok : diagnosis.finding,
-            reasons: diagnosis.reasons + [reason])
+            finding: diagnosis.finding == .ok ? .damagedLog(log) : diagnosis.finding,
+            reasons: diagnosis.reasons + [log.description])
     }
 
     /// The page size and HMAC under which the first page is authentic; the key derivation stays.

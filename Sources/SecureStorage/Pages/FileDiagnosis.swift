@@ -38,7 +38,7 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case truncated
         /// The key is right, and the file's pages are sound; commits in the log are not read any more.
         case damagedLog(LogDamage)
-        /// The key is right, and the file's pages are sound; the journal that has to be played back is not.
+        /// The key is right; the journal that has to be played back before the pages count is damaged.
         case damagedJournal(JournalDamage)
         /// Not a database of any kind that is known here.
         case notADatabase

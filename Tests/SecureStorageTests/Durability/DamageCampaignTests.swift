@@ -6,8 +6,8 @@ import Testing
 /// One changed byte, or a cut, in any file of a database that a crash has left: no wrong row, and what can be proved
 /// to be damaged is never called sound.
 @Suite(.timeLimit(.minutes(60))) struct DamageCampaignTests {
-    /// Changes in all: some hundreds, or `SECURESTORAGE_CHANGED_BYTES=60000`.
-    private static let changes = environmentNumber("SECURESTORAGE_CHANGED_BYTES", default: 480)
+    /// Changes in all: about a hundred, or `SECURESTORAGE_CHANGED_BYTES=60000`.
+    private static let changes = environmentNumber("SECURESTORAGE_CHANGED_BYTES", default: 114)
     /// A failure names it; `SECURESTORAGE_SEED` brings it back.
     private static let seed = UInt64(
         environmentNumber("SECURESTORAGE_SEED", default: Int.random(in: 1...Int.max)))
