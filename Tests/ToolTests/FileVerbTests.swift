@@ -46,6 +46,25 @@ import Testing
         #expect(answer?["sound"] as? Bool == true)
     }
 
+    @Test func `looking into a file, or changing rows of it, leaves its journal mode`() throws {
+        try make()
+        let toDelete = try run("query a.db \"PRAGMA journal_mode = delete\" \(Self.key)")
+        try #require(toDelete.status == 0)
+        for command in [
+            "query a.db \"SELECT 1\"", "query a.db --read-only \"SELECT 1\"", "info a.db", "verify a.db",
+            "kv get a.db k", "kv put a.db k w", "query a.db \"DELETE FROM t WHERE i = 1\"",
+            "shell a.db < /dev/null",
+        ] {
+            let (verb, rest) = command.contains(" <")
+                ? (command.replacingOccurrences(of: " < /dev/null", with: ""), " < /dev/null")
+                : (command, "")
+            #expect(try run("\(verb) \(Self.key)\(rest)").status == 0, "\(command)")
+            let info = try run("info a.db --no-counts \(Self.key)")
+            #expect(info.lines.contains("journal mode      delete"), "\(command)")
+            #expect(!workspace.exists("a.db-wal"))
+        }
+    }
+
     @Test func `damage is found and named, with status 1 and nothing on standard error`() throws {
         try make()
         try damage("a.db", page: 9)

@@ -22,8 +22,15 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// The journal of the file.
     ///
-    /// Default: ``JournalMode/wal``. A read-only store takes the file as it is. SQL cannot set another one.
+    /// Default: ``JournalMode/wal``. A file that is there already is converted when a store opens it, for all
+    /// that use it; see ``keepsJournalMode``. A read-only store takes the file as it is. SQL cannot set another one.
     public var journalMode = JournalMode.wal
+
+    /// Whether a file that is there already keeps its journal mode, whatever ``journalMode`` says; a new file gets
+    /// that one.
+    ///
+    /// Default: false. For programs that look into files of others.
+    public var keepsJournalMode = false
 
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
     ///

@@ -181,6 +181,7 @@ extension SecureDatabaseStore {
             var draftConfiguration = configuration
             // A draft is complete when nothing stands beside it.
             draftConfiguration.keepsWriteAheadLog = false
+            draftConfiguration.keepsJournalMode = false
             opened = try Connection.open(
                 draft.path, key: .new(key), configuration: draftConfiguration)
             // Writes the first page, and with it the salt, whatever the journal mode.

@@ -18,7 +18,7 @@ struct IntegrityCheck {
                 try progress(FileProgress(pages.pageCount, of: pages.pageCount * 2))
                 next = .now + .milliseconds(50)
             } _: {
-                let report = try report(pages)
+                let report = try report(pages, connection.logDamage())
                 try progress(FileProgress(pages.pageCount * 2, of: pages.pageCount * 2))
                 return report
             }
@@ -49,7 +49,9 @@ struct IntegrityCheck {
         return try body()
     }
 
-    private func report(_ pages: Examination.Outcome) throws -> IntegrityReport {
+    private func report(
+        _ pages: Examination.Outcome, _ logDamage: LogDamage?
+    ) throws -> IntegrityReport {
         var problems: [String] = []
         if pages.surplusBytes > 0 {
             problems.append("\(pages.surplusBytes) bytes follow the last page")
@@ -72,7 +74,8 @@ struct IntegrityCheck {
         return IntegrityReport(
             pageCount: pages.pageCount,
             damagedPages: (pages.damaged.numbers.map(Int.init) + pages.missing).sorted(),
-            structureProblems: problems, foreignKeyViolations: violations)
+            structureProblems: problems, foreignKeyViolations: violations,
+            logDamage: logDamage)
     }
 
     private func rows<R>(_ sql: String, _ transform: (Statement) -> R) throws -> [R] {

@@ -25,9 +25,12 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
     /// Rows without the row that they refer to.
     public let foreignKeyViolations: [ForeignKeyViolation]
 
+    /// Commits in the log that no connection finds any more; nil when nothing proves such a loss.
+    public let logDamage: LogDamage?
+
     /// Whether nothing was found.
     public var isSound: Bool {
-        damagedPages.isEmpty && structureProblems.isEmpty && foreignKeyViolations.isEmpty
+        logDamage == nil && damagedPages.isEmpty && structureProblems.isEmpty && foreignKeyViolations.isEmpty
     }
 
     /// A line for each finding.
@@ -38,6 +41,7 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
             "\($0.table)\($0.rowID.map { ", row \($0)," } ?? "") refers to a row of "
                 + "\($0.referencedTable) that is not there"
         }
-        return (pages + structureProblems + keys).joined(separator: "\n")
+        let log = logDamage.map { [$0.description] } ?? []
+        return (log + pages + structureProblems + keys).joined(separator: "\n")
     }
 }

@@ -41,6 +41,7 @@ struct Migration {
         case .missing:
             throw file.failure("there is no such file")
         case .empty, .notEncrypted, .plaintextHeader, .keyNeeded, .wrongKey, .corrupt, .truncated,
+            .damagedLog, .damagedJournal,
             .notADatabase:
             throw old.openingError(file.path)
         }

@@ -81,6 +81,11 @@ extension SecureDatabaseStore {
                     "every page is as it was written, so it is the structure of the file that is broken, or not "
                         + "known here: keep the old file")
             }
+            // What was there before or after the transactions in question cannot be told apart.
+            let log = LogExamination(path: path, cipher: scan.cipher, syncsCommits: true)
+            let journal = JournalExamination(path: path, cipher: scan.cipher)
+            report.problems += try [journal.damage()?.description, log.damage()?.description]
+                .compactMap { $0 }
             return report
         }
     }

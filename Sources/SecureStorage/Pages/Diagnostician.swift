@@ -152,7 +152,8 @@ struct Diagnostician {
         var current = scan
         for _ in 1...100 {
             if try current.knowsKey(lookingAt: sampleLimit ?? .max, progress) {
-                return try Examination(scan: current).diagnosis(notes.lines, progress)
+                let diagnosis = try Examination(scan: current).diagnosis(notes.lines, progress)
+                return try withSideFiles(diagnosis, current)
             }
             guard !current.view.isCurrent else { break }
             usleep(5000)
@@ -195,6 +196,22 @@ struct Diagnostician {
             return notes.result(.notADatabase)
         }
         return notes.result(.wrongKey)
+    }
+
+    /// The diagnosis of a file whose pages were looked at, and what is damaged beside it.
+    private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis {
+        let journal = try JournalExamination(path: path, cipher: scan.cipher).damage()
+        let log = try LogExamination(path: path, cipher: scan.cipher, syncsCommits: true).damage()
+        // Until its journal is played back, a file's pages say nothing.
+        if let journal {
+            return FileDiagnosis(
+                finding: .damagedJournal(journal),
+                reasons: diagnosis.reasons + [journal.description])
+        }
+        guard let log else { return diagnosis }
+        return FileDiagnosis(
+            finding: diagnosis.finding == .ok ? .damagedLog(log) : diagnosis.finding,
+            reasons: diagnosis.reasons + [log.description])
     }
 
     /// The page size and HMAC under which the first page is authentic; the key derivation stays.

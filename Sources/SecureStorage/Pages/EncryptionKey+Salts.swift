@@ -36,7 +36,7 @@ extension EncryptionKey {
     func derived(
         provedBy page: [UInt8], _ salts: [[UInt8]], _ cipher: CipherConfiguration
     ) throws -> DerivedKey? {
-        for salt in salts {
+        for (index, salt) in salts.enumerated() where !salts[..<index].contains(salt) {
             let derived = try derived(salt: salt, cipher: cipher)
             let pages = try PageCipher(derived, format: PageFormat(cipher))
             if page.withUnsafeBytes({ pages.isAuthentic($0, number: 1) }) { return derived }

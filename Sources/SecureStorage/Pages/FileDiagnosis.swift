@@ -37,6 +37,10 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.
         case truncated
+        /// The key is right, and the file's pages are sound; commits in the log are not read any more.
+        case damagedLog(LogDamage)
+        /// The key is right; the journal that has to be played back before the pages count is damaged.
+        case damagedJournal(JournalDamage)
         /// Not a database of any kind that is known here.
         case notADatabase
     }
@@ -69,6 +73,8 @@ extension FileDiagnosis.Finding {
         case .corrupt(let pages):
             pages.count == 1 ? "1 damaged page" : "\(pages.count) damaged pages"
         case .truncated: "the file was cut off"
+        case .damagedLog: "a damaged log"
+        case .damagedJournal: "a damaged journal"
         case .notADatabase: "no database"
         }
     }
@@ -105,6 +111,8 @@ extension FileDiagnosis {
                     + "damaged; restore the file from a backup, or salvage what can be read")
         case .truncated:
             return failed(.corrupt, "the key is right, but the file was cut off")
+        case .damagedLog(let damage): return damage.openingError(path)
+        case .damagedJournal(let damage): return damage.openingError(path)
         case .notADatabase:
             return failed(
                 .notADatabase, "it is no SQLCipher database with this cipher configuration")

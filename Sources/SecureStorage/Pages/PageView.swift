@@ -62,7 +62,7 @@ struct PageView: Sendable {
         let pageCount: Int
 
         init?(_ path: String, pageSize: Int) throws {
-            if let journal = RollbackJournal(of: path, pageSize: pageSize) {
+            if let journal = RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
                 content = journal.content
                 offsets = journal.offsets
                 source = .journal(pages: offsets.count)

@@ -3,70 +3,177 @@ internal import Foundation
 /// The rollback journal beside a file, as far as the file's state and its key can be told from it.
 ///
 /// A journal that a crash has left is played back before anything of the file can be read, whatever the
-/// key is. It holds the pages as they were before the broken transaction, page 1 always among them, so
-/// the key is checked against that one first. The layout is in
-/// [SQLite's file format](https://sqlite.org/fileformat2.html#the_rollback_journal).
+/// key is. It holds the pages as they were before the broken transaction. The layout is in
+/// [SQLite's file format](https://sqlite.org/fileformat2.html#the_rollback_journal): segments, each of a
+/// header that fills a sector, and records of a page number, a page and a checksum.
 struct RollbackJournal {
     let content: RawFile
+    /// Of the journal's first segment; nil when it is none that the engine would play back.
+    let header: Header?
+    let segments: [Segment]
     private let pageSize: Int
-    /// Pages of the database before the transaction.
-    let pageCount: Int
 
-    /// The journal of the database at `path`; nil when there is none, or one that is finished.
+    struct Header: Equatable {
+        /// Records of the segment; `.max` for all to the end of the file, by a writer that never syncs.
+        let recordCount: UInt32
+        /// What the checksum of each record begins with: another one in each header.
+        let nonce: UInt32
+        /// Pages of the database before the transaction.
+        let pageCount: Int
+        /// Counts in the first header only.
+        let sectorSize: Int
+    }
+
+    struct Record {
+        let number: UInt32
+        /// Where the page begins.
+        let offset: Int
+        /// Whether the checksum is right. It covers every 200th byte of the page.
+        let isWhole: Bool
+    }
+
+    struct Segment {
+        let header: Header
+        /// Up to the end of the file, whole or not.
+        let records: [Record]
+        /// Where the next header is looked for.
+        let end: Int
+    }
+
+    static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+    /// The journal of the database at `path`.
+    ///
+    /// nil when there is none, when its transaction has ended (its first byte is 0), and when it is part of
+    /// a transaction over several files that was committed: then its super-journal has gone.
     init?(of path: String, pageSize: Int) {
-        guard let content = try? RawFile(path + "-journal") else { return nil }
+        guard let content = try? RawFile(path + "-journal"),
+            let first = try? content.bytes(at: 0, count: 1), first != [0]
+        else { return nil }
+        if let superJournal = Self.superJournal(content), access(superJournal, F_OK) != 0 {
+            return nil
+        }
         self.content = content
         self.pageSize = pageSize
-        guard let header = Self.header(content, at: 0, pageSize) else { return nil }
-        pageCount = header.pageCount
+        var segments: [Segment] = []
+        header = Self.header(content, at: 0, isFirst: true, pageSize)
+        // The engine looks for no header in less than a sector of 512 bytes.
+        if let header, content.size >= 512 {
+            var next: Header? = header
+            while let current = next {
+                let segment = Self.segment(
+                    current, at: segments.last?.end ?? 0, header.sectorSize, content, pageSize)
+                segments.append(segment)
+                next = Self.header(content, at: segment.end, isFirst: false, pageSize)
+            }
+        }
+        self.segments = segments
     }
+
+    /// Pages of the database before the transaction.
+    var pageCount: Int { header?.pageCount ?? 0 }
 
     /// The original page 1; nil when the journal does not hold it (yet): then the file is unchanged.
     func firstPage() -> [UInt8]? {
         offsets[1].flatMap { try? content.bytes(at: $0, count: pageSize) }
     }
 
-    /// Where each original page begins in the journal.
+    /// Whether any page in the journal is authentic.
+    func hasRecord(of cipher: PageCipher) throws -> Bool {
+        try segments.lazy.flatMap(\.records).contains { record in
+            try content.bytes(at: record.offset, count: pageSize)?.withUnsafeBytes {
+                cipher.isAuthentic($0, number: record.number)
+            } ?? false
+        }
+    }
+
+    /// Where each original page begins in the journal, of the records whose checksum is right.
     var offsets: [UInt32: Int] {
         var offsets: [UInt32: Int] = [:]
-        var segment = 0
-        while let header = Self.header(content, at: segment, pageSize) {
-            var position = segment + header.sectorSize
-            for _ in 0..<header.recordCount {
-                // Page number, page, checksum.
-                guard let number = Self.number(content, at: position),
-                    position + pageSize + 8 <= content.size
-                else { return offsets }
-                // The first is the original; a savepoint may have journaled it again.
-                if offsets[number] == nil { offsets[number] = position + 4 }
-                position += pageSize + 8
+        for record in segments.flatMap(\.records) where record.isWhole {
+            // The first is the original.
+            if offsets[record.number] == nil, Int(record.number) <= pageCount {
+                offsets[record.number] = record.offset
             }
-            segment = (position + header.sectorSize - 1) / header.sectorSize * header.sectorSize
         }
         return offsets
     }
 
-    private struct Header {
-        /// All records to the end of the file, for a journal that was never synced.
-        let recordCount: UInt32
-        let pageCount: Int
-        let sectorSize: Int
+    /// The record at `offset`, for a segment with that nonce; nil when the file ends before.
+    func record(at offset: Int, nonce: UInt32) -> Record? {
+        Self.record(content, at: offset, nonce, pageSize)
     }
 
-    private static func header(_ content: RawFile, at offset: Int, _ pageSize: Int) -> Header? {
-        let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-        guard let bytes = try? content.bytes(at: offset, count: 8), bytes == magic,
-            let recordCount = number(content, at: offset + 8),
-            let pageCount = number(content, at: offset + 16),
-            let sectorSize = number(content, at: offset + 20), (32...65536).contains(sectorSize),
-            let size = number(content, at: offset + 24), size == pageSize
+    // MARK: - Reading
+
+    private static func segment(
+        _ header: Header, at offset: Int, _ sectorSize: Int, _ content: RawFile, _ pageSize: Int
+    ) -> Segment {
+        var records: [Record] = []
+        var position = offset + sectorSize
+        while records.count < header.recordCount,
+            let record = record(content, at: position, header.nonce, pageSize)
+        {
+            records.append(record)
+            position += pageSize + 8
+        }
+        return Segment(
+            header: header, records: records,
+            end: (position + sectorSize - 1) / sectorSize * sectorSize)
+    }
+
+    private static func record(
+        _ content: RawFile, at offset: Int, _ nonce: UInt32, _ pageSize: Int
+    ) -> Record? {
+        guard let bytes = try? content.bytes(at: offset, count: pageSize + 8) else { return nil }
+        var sum = nonce
+        for position in stride(from: pageSize - 200, to: 0, by: -200) {
+            sum &+= UInt32(bytes[4 + position])
+        }
+        let page = number(bytes, 0)
+        return Record(
+            number: page, offset: offset + 4,
+            isWhole: page > 0 && number(bytes, pageSize + 4) == sum)
+    }
+
+    private static func header(
+        _ content: RawFile, at offset: Int, isFirst: Bool, _ pageSize: Int
+    ) -> Header? {
+        guard let bytes = try? content.bytes(at: offset, count: 28), bytes.starts(with: magic)
         else { return nil }
+        let sectorSize = Int(number(bytes, 20))
+        if isFirst {
+            guard (32...65536).contains(sectorSize), sectorSize & (sectorSize - 1) == 0,
+                number(bytes, 24) == pageSize
+            else { return nil }
+        }
         return Header(
-            recordCount: recordCount, pageCount: Int(pageCount), sectorSize: Int(sectorSize))
+            recordCount: number(bytes, 8), nonce: number(bytes, 12),
+            pageCount: Int(number(bytes, 16)), sectorSize: sectorSize)
     }
 
-    private static func number(_ content: RawFile, at offset: Int) -> UInt32? {
-        guard let bytes = try? content.bytes(at: offset, count: 4) else { return nil }
-        return bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    /// The name of the journal that a transaction over several files has in common, at the end of each one's.
+    private static func superJournal(_ content: RawFile) -> String? {
+        let size = content.size
+        guard let end = try? content.bytes(at: size - 16, count: 16), end[8...].elementsEqual(magic)
+        else { return nil }
+        let count = Int(number(end, 0))
+        guard (1...4096).contains(count), count <= size - 16,
+            let name = try? content.bytes(at: size - 16 - count, count: count),
+            sums(name).contains(number(end, 4))
+        else { return nil }
+        return String(bytes: name.prefix { $0 != 0 }, encoding: .utf8)
+    }
+
+    /// The checksum of a name, whose bytes are signed numbers on some processors and not on others.
+    private static func sums(_ name: [UInt8]) -> [UInt32] {
+        [
+            name.reduce(0) { $0 &+ UInt32($1) },
+            name.reduce(0) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) },
+        ]
+    }
+
+    private static func number(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+        bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 }

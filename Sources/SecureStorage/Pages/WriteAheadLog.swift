@@ -9,6 +9,12 @@ struct WriteAheadLog {
     private(set) var offsets: [UInt32: Int] = [:]
     /// Pages of the database after the last commit of the log; nil when no commit is in it.
     private(set) var pageCount: Int?
+    /// The log's header; nil when it is not whole: then nothing of the log counts.
+    private(set) var header: [UInt8]?
+    /// Frames up to the last commit.
+    private(set) var committedFrames = 0
+    /// Frames up to the first that is not whole.
+    private(set) var wholeFrames = 0
 
     static let headerSize = 32
     static let frameHeaderSize = 24
@@ -21,6 +27,7 @@ struct WriteAheadLog {
         var sum = Checksum(isBigEndian: Self.number(header, at: 0) & 1 == 1)
         header.withUnsafeBytes { sum.add(UnsafeRawBufferPointer(rebasing: $0[..<24])) }
         guard sum.matches(header, at: 24) else { return }
+        self.header = header
 
         let frameSize = Self.frameHeaderSize + pageSize
         var frame = [UInt8](repeating: 0, count: frameSize)
@@ -30,32 +37,45 @@ struct WriteAheadLog {
         {
             // The salts of a frame that an earlier use of the log has left are others.
             guard frame[8..<16] == header[16..<24] else { return }
-            frame.withUnsafeBytes { bytes in
-                sum.add(UnsafeRawBufferPointer(rebasing: bytes[..<8]))
-                sum.add(UnsafeRawBufferPointer(rebasing: bytes[Self.frameHeaderSize...]))
-            }
+            sum.add(frame: frame)
             guard sum.matches(frame, at: 16) else { return }
+            wholeFrames += 1
             uncommitted[Self.number(frame, at: 0)] = offset + Self.frameHeaderSize
             let pagesAfterCommit = Self.number(frame, at: 4)
             if pagesAfterCommit > 0 {
                 offsets.merge(uncommitted) { $1 }
                 uncommitted = [:]
                 pageCount = Int(pagesAfterCommit)
+                committedFrames = wholeFrames
             }
             offset += frameSize
         }
     }
 
-    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+    static func number(_ bytes: [UInt8], at offset: Int) -> UInt32 {
         bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// SQLite's checksum of the log, over 32-bit words in the byte order that the header names.
-    private struct Checksum {
+    struct Checksum {
         let isBigEndian: Bool
         private var sums: (UInt32, UInt32) = (0, 0)
 
         init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+        /// Goes on from the checksum that is stored at `offset`.
+        init(goingOnFrom bytes: [UInt8], at offset: Int, isBigEndian: Bool) {
+            self.isBigEndian = isBigEndian
+            sums = (number(bytes, at: offset), number(bytes, at: offset + 4))
+        }
+
+        /// A frame's: its first eight bytes and its page, not its salts.
+        mutating func add(frame: [UInt8]) {
+            frame.withUnsafeBytes { bytes in
+                add(UnsafeRawBufferPointer(rebasing: bytes[..<8]))
+                add(UnsafeRawBufferPointer(rebasing: bytes[WriteAheadLog.frameHeaderSize...]))
+            }
+        }
 
         mutating func add(_ bytes: UnsafeRawBufferPointer) {
             for offset in stride(from: 0, to: bytes.count, by: 8) {

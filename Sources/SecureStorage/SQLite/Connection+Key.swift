@@ -58,11 +58,22 @@ extension Connection {
         // Another process may be writing page 1 just now: then the second look finds it whole, or
         // its original in the journal.
         for attempt in 1...3 {
-            let page = try journal.firstPage() ?? readFirstBytes(cipher.pageSize)
+            let ownPage = try readFirstBytes(cipher.pageSize)
+            let original = journal.firstPage()
             let salts =
                 try key.salts(outOf: file, cipher)
-                ?? [Array(page.prefix(CipherConfiguration.saltLength))]
-            if let derived = try key.derived(provedBy: page, salts, cipher) { return derived }
+                ?? [original, ownPage].compactMap {
+                    $0.map { Array($0.prefix(CipherConfiguration.saltLength)) }
+                }
+            if let derived = try key.derived(provedBy: original ?? ownPage, salts, cipher) {
+                return derived
+            }
+            // The original may be damaged. After a broken re-key it is under another key, as all records are.
+            if original != nil, let derived = try key.derived(provedBy: ownPage, salts, cipher),
+                try journal.hasRecord(of: PageCipher(derived, format: PageFormat(cipher)))
+            {
+                return derived
+            }
             if attempt < 3 { usleep(10_000) }
         }
         throw SecureStorageError.statementFailed(

@@ -21,17 +21,26 @@ extension Connection {
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
+        try text(
+            "PRAGMA synchronous = \(configuration.synchronousLevel(try journalModeOfSetting()))")
         #if canImport(Darwin)
             // An fsync there does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
             try text("PRAGMA fullfsync = \(full)")
             try text("PRAGMA checkpoint_fullfsync = ON")
         #endif
-        if !configuration.isReadOnly { try applyJournalMode() }
+        if !configuration.isReadOnly, !configuration.keepsJournalMode { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         origin = configuration.runsUntrustedSQL ? .stranger : .app
         try installAuthorizer()
+    }
+
+    /// The mode that the file is to have, or that it has when it keeps its own.
+    private func journalModeOfSetting() throws -> SecureDatabaseConfiguration.JournalMode {
+        guard configuration.keepsJournalMode, !configuration.isReadOnly else {
+            return configuration.journalMode
+        }
+        return try text("PRAGMA journal_mode")?.lowercased() == "wal" ? .wal : .delete
     }
 
     private func keepWriteAheadLog() throws {
@@ -52,12 +61,12 @@ extension Connection {
 }
 
 extension SecureDatabaseConfiguration {
-    /// The value of `PRAGMA synchronous`.
+    /// The value of `PRAGMA synchronous` for a file with that journal.
     ///
     /// FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
     /// and that takes back what was committed. EXTRA does.
-    var synchronousLevel: String {
-        switch (synchronous, journalMode) {
+    func synchronousLevel(_ mode: JournalMode) -> String {
+        switch (synchronous, mode) {
         case (.full, .delete): "EXTRA"
         case (.full, .wal): "FULL"
         case (.normal, _): "NORMAL"

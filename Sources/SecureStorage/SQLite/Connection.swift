@@ -65,9 +65,14 @@ final class Connection {
         let connection = try Connection(path: path, configuration: configuration)
         do {
             try connection.refuseReadOnlyFallback()
-            try connection.applyKey(connection.derive(key))
+            let derived = try connection.derive(key)
+            if case .given = key {
+                try connection.examineSideFiles(derived)
+                try connection.explainingJournal { try connection.playBackJournal(derived) }
+            }
+            try connection.applyKey(derived)
             try connection.applyDefences()
-            try connection.proveKey()
+            try connection.explainingJournal { try connection.proveKey() }
             try connection.keepSalt()
             try connection.applySettings()
             connection.installCheckpointing(engine)

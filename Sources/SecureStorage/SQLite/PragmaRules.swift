@@ -148,7 +148,7 @@ struct PragmaRules {
     }
 
     private var neededLevel: Int {
-        Self.level(configuration.synchronousLevel.lowercased()) ?? 3
+        Self.level(configuration.synchronousLevel(configuration.journalMode).lowercased()) ?? 3
     }
 
     /// The configured mode.

@@ -37,6 +37,8 @@ struct FileOptions: ParsableArguments {
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading
+        // What looks at a file, or changes rows of it, leaves the kind of its journal to its owner.
+        configuration.keepsJournalMode = exists
         configuration.foreignKeysEnabled = checksReferences
         configuration.runsUntrustedSQL = ofStrangers
         let store = SecureDatabaseStore(fullDatabasePath: file, configuration: configuration)

@@ -59,6 +59,7 @@ struct Diagnose: ParsableCommand {
             reasons: diagnosis.reasons)
         switch diagnosis.finding {
         case .corrupt(let pages): answer.pages = pages
+        case .damagedLog(let damage): answer.pages = damage.pages
         case .legacyFormat(let version): answer.version = version
         default: break
         }
@@ -78,6 +79,8 @@ struct Diagnose: ParsableCommand {
         case .otherCipher: "other-cipher"
         case .corrupt: "corrupt"
         case .truncated: "truncated"
+        case .damagedLog: "damaged-log"
+        case .damagedJournal: "damaged-journal"
         case .notADatabase: "not-a-database"
         }
     }

@@ -43,7 +43,8 @@ struct Verify: ParsableCommand {
             try Output.standard.write(
                 json: Answer(
                     sound: report.isSound, pages: report.pageCount,
-                    damagedPages: report.damagedPages, problems: report.structureProblems,
+                    damagedPages: report.damagedPages, problems: (report.logDamage.map { [$0.description] } ?? [])
+                        + report.structureProblems,
                     violations: report.foreignKeyViolations.map {
                         Answer.Violation(
                             table: $0.table, row: $0.rowID, references: $0.referencedTable)

@@ -1,5 +1,6 @@
 import FaultyDisk
 import Foundation
+import Logging
 import SecureStorage
 import Testing
 
@@ -32,12 +33,43 @@ import Testing
             }
             #expect(begun > 200)
             let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
+                try campaign.expectNoDamage(directory)
                 let db = campaign.store(directory + "/test.db")
                 try db.open(with: PowerCut.oldKey)
                 defer { db.close() }
                 try campaign.check(db, acknowledged: acknowledged)
             }
             #expect(tried >= states)
+        }
+    }
+
+    /// What was not synced need not be there: then a commit may be missing, and nothing is damaged.
+    @Test(arguments: ["wal", "delete", "truncate", "persist"])
+    func `what a power cut leaves with synchronous normal is not taken for damage`(
+        _ mode: String
+    ) async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success, "seed \(Self.seed)") {
+            [
+                path = database.path as String, mode = mode as String,
+                states = Self.states as Int, seed = Self.seed as UInt64
+            ] in
+            let campaign = PowerCut(path: path, mode: mode, seed: seed)
+            campaign.synchronous = .normal
+            try campaign.makeFile()
+            try campaign.record { db in
+                for number in 1...12 {
+                    try campaign.write(number, db)
+                    if number % 5 == 0 { try db.checkpoint(.passive) }
+                }
+            }
+            try campaign.eachState(atLeast: states) { directory, _ in
+                let db = campaign.store(directory + "/test.db")
+                let error = storageError { try db.open(with: PowerCut.oldKey) }
+                #expect(error?.description.contains("damaged") != true, "\(error?.description ?? "")")
+                db.close()
+            }
+            #expect(campaign.log.warnings == [])
         }
     }
 
@@ -90,6 +122,8 @@ private final class PowerCut {
     let path: String
     let mode: String
     let seed: UInt64
+    var synchronous = SecureDatabaseConfiguration.Synchronous.full
+    let log = LogRecorder()
     /// What was on the disk before the recording.
     private var files: [String: Data] = [:]
 
@@ -103,6 +137,8 @@ private final class PowerCut {
         var configuration = SecureDatabaseConfiguration()
         configuration.journalMode = mode == "wal" ? .wal : .delete
         configuration.secondInstance = .allowed
+        configuration.synchronous = synchronous
+        configuration.logger = Logger(label: "power cut") { [log] _ in log }
         // Smaller than what a transaction changes: pages go out before its end.
         configuration.cacheSize = 0
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
@@ -151,6 +187,18 @@ private final class PowerCut {
         try db.executeUpdate("UPDATE account SET sum = sum + ?", number)
         try db.commit()
         faulty_disk_mark(Int64(number))
+    }
+
+    /// What a power cut leaves is never called damage.
+    func expectNoDamage(_ directory: String) throws {
+        let finding = try SecureDatabaseStore.diagnose(
+            at: URL(fileURLWithPath: directory + "/test.db"),
+            key: .raw(SecretBytes(copying: Self.oldKey))
+        ).finding
+        switch finding {
+        case .damagedLog, .damagedJournal: Issue.record("\(finding)")
+        default: break
+        }
     }
 
     func check(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {

@@ -1,0 +1,159 @@
+internal import Foundation
+
+/// Whether a write-ahead log has lost commits that were in it; what counts as a proof says `LogDamage`.
+///
+/// Frames behind the first that is not whole are looked at one by one: a frame belongs to the log as it is when it
+/// carries the salts of the log's header, and its page is authentic. Each frame's checksum goes on from the
+/// one stored in the frame before it, which tells what was written after what.
+struct LogExamination {
+    let path: String
+    let cipher: PageCipher
+    /// Whether a transaction was synced before the next began.
+    let syncsCommits: Bool
+
+    private var pageSize: Int { cipher.format.pageSize }
+    private var frameSize: Int { WriteAheadLog.frameHeaderSize + pageSize }
+
+    /// A frame after the first that is not whole.
+    private struct Frame {
+        /// From 0.
+        let index: Int
+        let page: UInt32
+        let endsTransaction: Bool
+        /// Whether it was written with this log, and its page is authentic.
+        let isKnown: Bool
+        /// Whether its checksum goes on from that of the frame before it.
+        let isLinked: Bool
+    }
+
+    /// What is proved to be damaged; nil for a sound log, for none, and for one that is being written.
+    func damage() throws -> LogDamage? {
+        let log = path + "-wal"
+        guard access(log, F_OK) == 0 else { return nil }
+        return try SideFileLook.confirmed(log, look)
+    }
+
+    private func look() throws -> LogDamage? {
+        // Whoever wrote it may have removed it just now.
+        guard let content = try? RawFile(path + "-wal"), content.size > WriteAheadLog.headerSize
+        else { return nil }
+        // What comes while it is read is not behind its end.
+        let count = (content.size - WriteAheadLog.headerSize) / frameSize
+        let log = try WriteAheadLog(content, pageSize: pageSize)
+        guard log.wholeFrames < count else { return nil }
+        guard let header = try log.header ?? salvagedHeader(content) else { return nil }
+        let frames = try unreadFrames(of: count, log, header, content)
+        guard let last = frames.last(where: { $0.isKnown && $0.endsTransaction }) else {
+            return nil
+        }
+        let unread = frames.filter { $0.isKnown && $0.index <= last.index }
+        let file = try RawFile(path)
+        let inFile = try unread.filter { try isInFile($0, content, file) }
+        guard log.header == nil || !inFile.isEmpty || syncsCommits && hasLaterCommit(frames)
+        else { return nil }
+        let isAllInFile = try isAllInFile(unread, log, content, file)
+        // Of a page that cannot be read here, the log's whole part may hold an older version.
+        let hidesPage = log.committedFrames > 0 && unread.count <= last.index - log.committedFrames
+        return LogDamage(
+            firstDamagedFrame: log.header.map { _ in log.wholeFrames + 1 },
+            unreadFrames: unread.count,
+            unreadCommits: unread.count(where: \.endsTransaction),
+            pages: Set(unread.map(\.page)).sorted().map(Int.init), isAllInFile: isAllInFile,
+            mixesStates: !inFile.isEmpty && (!isAllInFile || hidesPage))
+    }
+
+    /// The salts of the first frame with an authentic page, as a header: for a log whose own is damaged.
+    ///
+    /// A header is synced before any frame follows it, so no crash leaves frames without one.
+    private func salvagedHeader(_ content: RawFile) throws -> [UInt8]? {
+        guard
+            let header = try content.bytes(at: 0, count: WriteAheadLog.headerSize),
+            let frame = try content.bytes(at: WriteAheadLog.headerSize, count: frameSize)
+        else { return nil }
+        return Array(header[..<16]) + Array(frame[8..<16]) + Array(header[24...])
+    }
+
+    /// Those after the last commit that counts.
+    private func unreadFrames(
+        of frameCount: Int, _ log: WriteAheadLog, _ header: [UInt8], _ content: RawFile
+    ) throws -> [Frame] {
+        let count = log.committedFrames
+        let salts = header[16..<24]
+        let isBigEndian = header[3] & 1 == 1
+        var frames: [Frame] = []
+        var previous =
+            count == 0
+            ? Array(header[8...])
+            : try content.bytes(at: offset(count - 1), count: WriteAheadLog.frameHeaderSize)
+        var index = count
+        while index < frameCount, let stored = previous,
+            let start = try content.bytes(at: offset(index), count: WriteAheadLog.frameHeaderSize)
+        {
+            defer { index += 1 }
+            previous = start
+            // Frames of an earlier use of the log are many, and are not read.
+            guard start[8..<16] == salts || index == log.wholeFrames,
+                let frame = try content.bytes(at: offset(index), count: frameSize)
+            else { continue }
+            var sum = WriteAheadLog.Checksum(
+                goingOnFrom: stored, at: 16, isBigEndian: isBigEndian)
+            sum.add(frame: frame)
+            let isLinked = sum.matches(frame, at: 16)
+            let page = WriteAheadLog.number(frame, at: 0)
+            frames.append(
+                Frame(
+                    index: index, page: page,
+                    endsTransaction: WriteAheadLog.number(frame, at: 4) > 0,
+                    isKnown: (frame[8..<16] == salts || isLinked) && isAuthentic(frame, page),
+                    isLinked: isLinked))
+        }
+        return frames
+    }
+
+    private func isAuthentic(_ frame: [UInt8], _ number: UInt32) -> Bool {
+        frame.withUnsafeBytes {
+            cipher.isAuthentic(
+                UnsafeRawBufferPointer(rebasing: $0[WriteAheadLog.frameHeaderSize...]),
+                number: number)
+        }
+    }
+
+    /// Whether a transaction ends at or after the first frame that is not whole, and another one goes on from it.
+    private func hasLaterCommit(_ frames: [Frame]) -> Bool {
+        zip(frames, frames.dropFirst()).contains { end, next in
+            guard end.endsTransaction, next.index == end.index + 1, next.isKnown, next.isLinked
+            else { return false }
+            return end.isKnown && end.isLinked || isInOneSector(end.index)
+        }
+    }
+
+    /// Whether a frame's header is in one sector, which a power cut leaves as it was or as it is to be: then
+    /// what its first bytes say is as old as the checksum, which the next frame vouches for.
+    private func isInOneSector(_ index: Int) -> Bool {
+        offset(index) / 512 == (offset(index) + WriteAheadLog.frameHeaderSize - 1) / 512
+    }
+
+    private func isInFile(_ frame: Frame, _ content: RawFile, _ file: RawFile) throws -> Bool {
+        guard frame.page > 0, let page = try page(of: frame.index, content) else { return false }
+        return try file.bytes(at: (Int(frame.page) - 1) * pageSize, count: pageSize) == page
+    }
+
+    /// Whether what a connection finds of each page is its newest version.
+    private func isAllInFile(
+        _ unread: [Frame], _ log: WriteAheadLog, _ content: RawFile, _ file: RawFile
+    ) throws -> Bool {
+        let newest = Dictionary(unread.map { ($0.page, $0) }) { $1 }
+        return try newest.values.allSatisfy { frame in
+            guard let offset = log.offsets[frame.page] else {
+                return try isInFile(frame, content, file)
+            }
+            return try content.bytes(at: offset, count: pageSize) == page(of: frame.index, content)
+        }
+    }
+
+    private func page(of index: Int, _ content: RawFile) throws -> [UInt8]? {
+        try content.bytes(at: offset(index) + WriteAheadLog.frameHeaderSize, count: pageSize)
+    }
+
+    private func offset(_ index: Int) -> Int { WriteAheadLog.headerSize + index * frameSize }
+}

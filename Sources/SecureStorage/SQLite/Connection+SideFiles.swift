@@ -1,0 +1,75 @@
+internal import CSQLCipher
+internal import Foundation
+internal import Logging
+
+// What a crash has left beside the file, looked at before the engine does anything with it.
+
+extension Connection {
+    /// Refuses a file whose journal or log would make the engine mix two states, and warns of a log that has lost
+    /// commits.
+    ///
+    /// - Throws: `.openFailed` code 11; nothing was changed then.
+    func examineSideFiles(_ key: DerivedKey) throws {
+        guard ["-journal", "-wal"].contains(where: { access(path + $0, F_OK) == 0 }) else { return }
+        let cipher = try PageCipher(key, format: PageFormat(configuration.cipher))
+        if let damage = try JournalExamination(path: path, cipher: cipher).damage(),
+            syncsCommits || !damage.isSureWithFullOnly
+        {
+            throw damage.openingError(path)
+        }
+        guard let damage = try logDamage(cipher) else { return }
+        guard !damage.mixesStates else { throw damage.openingError(path) }
+        logger.warning("\"\(path)\": \(damage.description)")
+    }
+
+    /// Commits in the log that this connection does not find.
+    func logDamage() throws -> LogDamage? {
+        guard let key else { return nil }
+        return try logDamage(PageCipher(key, format: PageFormat(configuration.cipher)))
+    }
+
+    private func logDamage(_ cipher: PageCipher) throws -> LogDamage? {
+        try LogExamination(path: path, cipher: cipher, syncsCommits: syncsCommits).damage()
+    }
+
+    private var syncsCommits: Bool { configuration.synchronous == .full }
+
+    /// Has the journal that a crash has left played back by a short connection that writes, since one that only
+    /// reads may not: under SQLite's locks, and after `examineSideFiles`.
+    ///
+    /// Where this process may not write there is nothing to be done; `explainingJournal` says so.
+    func playBackJournal(_ key: DerivedKey) throws {
+        guard configuration.isReadOnly, hasJournal, mayWrite else { return }
+        var writable = configuration
+        writable.isReadOnly = false
+        let connection = try Connection(path: path, configuration: writable)
+        defer { connection.close() }
+        try connection.applyKey(key)
+        try connection.proveKey()
+    }
+
+    /// Says what to do about a journal that this process may not play back.
+    func explainingJournal(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch SecureStorageError.backingStoreError(Int(SQLITE_READONLY), _)
+            where configuration.isReadOnly && hasJournal
+        {
+            throw SecureStorageError.statementFailed(
+                .readOnly,
+                "a crash has left the journal \"\(path)-journal\", which has to be played back before "
+                    + "anything can be read, and this process may not write the file and its "
+                    + "directory; open the file once from an account that may, or copy both files "
+                    + "to a directory of your own and open the copy")
+        }
+    }
+
+    private var hasJournal: Bool {
+        RollbackJournal(of: path, pageSize: configuration.cipher.pageSize) != nil
+    }
+
+    private var mayWrite: Bool {
+        access(path, W_OK) == 0
+            && access(DatabaseFile(resolvedPath: path).directoryPath, W_OK) == 0
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A journal that a crash has left, met by a store that only reads.
+@Suite(.timeLimit(.minutes(10))) struct HotJournalTests {
+    private let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private func openReadOnly() throws -> SecureDatabaseStore {
+        try database.openStore { $0.isReadOnly = true }
+    }
+
+    @Test func `a read-only store has what a crash left played back, and reads`() async throws {
+        try await KilledDatabase.make(database, .delete)
+        try #require(try database.fileNames() == ["test.db", "test.db-journal"])
+
+        let db = try openReadOnly()
+
+        #expect(try db.int(KilledDatabase.count) == KilledDatabase.rows)
+        #expect(try db.verifyIntegrity().isSound)
+        #expect(storageError { try db.executeUpdate("DELETE FROM t") }?.code == 8)
+        db.close()
+        #expect(try database.fileNames() == ["test.db"])
+    }
+
+    #if os(Linux)
+        @Test func `without the permission to write, the error names the journal and what to do`()
+            async throws
+        {
+            try await KilledDatabase.make(database, .delete)
+            let before = try DirectorySnapshot(of: database.directory)
+            // Root may write anything; another user may not.
+            #expect(chmod(database.directory.path, 0o755) == 0)
+            for name in ["/test.db", "/test.db-journal"] {
+                #expect(chmod(database.directory.path + name, 0o444) == 0)
+            }
+            await #expect(processExitsWith: .success) { [path = database.path as String] in
+                if geteuid() == 0 { #expect(seteuid(65534) == 0) }
+                var configuration = SecureDatabaseConfiguration()
+                configuration.isReadOnly = true
+                let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+                let error = storageError { try db.open(with: TemporaryDatabase.key) }
+                #expect(error?.kind == .openFailed && error?.code == 8)
+                let text = error?.description ?? ""
+                #expect(text.contains("test.db-journal\"") && text.contains("may not write"), "\(text)")
+            }
+            let after = try DirectorySnapshot(of: database.directory)
+            #expect(after.entries.mapValues(\.content) == before.entries.mapValues(\.content))
+        }
+    #endif
+
+    @Test func `a read-only store reads beside a transaction that another process has open`()
+        throws
+    {
+        let writer = try database.openStore {
+            $0.journalMode = .delete
+            $0.busyTimeout = .zero
+        }
+        try writer.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES (1); BEGIN IMMEDIATE; UPDATE t SET x = 2")
+        try #require(try database.fileNames().contains("test.db-journal"))
+        let reader = try openReadOnly()
+        #expect(try reader.int("SELECT x FROM t") == 1)
+        reader.close()
+        try writer.commit()
+        #expect(try writer.int("SELECT x FROM t") == 2)
+    }
+
+    @Test func `a store that keeps the journal mode converts no file, and gives a new one its own`()
+        throws
+    {
+        func mode(_ configure: (inout SecureDatabaseConfiguration) -> Void) throws -> String? {
+            let db = try database.openStore(configure: configure)
+            defer { db.close() }
+            try db.executeStatements("CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES (1)")
+            return try db.strings("PRAGMA journal_mode")[0]
+        }
+        #expect(try mode { $0.journalMode = .delete } == "delete")
+        #expect(try mode { $0.keepsJournalMode = true } == "delete")
+        #expect(try mode { $0.isReadOnly = false } == "wal")
+        #expect(
+            try mode {
+                $0.keepsJournalMode = true
+                $0.journalMode = .delete
+            } == "wal")
+        try SecureDatabaseStore.remove(at: database.url)
+        #expect(try mode { $0.keepsJournalMode = true } == "wal")
+    }
+
+    @Test func `what only looks leaves a file in its journal mode`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        db.close()
+        let before = try Data(contentsOf: database.url)
+        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+        let copy = try TemporaryDatabase(name: "copy.db")
+
+        _ = try SecureDatabaseStore.diagnose(at: database.url, key: key)
+        try SecureDatabaseStore.salvage(at: database.url, key: key, to: copy.url)
+        let reader = try openReadOnly()
+        _ = try reader.verifyIntegrity()
+        try reader.backup(to: copy.url, replacing: true)
+        reader.close()
+
+        #expect(try Data(contentsOf: database.url) == before)
+        #expect(try database.fileNames() == ["test.db"])
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import Logging
+import SecureStorage
+import Testing
+
+/// Damage in the log and in the journal of a crash, as far as it can be proved, and no further.
+@Suite(.timeLimit(.minutes(10))) struct SideFileDamageTests {
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+    private static let frameSize = 24 + DamagedState.pageSize
+
+    /// What the library makes of a state.
+    private struct Findings {
+        var diagnosis: FileDiagnosis.Finding
+        var error: SecureStorageError?
+        var report: IntegrityReport?
+        var rows: [String] = []
+        var warnings: [String] = []
+        var isUnchanged = true
+    }
+
+    private func look(
+        at state: DamagedState, _ configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
+    ) throws -> Findings {
+        let path = try state.lay()
+        defer {
+            try? FileManager.default.removeItem(
+                atPath: (path as NSString).deletingLastPathComponent)
+        }
+        let log = LogRecorder()
+        let configuration = DamagedState.configuration {
+            $0.keepsJournalMode = true
+            $0.logger = Logger(label: "test") { _ in log }
+            configure(&$0)
+        }
+        var findings = Findings(
+            diagnosis: try SecureDatabaseStore.diagnose(
+                at: URL(fileURLWithPath: path), key: Self.key, cipher: configuration.cipher
+            ).finding)
+        let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+        findings.error = storageError {
+            try db.open(with: TemporaryDatabase.key)
+            findings.rows = try db.strings(DamagedState.rows).compactMap { $0 }
+            findings.report = try db.verifyIntegrity()
+        }
+        findings.isUnchanged = try DamagedState.files(of: path) == state.files
+        db.close()
+        findings.warnings = log.warnings
+        return findings
+    }
+
+    private func changed(
+        _ state: DamagedState, _ file: String, _ change: (inout Data) -> Void
+    ) -> DamagedState {
+        var state = state
+        change(&state.files[file, default: Data()])
+        return state
+    }
+
+    // MARK: - Log
+
+    @Test(arguments: [0, 10, 20, 30, 32, 40, 48, 56, 500])
+    func `a byte that drops commits from the log is told by open, diagnose and verify`(
+        _ offset: Int
+    ) throws {
+        let state = try DamagedState.log(isMoved: false)
+        let found = try look(at: changed(state, "-wal") { $0[offset] ^= 1 })
+
+        #expect(found.error == nil && found.rows == state.committed[0])
+        guard case .damagedLog(let damage) = found.diagnosis else {
+            Issue.record("\(found.diagnosis)")
+            return
+        }
+        #expect(damage.firstDamagedFrame == (offset < 32 ? nil : 1))
+        #expect(damage.unreadCommits == 8 && damage.unreadFrames >= 40 && !damage.mixesStates)
+        #expect(damage.pages.contains(1) && damage.pages == damage.pages.sorted())
+        #expect(found.report?.logDamage == damage && found.report?.isSound == false)
+        #expect(found.warnings.contains { $0.contains("8 commits") }, "\(found.warnings)")
+    }
+
+    @Test func `with synchronous normal, a power cut can leave the same, and open says nothing`()
+        throws
+    {
+        let state = try DamagedState.log(isMoved: false)
+        let found = try look(at: changed(state, "-wal") { $0[500] ^= 1 }) {
+            $0.synchronous = .normal
+        }
+        #expect(found.error == nil && found.rows == state.committed[0])
+        #expect(found.warnings.isEmpty && found.report?.isSound == true)
+    }
+
+    @Test func `a log is refused whose later pages are in the file, since the states would mix`()
+        throws
+    {
+        let state = try DamagedState.log(isMoved: true)
+        let log = try #require(state.files["-wal"])
+        let frames = (log.count - 32) / Self.frameSize
+        let ends = (0..<frames).filter { log[32 + $0 * Self.frameSize + 7] != 0 }
+        try #require(ends.count == 8)
+        // In the third of eight transactions, of which five are in the file.
+        let damaged = changed(state, "-wal") { $0[32 + (ends[1] + 1) * Self.frameSize + 300] ^= 1 }
+        for synchronous in SecureDatabaseConfiguration.Synchronous.allCases {
+            let found = try look(at: damaged) { $0.synchronous = synchronous }
+            #expect(found.error?.kind == .openFailed && found.error?.code == 11)
+            #expect(found.error?.description.contains("salvage") == true)
+            #expect(found.isUnchanged)
+            guard case .damagedLog(let damage) = found.diagnosis else {
+                Issue.record("\(found.diagnosis)")
+                return
+            }
+            #expect(damage.mixesStates && damage.firstDamagedFrame == ends[1] + 2)
+        }
+    }
+
+    @Test func `a transaction that was cut short at the end of the log is no damage`() throws {
+        let state = try DamagedState.log(isMoved: false)
+        let log = try #require(state.files["-wal"])
+        for count in [log.count - 1, log.count - Self.frameSize, log.count - 3 * Self.frameSize / 2] {
+            let found = try look(at: changed(state, "-wal") { $0 = $0.prefix(count) })
+            #expect(found.diagnosis == .ok && found.warnings.isEmpty)
+            #expect(found.rows == state.committed[7] && found.report?.isSound == true)
+        }
+        // In any order: its last frame is there, and the one before it is not.
+        let found = try look(
+            at: changed(state, "-wal") {
+                let start = $0.count - 2 * Self.frameSize
+                $0.replaceSubrange(
+                    start..<(start + Self.frameSize), with: Data(count: Self.frameSize))
+            })
+        #expect(found.diagnosis == .ok && found.warnings.isEmpty)
+        #expect(found.rows == state.committed[7])
+    }
+
+    @Test func `what a longer transaction has left behind a shorter one is no damage`() throws {
+        let database = try TemporaryDatabase()
+        let db = SecureDatabaseStore(
+            fullDatabasePath: database.path,
+            configuration: DamagedState.configuration { $0.cacheSize = 0 })
+        try db.open(with: TemporaryDatabase.key)
+        try db.executeStatements(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, version, note BLOB); BEGIN")
+        for number in 1...60 {
+            try db.executeUpdate("INSERT INTO t VALUES (?, 1, randomblob(900))", number)
+        }
+        try db.rollback()
+        try db.executeUpdate("INSERT INTO t VALUES (1, 1, x'00')")
+        let state = DamagedState(files: try DamagedState.files(of: database.path), committed: [])
+        db.close()
+        try #require((state.files["-wal"]?.count ?? 0) > 30 * Self.frameSize)
+
+        let found = try look(at: state)
+        #expect(found.diagnosis == .ok && found.warnings.isEmpty)
+        #expect(found.rows == ["1|1|00"] && found.report?.isSound == true)
+    }
+
+    // MARK: - Journal
+
+    @Test(arguments: ["delete", "truncate", "persist"])
+    func `a damaged journal is refused before it is played back, and nothing changes`(
+        _ mode: String
+    ) async throws {
+        for state in [try DamagedState.spilledJournal(mode), try await .brokenCommit(mode)] {
+            let whole = try look(at: state)
+            #expect(whole.diagnosis == .ok && whole.rows == state.committed.last)
+            var damages: [(String, DamagedState)] = [0, 3, 11, 14, 18, 22, 26, 512, 700, 1539].map {
+                offset in
+                ("byte \(offset)", changed(state, "-journal") { $0[offset] ^= 0x20 })
+            }
+            for count in [20, 100, 600, 1500] {
+                damages.append(
+                    ("cut to \(count)", changed(state, "-journal") { $0 = $0.prefix(count) }))
+            }
+            for (name, damaged) in damages {
+                let found = try look(at: damaged)
+                #expect(found.error?.kind == .openFailed && found.error?.code == 11, "\(mode) \(name)")
+                #expect(found.isUnchanged, "\(mode) \(name)")
+                guard case .damagedJournal = found.diagnosis else {
+                    Issue.record("\(mode) \(name): \(found.diagnosis)")
+                    continue
+                }
+                #expect(found.error?.description.contains("journal") == true)
+            }
+        }
+    }
+
+    @Test func `a finished journal, and one that was just begun, are no damage`() throws {
+        let state = try DamagedState.atRest()
+        let journal = try #require(try DamagedState.spilledJournal("persist").files["-journal"])
+        for content in [
+            Data(), Data(count: 28), Data(count: 512), Data(count: 28) + journal.dropFirst(28),
+            Data(count: 12) + journal.dropFirst(12),
+        ] {
+            var state = state
+            state.files["-journal"] = content
+            let found = try look(at: state)
+            #expect(found.diagnosis == .ok && found.error == nil)
+            #expect(found.rows == state.committed.last && found.report?.isSound == true)
+        }
+    }
+
+    @Test func `a journal of a transaction over several files that was committed is not played back`()
+        throws
+    {
+        var state = try DamagedState.spilledJournal("delete")
+        let name = Array("/nowhere/test.db-mj12345678".utf8)
+        func number(_ value: Int) -> [UInt8] {
+            withUnsafeBytes(of: UInt32(value).bigEndian) { Array($0) }
+        }
+        let lockPage = (1 << 30) / DamagedState.pageSize + 1
+        let record =
+            number(lockPage) + name + number(name.count)
+            + number(name.reduce(0) { $0 + Int($1) })
+            + [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        state.files["-journal", default: Data()] += record
+        let found = try look(at: state)
+        // What a half-written file holds is what counts then.
+        #expect(found.error?.description.contains("journal") != true)
+        #expect(found.rows != state.committed.last)
+    }
+}
