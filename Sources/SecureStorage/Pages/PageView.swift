@@ -52,11 +52,12 @@ struct PageView: Sendable {
             pageCount = journal.pageCount
             return
         }
-        if access(path + "-wal", F_OK) == 0 {
+        let database = DatabaseFile(resolvedPath: path)
+        if try database.status("-wal") != nil {
             let content: RawFile
             do {
                 content = try RawFile(path + "-wal")
-            } catch  where access(path + "-wal", F_OK) != 0 {
+            } catch  where try database.status("-wal") == nil {
                 // Who wrote it has just moved it into the file.
                 (overlay, offsets, source) = (nil, [:], .fileOnly)
                 pageCount = file.size / pageSize
