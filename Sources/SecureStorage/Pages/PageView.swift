@@ -57,7 +57,7 @@ struct PageView: Sendable {
             let content: RawFile
             do {
                 content = try RawFile(path + "-wal")
-            } catch  where try database.status("-wal") == nil {
+            } catch  where (try? database.status("-wal") == nil) == true {
                 // Who wrote it has just moved it into the file.
                 (overlay, offsets, source) = (nil, [:], .fileOnly)
                 pageCount = file.size / pageSize
