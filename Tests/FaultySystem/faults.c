@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,6 +89,8 @@ static int fails(const char *name, unsigned kind) {
     }
     int error = failure_errno;
     pthread_mutex_unlock(&lock);
+    // In the place of the call: what a kill leaves between two of them.
+    if (result && error < 0) kill(getpid(), SIGKILL);
     if (result) errno = error;
     return result;
 }
