@@ -53,8 +53,9 @@ extension DatabaseFile {
             return try publish(draft, content)
         } catch {
             // A salt that could not be taken back is known by the draft's.
-            let blocksName = (try? status() == nil && status(SaltFile.suffix) == nil) != true
-            draft.removeDraft(keepingSalt: blocksName)
+            let hasFile = (try? status() != nil) == true
+            let hasNoSalt = (try? status(SaltFile.suffix) == nil) == true
+            draft.removeDraft(keepingSalt: !hasFile && !hasNoSalt)
             throw error
         }
     }
