@@ -6,6 +6,7 @@ struct Record: Codable {
     var call: Int
     /// The function that failed first; empty for a run that met no failure, "killed" for one that was killed.
     var failed = "killed"
+    var begun: Set<String> = []
     var done: Set<String> = []
     var errors: [String: String] = [:]
     /// Errors that are none of the library's.
@@ -33,6 +34,8 @@ final class Log {
     /// - Returns: What the step has returned; nil after an error.
     @discardableResult
     func attempt<R>(_ step: String, _ body: () throws -> R) -> R? {
+        record.begun.insert(step)
+        save()
         do {
             let result = try body()
             record.done.insert(step)

@@ -93,7 +93,7 @@ struct Place {
     ) -> [String] {
         problems(
             name, key: key, stored: prepared.union(record.storedRows),
-            tried: record.rows(Array(record.errors.keys)), configure)
+            tried: record.rows(record.begun), configure)
     }
 }
 
