@@ -4,6 +4,7 @@ internal import SecureStorage
 /// Why the program ends without success: one line, a hint on a line of its own, the exit status.
 struct Failure: Error {
     static let usageStatus: Int32 = 2
+    static let unknownKeyStatus: Int32 = 3
 
     let message: String
     let hint: String?
@@ -53,6 +54,11 @@ struct Failure: Error {
                     + "it as it is")
         case .legacyFormat(_, let message):
             self.init(message, hint: "\"securestorage migrate\" does that")
+        case .encryptionKeyChangeUnknown:
+            self.init(
+                error.description,
+                hint: "one of the two keys opens the file: try the new one, then the old one",
+                status: Self.unknownKeyStatus)
         case .openFailed(let code, _) where code == 11:
             self.init(
                 error.description,

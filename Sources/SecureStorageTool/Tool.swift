@@ -22,6 +22,7 @@ struct Tool: ParsableCommand {
               0  done
               1  something was wrong: the key, the file, the SQL, the data; or nothing was found
               2  wrong usage
+              3  the disk failed while the key was changed, and either key may be the file's: keep both
             """,
         version: "securestorage \(version)",
         subcommands: [

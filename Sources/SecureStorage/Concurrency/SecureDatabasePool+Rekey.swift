@@ -5,7 +5,8 @@ extension SecureDatabasePool {
     ///
     /// Waits for its turn among the writers and for the `read` blocks that are running. Those that come
     /// meanwhile wait, as long as reading and writing the whole file once takes, and then read with
-    /// the new key. When it fails, everything goes on with the old key.
+    /// the new key. When it fails, everything goes on with the key that the file has: the old one, unless the
+    /// error is `.encryptionKeyChangeUnknown`.
     ///
     /// - Parameter newEncryptionKey: As for `SecureDatabaseStore.changeEncryptionKey(with:)`.
     /// - Throws: As there; `.encryptionKeyChangeFailed` code 21 inside a block of this pool.

@@ -33,16 +33,16 @@ extension SecureDatabaseStore {
     ///   has the file open, read-only ones included, or another connection holds a lock on it, as one in WAL mode
     ///   does all the time; code 8 for a file that may not be written; code 14 for a directory, a
     ///   link, a file with several hard links, and a directory that cannot be written; code 21 for
-    ///   another URL.
+    ///   another URL. Code 14 also when the disk fails in the middle: the next call removes the rest.
     @discardableResult
     public static func remove(at url: URL) throws -> Bool {
-        guard let file = try DatabaseFile.existing(at: url, for: .remove), file.hasRemains else {
+        guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains else {
             return false
         }
         try file.requireWritableDirectory()
         return try file.withCreationLock(timeout: fileTimeout) {
             // Somebody else may have been faster.
-            guard file.hasRemains else { return false }
+            guard try file.hasRemains else { return false }
             try file.remove()
             return true
         }
@@ -74,7 +74,11 @@ extension SecureDatabaseStore {
         }
         try file.requireWritableDirectory()
         try place.requireWritableDirectory()
-        try place.withCreationLock(timeout: fileTimeout) { try file.move(to: place) }
+        // In one order, so that two moves never wait for each other.
+        let (first, second) = file.path < place.path ? (file, place) : (place, file)
+        try first.withCreationLock(timeout: fileTimeout) {
+            try second.withCreationLock(timeout: fileTimeout) { try file.move(to: place) }
+        }
     }
 
     /// The bytes of a database's file, its log, index and journal.

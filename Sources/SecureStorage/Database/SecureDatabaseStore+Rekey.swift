@@ -14,6 +14,8 @@ extension SecureDatabaseStore {
     /// - Throws: `.closed` on a closed store; `.encryptionKeyChangeFailed` otherwise, and the old key
     ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
     ///   for a read-only store, a full disk or a lock of another connection (code 5).
+    ///   `.encryptionKeyChangeUnknown` when the disk fails so that the outcome cannot be read, or may not
+    ///   outlive a power cut: keep both keys, and repeat the call. When it returns, the new key is the file's.
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
         try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
@@ -60,16 +62,19 @@ extension SecureDatabaseStore {
             }) { progress in
                 do {
                     try rekey(connection, with: key, progress)
+                } catch let unknown as UnknownOutcome {
+                    throw unknown
                 } catch {
                     // Ended by the caller, and the file was found with its old key.
-                    guard let cancellation = progress.failure, self.connection != nil else {
-                        throw error
-                    }
+                    guard let cancellation = progress.failure else { throw error }
                     throw Cancelled(reason: cancellation)
                 }
             }
         } catch let cancelled as Cancelled {
             throw cancelled.reason
+        } catch let unknown as UnknownOutcome {
+            throw SecureStorageError.encryptionKeyChangeUnknown(
+                code: Int(ResultCode.ioError.rawValue), message: unknown.reason)
         } catch {
             throw Self.keyChangeFailure(error)
         }
@@ -78,6 +83,11 @@ extension SecureDatabaseStore {
     /// What is not the library's failure to change the key.
     private struct Cancelled: Error {
         let reason: any Error
+    }
+
+    /// Either key may be the file's.
+    private struct UnknownOutcome: Error {
+        let reason: String
     }
 
     private static func keyChangeFailure(_ error: any Error) -> SecureStorageError {
@@ -103,19 +113,48 @@ extension SecureDatabaseStore {
     ) throws {
         guard let oldKey = connection.key else { throw SecureStorageError.closed }
         let newKey = try connection.deriveForRekey(key)
-        guard try !connection.rekey(to: newKey, progress) else { return }
-        // The connection's two halves disagree about the key now. The file does not: the engine's
-        // transaction was either committed or will be rolled back by the next to open it.
-        closeConnection()
-        reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
-        do {
-            // As a rule the old key; the new one when only the look at the outcome has failed.
-            if try openConnection().key?.key === newKey.key { return }
-        } catch {
-            throw SecureStorageError.statementFailed(
-                .error,
-                "the file could not be rewritten, and cannot be read at the moment (\(error)); the "
-                    + "store tries again at its next call")
+        switch try connection.rekey(to: newKey, progress) {
+        case .changed:
+            return
+        case .changedNotDurably:
+            throw UnknownOutcome(
+                reason: "the new key opens the file, but the disk failed, and a power cut may bring the "
+                    + "old key back")
+        case .failed:
+            closeConnection()
+            reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
+            try settle(connection.path, newKey, oldKey)
+        }
+    }
+
+    /// Finds out which key is the file's after a re-key that the engine has not finished.
+    ///
+    /// Its transaction was either committed or will be rolled back by the next connection, which is this one
+    /// where the disk allows it. What is said to the caller has to hold after a power cut too, so a key is only
+    /// called the file's when nothing of the other one is left.
+    private func settle(
+        _ path: String, _ newKey: DerivedKey, _ oldKey: DerivedKey
+    ) throws {
+        let reopened = try? openConnection()
+        if let reopened, reopened.key?.key === newKey.key {
+            // Only the look at the outcome had failed.
+            guard !reopened.makeDurable() else { return }
+            throw UnknownOutcome(
+                reason: "the new key opens the file, but the disk failed, and a power cut may bring the "
+                    + "old key back")
+        }
+        let file = DatabaseFile(resolvedPath: path)
+        func isUnchanged() throws -> Bool {
+            try file.firstPages(configuration.cipher).isWritten(with: oldKey)
+        }
+        var isOld = (try? isUnchanged()) ?? false
+        if !isOld, let reopened, reopened.makeDurable() {
+            // A log whose last commit could not be synced is overwritten.
+            isOld = (try? isUnchanged()) ?? false
+        }
+        guard isOld else {
+            throw UnknownOutcome(
+                reason: "the disk failed at the commit, and what the file has now cannot be read for certain")
         }
         throw SecureStorageError.statementFailed(
             .error,
@@ -149,14 +188,22 @@ struct Reopening {
     }
 
     func withEachKey(_ open: (DerivedKey) throws -> Connection) throws -> Connection {
-        var failure: any Error = SecureStorageError.closed
+        var failure: (any Error)?
         for key in keys {
             do {
                 return try open(key)
+            } catch SecureStorageError.backingStoreError(
+                Int(ResultCode.notADatabase.rawValue), let message)
+            {
+                // Of the other key, as a rule: what has kept the right one from opening says more.
+                failure =
+                    failure
+                    ?? SecureStorageError.backingStoreError(
+                        code: Int(ResultCode.notADatabase.rawValue), message: message)
             } catch {
                 failure = error
             }
         }
-        throw failure
+        throw failure ?? SecureStorageError.closed
     }
 }

@@ -32,6 +32,13 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     /// The key was not changed; the old one still opens the file.
     case encryptionKeyChangeFailed(code: Int, message: String)
 
+    /// Whether the key was changed is not known, since the disk has failed: keep both keys.
+    ///
+    /// One of the two opens the file, with all committed rows. The store goes on with whichever that is, as soon
+    /// as the disk answers. Repeat the change: when that call returns, the new key is the file's. To open the file
+    /// later, try the new key, and after `.authenticationFailed` the old one.
+    case encryptionKeyChangeUnknown(code: Int, message: String)
+
     /// A value does not fit the type that was asked for, or no SQLite type can hold it.
     case typeConversionFailed
 
@@ -58,6 +65,9 @@ extension SecureStorageError: CustomStringConvertible {
             "SQLCipher \(version) format: \(message)"
         case .encryptionKeyChangeFailed(let code, let message):
             "the encryption key was not changed: \(message) (\(code))"
+        case .encryptionKeyChangeUnknown(let code, let message):
+            "it is not known whether the encryption key was changed: \(message); keep both keys, and "
+                + "change the key again when the disk works (\(code))"
         case .typeConversionFailed:
             "the value cannot be converted to or from the requested type without loss"
         case .backingStoreError(let code, let message):
@@ -73,7 +83,7 @@ extension SecureStorageError {
     public var isBusy: Bool {
         switch self {
         case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
-            .backingStoreError(let code, _):
+            .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
             code == Int(ResultCode.busy.rawValue)
         default: false
         }

@@ -13,15 +13,19 @@ extension DatabaseFile {
     ///
     /// Under the creation lock, so that a draft of an earlier creation is a killed one's.
     private func makeDraft() throws -> DatabaseFile {
-        for suffix in Self.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
+        if let suffix = try sideFiles.first {
             // SQLite would apply it to the new file, or delete what may be the last copy of data.
+            guard try status() == nil else {
+                throw failure("it has a side file \(suffix), so it was not closed; close it first")
+            }
             throw failure(
                 "the file is missing but its side file \(suffix) exists; bring the file back, or "
                     + "remove the side file to start anew")
         }
         let draft = draft
-        try dropSaltOfKilledCreation(draft)
-        draft.removeDraft()
+        try dropSaltOfBegunWork(draft)
+        for suffix in [""] + Self.sideFileSuffixes { try draft.removeFile(suffix) }
+        try SaltFile(of: draft).remove()
         let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
         guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
         _ = fchmod(descriptor, 0o600)  // whatever the umask took away
@@ -45,20 +49,25 @@ extension DatabaseFile {
         let draft = try makeDraft()
         do {
             let content = try fill(draft)
-            guard draft.isComplete() else { throw incomplete() }
+            guard try draft.isComplete() else { throw incomplete() }
             return try publish(draft, content)
         } catch {
-            draft.removeDraft()
+            // A salt that could not be taken back is known by the draft's.
+            let hasFile = (try? status() != nil) == true
+            let hasNoSalt = (try? status(SaltFile.suffix) == nil) == true
+            draft.removeDraft(keepingSalt: !hasFile && !hasNoSalt)
             throw error
         }
     }
 
-    /// A salt without its file is that of a creation that was killed before it named its draft; or the last copy of
+    /// A salt without its file is that of a creation or a move that has not come to its end, or the last copy of
     /// one that is needed when the file comes back.
-    private func dropSaltOfKilledCreation(_ draft: DatabaseFile) throws {
+    ///
+    /// Who begins such a work writes the salt beside the draft as well, so that it is known.
+    private func dropSaltOfBegunWork(_ draft: DatabaseFile) throws {
         let own = SaltFile(of: self)
-        guard status() == nil, status(SaltFile.suffix) != nil else { return }
-        guard let salts = try? own.salts(), salts == (try? SaltFile(of: draft).salts()) else {
+        guard try status() == nil, try status(SaltFile.suffix) != nil else { return }
+        guard let salts = try own.readable(), salts == (try SaltFile(of: draft).readable()) else {
             throw failure(
                 "the file is missing but its salt file \(SaltFile.suffix) exists; bring the file back, or "
                     + "remove the salt file to start anew")
@@ -85,53 +94,57 @@ extension DatabaseFile {
     }
 
     /// The salt of the draft, if it is kept beside it, comes before its file and the older one's goes after it: a
-    /// kill in between leaves both.
+    /// kill in between leaves both. What fails before the file has its name is taken back; after that it is
+    /// published, and what is left to tidy up is no failure.
     private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
         let own = SaltFile(of: self)
         let new = try SaltFile(of: draft).salts()
-        let older = new.flatMap { new in
-            (try? own.salts())?.first { !new.contains($0) }
+        let before = try own.readable()
+        let older = new.flatMap { new in before?.first { !new.contains($0) } }
+        do {
+            if let new { try own.replace(with: new + (older.map { [$0] } ?? [])) }
+            try rename()
+        } catch {
+            if new != nil {
+                if let before {
+                    try? own.replace(with: before)
+                } else {
+                    try? own.remove()
+                }
+            }
+            throw error
         }
-        if let new { try own.replace(with: new + (older.map { [$0] } ?? [])) }
-        try rename()
         syncDirectory()
         if let new {
-            if older != nil { try own.replace(with: new) }
+            if older != nil { try? own.replace(with: new) }
         } else {
-            try own.remove()
+            try? own.remove()
         }
-        try SaltFile(of: draft).remove()
+        try? SaltFile(of: draft).remove()
     }
 
     /// A name is durable only when its directory is.
-    func syncDirectory() {
+    ///
+    /// - Returns: False when the disk has failed; some file systems cannot sync a directory, and some
+    ///   directories may not be read: then there is nothing to be done.
+    @discardableResult
+    func syncDirectory() -> Bool {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
-        guard directory >= 0 else { return }
-        _ = cplatform_sync(directory)  // some file systems cannot; then there is nothing to be done
-        _ = close(directory)
+        guard directory >= 0 else { return errno == EACCES }
+        defer { _ = close(directory) }
+        return cplatform_sync(directory) == 0 || [EINVAL, ENOTSUP].contains(errno)
     }
 
     /// Whether a draft holds everything in itself, nothing in a side file.
-    private func isComplete() -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_size > 1
-            && !["-wal", "-journal"].contains { access(path + $0, F_OK) == 0 }
+    private func isComplete() throws -> Bool {
+        guard let status = try status(), status.st_size > 1 else { return false }
+        return try !["-wal", "-journal"].contains { try self.status($0) != nil }
     }
 
-    /// Removes a draft with its side files.
-    func removeDraft() {
+    /// Removes a draft with its side files, as far as the disk lets it.
+    func removeDraft(keepingSalt: Bool = false) {
         for suffix in [""] + Self.sideFileSuffixes { _ = unlink(path + suffix) }
-        try? SaltFile(of: self).remove()
-    }
-
-    /// Removes the draft's name from a published file that a kill has left with both; see
-    /// `cplatform_rename_exclusive`.
-    func finishPublication(_ status: stat) -> Bool {
-        var other = stat()
-        guard status.st_nlink == 2, lstat(draft.path, &other) == 0, other.st_ino == status.st_ino,
-            other.st_dev == status.st_dev
-        else { return false }
-        return unlink(draft.path) == 0 || errno == ENOENT
+        if !keepingSalt { try? SaltFile(of: self).remove() }
     }
 
     var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
@@ -172,19 +185,19 @@ extension DatabaseFile {
             guard descriptor >= 0 else {
                 throw failure("it cannot be made: \(Self.reason(errno))")
             }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                var own = stat()
-                var named = stat()
-                if fstat(descriptor, &own) == 0, lstat(lockPath, &named) == 0,
-                    own.st_ino == named.st_ino
-                {
-                    return descriptor
-                }
-                _ = close(descriptor)
-                continue
+            var own = stat()
+            var named = stat()
+            var reason: Int32 = 0
+            if flock(descriptor, LOCK_EX | LOCK_NB) != 0 || fstat(descriptor, &own) != 0
+                || lstat(lockPath, &named) != 0
+            {
+                reason = errno
+            } else if own.st_ino == named.st_ino {
+                return descriptor
             }
-            let reason = errno
             _ = close(descriptor)
+            // Who had the lock has removed it.
+            if reason == 0 || reason == ENOENT { continue }
             guard reason == EWOULDBLOCK || reason == EINTR else {
                 throw failure("it cannot be locked: \(Self.reason(reason))")
             }

@@ -2,48 +2,84 @@ internal import CPlatform
 internal import Foundation
 
 extension DatabaseFile {
-    /// Gives the file and those beside it the names of `target`; under its creation lock.
+    /// Gives the file and those beside it the names of `target`; under the creation locks of both.
     ///
     /// With a log or a journal beside it, one rename is not all. Then the file has both names meanwhile, and
     /// `open` refuses a file with two. So a kill leaves nothing that opens without its log, and the next call finds
     /// the two names and goes on.
     func move(to target: DatabaseFile) throws {
-        guard let own = status() else { throw failure("there is no such file") }
+        try dropKeptName()
+        guard let own = try status() else { throw failure("there is no such file") }
         let isHalfMoved =
-            own.st_nlink == 2
+            try own.st_nlink == 2
             && target.status().map { $0.st_ino == own.st_ino && $0.st_dev == own.st_dev } == true
         if !isHalfMoved {
             _ = try state()
-            guard target.status() == nil else { throw target.failure("it exists already") }
-            if let suffix = target.sideFiles.first {
+            guard try target.status() == nil else { throw target.failure("it exists already") }
+            if let suffix = try target.sideFiles.first {
                 throw target.failure(
                     "its side file \(suffix) exists already; remove what is left there first")
             }
         }
         try withoutOthers {
-            // Before the file has its new name; the old one's is of no use after it.
             let salts = try SaltFile(of: self).salts()
-            if let salts { try SaltFile(of: target).replace(with: salts) }
-            if isHalfMoved || !sideFiles.filter({ $0 != "-shm" }).isEmpty {
-                if !isHalfMoved { try addName(of: target) }
-                try moveSideFiles(to: target)
-                target.syncDirectory()
-                try removeFile("")
-            } else {
-                try removeFile("-shm")
-                guard cplatform_rename_exclusive(path, target.path) == 0 else {
-                    throw moveFailure(errno, target)
+            if let salts { try beginMovingSalt(salts, to: target) }
+            do {
+                if try isHalfMoved || !sideFiles.filter({ $0 != "-shm" }).isEmpty {
+                    if !isHalfMoved { try addName(of: target) }
+                    try moveSideFiles(to: target)
+                    target.syncDirectory()
+                    try removeFile("")
+                } else {
+                    try removeFile("-shm")
+                    guard cplatform_rename_exclusive(path, target.path) == 0 else {
+                        throw moveFailure(errno, target)
+                    }
                 }
+            } catch {
+                if salts != nil { takeBackSalt(of: target) }
+                throw error
             }
             target.syncDirectory()
-            try SaltFile(of: self).remove()
+            // The database has moved. A salt that stays is known as left over.
+            if salts != nil {
+                if (try? SaltFile(of: self).remove()) != nil { try? SaltFile(of: draft).remove() }
+                try? SaltFile(of: target.draft).remove()
+            }
             syncDirectory()
         }
     }
 
+    /// Writes the salt beside the new name, before the file has it; the old name's is of no use after that.
+    ///
+    /// Beside both drafts too: a kill leaves one salt without its file, and that one is known by it.
+    private func beginMovingSalt(_ salts: [[UInt8]], to target: DatabaseFile) throws {
+        let new = SaltFile(of: target)
+        let begun = SaltFile(of: target.draft)
+        if try target.status(SaltFile.suffix) != nil {
+            let known = try new.readable()
+            guard try known == salts || known != nil && known == begun.readable() else {
+                throw target.failure(
+                    "its salt file \(SaltFile.suffix) exists already, and may be needed when its file comes "
+                        + "back; remove it first")
+            }
+        }
+        try begun.replace(with: salts)
+        try SaltFile(of: draft).replace(with: salts)
+        try new.replace(with: salts)
+    }
+
+    /// After a failure before the file has its new name.
+    private func takeBackSalt(of target: DatabaseFile) {
+        guard (try? target.status() == nil) == true, (try? SaltFile(of: target).remove()) != nil
+        else { return }
+        try? SaltFile(of: target.draft).remove()
+        try? SaltFile(of: draft).remove()
+    }
+
     private func moveSideFiles(to target: DatabaseFile) throws {
-        for suffix in sideFiles where suffix != "-shm" {
-            guard target.status(suffix) == nil else {
+        for suffix in try sideFiles where suffix != "-shm" {
+            guard try target.status(suffix) == nil else {
                 throw failure("both it and \"\(target.path)\" have a side file \(suffix)")
             }
             guard rename(path + suffix, target.path + suffix) == 0 else {

@@ -21,22 +21,30 @@ extension DatabaseFile {
     /// Bytes of the file and those beside it.
     func sizeWithSideFiles() throws -> Int {
         try (Self.sideFileSuffixes + [SaltFile.suffix]).reduce(size()) { sum, suffix in
-            sum + (status(suffix).map { Int($0.st_size) } ?? 0)
+            try sum + (status(suffix).map { Int($0.st_size) } ?? 0)
         }
     }
 
     /// What stands at the path with `suffix`, links not followed; nil for nothing.
-    func status(_ suffix: String = "") -> stat? {
+    ///
+    /// - Throws: When that cannot be told: a log that was not seen would be left behind, or its rows be lost.
+    func status(_ suffix: String = "") throws -> stat? {
         var status = stat()
-        return lstat(path + suffix, &status) == 0 ? status : nil
+        guard lstat(path + suffix, &status) != 0 else { return status }
+        guard errno == ENOENT else {
+            throw failure("\(suffix.isEmpty ? "it" : suffix): \(Self.reason(errno))")
+        }
+        return nil
     }
 
     /// The suffixes of the side files that are there.
-    var sideFiles: [String] { Self.sideFileSuffixes.filter { status($0) != nil } }
+    var sideFiles: [String] {
+        get throws { try Self.sideFileSuffixes.filter { try status($0) != nil } }
+    }
 
     /// Removes a log that was kept although it holds nothing, with its index; while nobody uses the file.
     func removeEmptyLog() throws {
-        guard status("-wal")?.st_size == 0 else { return }
+        guard try status("-wal")?.st_size == 0 else { return }
         try removeFile("-wal")
         try removeFile("-shm")
     }
@@ -64,13 +72,16 @@ extension DatabaseFile {
 
     /// Whether there is anything to be removed: the file, a side file, its salt, the draft of a killed creation.
     var hasRemains: Bool {
-        status() != nil || !sideFiles.isEmpty || draft.status() != nil
-            || status(SaltFile.suffix) != nil
+        get throws {
+            try status() != nil || !sideFiles.isEmpty || draft.status() != nil
+                || status(SaltFile.suffix) != nil
+        }
     }
 
     /// Removes the file, then what stands beside it; under the creation lock.
     func remove() throws {
-        if let status = status() {
+        try dropKeptName()
+        if let status = try status() {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw failure("it is no regular file")
             }

@@ -63,7 +63,7 @@ struct DatabaseFile {
         case S_IFLNK: throw failure("it is a symbolic link; open the file that it points to")
         default: throw failure("it is not a regular file")
         }
-        guard status.st_nlink == 1 || finishPublication(status) else {
+        guard status.st_nlink == 1 || finishPublication(status) || hasKeptName(status) else {
             throw failure(
                 "it is one of \(status.st_nlink) hard links to a file; under another name its "
                     + "journal would not be found")

@@ -34,6 +34,17 @@ struct SaltFile {
         return salts
     }
 
+    /// As ``salts()``; nil also for a damaged one.
+    ///
+    /// - Throws: When it cannot be read at the moment: what it holds may be the last copy.
+    func readable() throws -> [[UInt8]]? {
+        do {
+            return try salts()
+        } catch let error as SecureStorageError where error == damaged {
+            return nil
+        }
+    }
+
     private func bytes() throws -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -52,6 +63,11 @@ struct SaltFile {
     ///
     /// Does nothing when it is, so that opening costs one look.
     func keep(_ salt: [UInt8], timeout: Duration) throws {
+        let begun = SaltFile(of: file.draft)
+        if (try? begun.readable()) == [salt] {
+            // Of a creation or a move that has come to its end: from now on it would prove something untrue.
+            try? file.withCreationLock(timeout: .zero) { try begun.remove() }
+        }
         guard (try? salts()) != [salt] else { return }
         try file.withCreationLock(timeout: timeout) { try replace(with: [salt]) }
     }

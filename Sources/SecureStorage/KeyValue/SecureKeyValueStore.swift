@@ -147,6 +147,8 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// Re-encrypts the file with a new passphrase.
     ///
+    /// After `.encryptionKeyChangeUnknown` keep both keys, and repeat the call.
+    ///
     /// - Parameter newEncryptionKey: At least one byte.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(String)``.
     open func changeEncryptionKey(with newEncryptionKey: String) throws {

@@ -11,7 +11,7 @@ struct Migration {
     func run(_ progress: FileProgress.Handler) throws -> URL? {
         try file.requireWritableDirectory()
         return try file.withCreationLock(timeout: .seconds(5)) {
-            try dropSecondName()
+            try file.dropKeptName()
             guard let access = try oldAccess() else { return nil }
             guard let claim = FileClaim.alone(file.path) else {
                 throw file.failure("this process has it open; close it first", .busy)
@@ -78,7 +78,7 @@ struct Migration {
     /// Gives the old file a second name, then its first one to the draft.
     private func exchange(_ draft: DatabaseFile) throws -> URL {
         for number in 1...1000 {
-            let kept = keptPath(number)
+            let kept = file.keptPath(number)
             if link(file.path, kept) == 0 {
                 file.syncDirectory()
                 let keptSalt = SaltFile(of: DatabaseFile(resolvedPath: kept))
@@ -100,23 +100,5 @@ struct Migration {
             }
         }
         throw file.failure("there are too many old files beside it; remove some")
-    }
-
-    private func keptPath(_ number: Int) -> String {
-        file.path + ".old" + (number > 1 ? "-\(number)" : "")
-    }
-
-    /// Takes back what a kill between the two steps of `exchange` has left: a second name of the file.
-    private func dropSecondName() throws {
-        var status = stat()
-        guard lstat(file.path, &status) == 0, status.st_nlink == 2 else { return }
-        for number in 1...1000 {
-            guard access(keptPath(number), F_OK) == 0 else { return }
-            if FileIdentity(keptPath(number)) == FileIdentity(status) {
-                _ = unlink(keptPath(number))
-                try SaltFile(of: DatabaseFile(resolvedPath: keptPath(number))).remove()
-                return
-            }
-        }
     }
 }

@@ -12,7 +12,7 @@ struct NewFile {
         self.replacing = replacing
         try target.requireWritableDirectory()
         // Before any work; who comes first after this is looked at again.
-        guard replacing || target.status() == nil else { throw isTaken }
+        guard try replacing || target.status() == nil else { throw isTaken }
     }
 
     private var isTaken: SecureStorageError {
@@ -24,15 +24,16 @@ struct NewFile {
     /// A kill at any point, or an error, leaves what was there before.
     func make<R>(timeout: Duration, _ fill: (DatabaseFile) throws -> R) throws -> R {
         try target.withCreationLock(timeout: timeout) {
-            guard target.status() != nil else {
+            guard try target.status() != nil else {
                 return try make(fill) { try target.publish($0) }
             }
             guard replacing else { throw isTaken }
+            try target.dropKeptName()
             _ = try target.state()
             return try target.withoutOthers {
                 // A log would be applied to the new file.
                 try target.removeEmptyLog()
-                if let suffix = target.sideFiles.first {
+                if let suffix = try target.sideFiles.first {
                     throw target.failure(
                         "it has a side file \(suffix), so it was not closed; open and close it first"
                     )

@@ -69,10 +69,11 @@ struct PageView: Sendable {
                 pageCount = journal.pageCount
                 return
             }
-            guard access(path + "-wal", F_OK) == 0 else { return nil }
+            let database = DatabaseFile(resolvedPath: path)
+            guard try database.status("-wal") != nil else { return nil }
             do {
                 content = try RawFile(path + "-wal")
-            } catch  where access(path + "-wal", F_OK) != 0 {
+            } catch  where (try? database.status("-wal") == nil) == true {
                 // The process that wrote it has just moved it into the file.
                 return nil
             }

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 
 /// A file's bytes as they are stored, read without leaving a trace: not even the time of the last
@@ -52,6 +53,18 @@ final class RawFile: Sendable {
         #else
             return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
         #endif
+    }
+
+    /// Waits until what was written to the file, by whom ever, is on the disk.
+    ///
+    /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
+    func sync() throws {
+        while cplatform_sync(descriptor) != 0 {
+            guard errno == EINTR else {
+                throw DatabaseFile(resolvedPath: path).failure(
+                    "it cannot be synced: \(DatabaseFile.reason(errno))", .ioError)
+            }
+        }
     }
 
     /// Fills `buffer` from `offset` on.

@@ -6,8 +6,10 @@ extension Connection {
     ///
     /// `sqlite3_rekey_v2` returns SQLITE_OK whatever happens, and after a failure the connection
     /// would write with one key what it reads with the other. So the outcome is read from the file
-    /// with a second connection; false means that this connection must be closed.
-    func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> Bool {
+    /// with a second connection.
+    ///
+    /// - Throws: Before anything is written: the file has its old key, and this connection goes on.
+    func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> RekeyOutcome {
         statements.removeAll()
         // What can be refused is refused here, where there is a code for it and the key is untouched:
         // a read-only file, a lock of another connection. With this one no commit can be busy.
@@ -19,7 +21,7 @@ extension Connection {
         try execute("BEGIN EXCLUSIVE")
         // So that every page is read once, from the file.
         _ = sqlite3_db_release_memory(handle)
-        progress.pageCount = Int(try text("PRAGMA page_count") ?? "") ?? 0
+        progress.pageCount = Int((try? text("PRAGMA page_count")) ?? "") ?? 0
         let tap = csqlcipher_tap_begin(
             handle,
             { context, isWrite in
@@ -39,21 +41,59 @@ extension Connection {
         probe.isReadOnly = true
         guard (try? execute("ROLLBACK")) != nil, code == SQLITE_OK,
             let reader = try? Connection.open(path, key: .derived(newKey), configuration: probe)
-        else { return false }
+        else { return .failed }
         reader.close()
         key = newKey
         // Until a checkpoint the old pages are still in the file, under the old key. Readers of
         // other connections may prevent it; that is no failure of the re-key, which is committed.
-        if !checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) {
+        let isDurable: Bool
+        switch runCheckpoint(SQLITE_CHECKPOINT_TRUNCATE, of: nil, waiting: true).code {
+        case SQLITE_OK:
+            isDurable = isOnDisk()
+        case SQLITE_BUSY, SQLITE_INTERRUPT:
+            isDurable = isOnDisk()
             logger.warning(
                 """
                 re-keyed, but the file still holds pages under the old key, since another \
                 connection reads it; they go with the next complete checkpoint
                 """)
+        default:
+            isDurable = false
         }
         progress.finish()
-        return true
+        return isDurable ? .changed : .changedNotDurably
     }
+
+    /// Moves the log into the file, and sees to it that file, log and their names are on the disk.
+    ///
+    /// - Returns: Whether a power cut changes nothing any more.
+    func makeDurable() -> Bool {
+        checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) && isOnDisk()
+    }
+
+    /// A commit syncs the log only with `synchronous = .full`, and a directory that could not be synced after a
+    /// journal was removed from it leaves no trace in the file.
+    private func isOnDisk() -> Bool {
+        do {
+            let file = DatabaseFile(resolvedPath: path)
+            for suffix in try ["", "-wal"].filter({ try file.status($0) != nil }) {
+                try RawFile(path + suffix).sync()
+            }
+            return file.syncDirectory()
+        } catch {
+            return false
+        }
+    }
+}
+
+/// What a re-key has come to, as far as its connection can tell.
+enum RekeyOutcome {
+    /// The new key is the file's, also after a power cut.
+    case changed
+    /// The new key is the file's now; the disk has failed, and a power cut may bring the old one back.
+    case changedNotDurably
+    /// The connection's two halves disagree about the key; it must be closed, and the file looked at.
+    case failed
 }
 
 /// What a re-key is told by the file as it reads and writes it.

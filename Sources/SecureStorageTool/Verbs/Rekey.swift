@@ -8,7 +8,9 @@ struct Rekey: ParsableCommand {
         discussion: """
             Every page is encrypted anew, in one transaction: if it fails or is killed, the file opens with \
             exactly one of the two keys. That takes as much free space on the disk as the file has. No other \
-            program may use the file meanwhile. "re-keyed" is printed when the new key is the file's.
+            program may use the file meanwhile. "re-keyed" is printed when the new key is the file's. When the disk \
+            fails at the commit, it can be unknown which key is: the exit status is 3 then. Keep both keys, and \
+            try again when the disk works.
 
             Copies and backups keep the key that they had.
 

@@ -124,7 +124,7 @@ extension SecureStorageError {
     fileprivate var resultCode: Int? {
         switch self {
         case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
-            .backingStoreError(let code, _):
+            .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
             code
         case .authenticationFailed, .notEncrypted: 26
         case .closed: 21

@@ -4,7 +4,7 @@ extension SecureStorageError {
     /// Which case it is, without what it carries.
     enum Kind: String {
         case openFailed, closed, suspended, authenticationFailed, notEncrypted, legacyFormat
-        case encryptionKeyChangeFailed, typeConversionFailed, backingStoreError
+        case encryptionKeyChangeFailed, encryptionKeyChangeUnknown, typeConversionFailed, backingStoreError
     }
 
     var kind: Kind {
@@ -16,6 +16,7 @@ extension SecureStorageError {
         case .notEncrypted: .notEncrypted
         case .legacyFormat: .legacyFormat
         case .encryptionKeyChangeFailed: .encryptionKeyChangeFailed
+        case .encryptionKeyChangeUnknown: .encryptionKeyChangeUnknown
         case .typeConversionFailed: .typeConversionFailed
         case .backingStoreError: .backingStoreError
         }

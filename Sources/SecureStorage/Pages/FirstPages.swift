@@ -1,0 +1,33 @@
+internal import Foundation
+
+/// Every version of a file's first page that the next connection may find: the file's own, and the one in its log or
+/// its journal.
+struct FirstPages {
+    private let cipher: CipherConfiguration
+    private let pages: [[UInt8]]
+
+    /// - Throws: When one of them cannot be read.
+    fileprivate init(of file: DatabaseFile, _ cipher: CipherConfiguration) throws {
+        self.cipher = cipher
+        let view = try PageView(file.path, pageSize: cipher.pageSize)
+        guard let current = try view.page(1),
+            let own = try view.file.bytes(at: 0, count: cipher.pageSize)
+        else { throw file.failure("it has no first page", .corrupt) }
+        pages = [current, own]
+    }
+
+    /// Whether each was written with this key.
+    func isWritten(with key: DerivedKey) throws -> Bool {
+        let pageCipher = try PageCipher(key, format: PageFormat(cipher))
+        return pages.allSatisfy { page in
+            page.withUnsafeBytes { pageCipher.isAuthentic($0, number: 1) }
+        }
+    }
+}
+
+extension DatabaseFile {
+    /// Reads the first page, wherever it stands.
+    func firstPages(_ cipher: CipherConfiguration) throws -> FirstPages {
+        try FirstPages(of: self, cipher)
+    }
+}

@@ -1,0 +1,144 @@
+import FaultyDisk
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a change of the key says when the disk fails in it: each statement is true, also of the next process.
+@Suite(.timeLimit(.minutes(60))) struct RekeyOutcomeTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    /// Every so-many-th call; `make crash` tries each.
+    private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 3), 1)
+
+    @Test(arguments: JournalMode.allCases, [false, true])
+    func `an error says which key opens the file, or that it is not known`(
+        _ mode: JournalMode, _ forever: Bool
+    ) async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success) {
+            [
+                directory = database.directory.path as String, mode = mode.rawValue as String,
+                forever = forever as Bool, step = Self.step as Int
+            ] in
+            let mode = try #require(JournalMode(rawValue: mode))
+            faulty_disk_install()
+            var outcomes: Set<String> = []
+            var call = 1
+            while true {
+                let trial = RekeyTrial(path: "\(directory)/\(call).db", mode: mode)
+                try trial.prepare()
+                let outcome = try trial.run(failingAt: call, forever)
+                outcomes.insert(outcome.name)
+                try trial.check(outcome, "call \(call) (\(outcome.name))")
+                guard outcome.isFailureMet else { break }
+                call += step
+            }
+            #expect(call > 20)
+            #expect(outcomes.contains("changed") && outcomes.contains("not changed"))
+        }
+    }
+
+    @Test func `an unknown outcome is settled by repeating the call`() async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success) {
+            [directory = database.directory.path as String] in
+            faulty_disk_install()
+            var unknown = 0
+            for call in 1... {
+                let trial = RekeyTrial(path: "\(directory)/\(call).db", mode: .delete)
+                try trial.prepare()
+                let db = trial.store()
+                try db.open(with: RekeyTrial.oldKey)
+                faulty_disk_fail_at(call, 1)
+                let error = storageError { try db.changeEncryptionKey(with: RekeyTrial.newKey) }
+                let isFailureMet = faulty_disk_failures() > 0
+                faulty_disk_fail_at(0, 0)
+                if error?.kind == .encryptionKeyChangeUnknown {
+                    unknown += 1
+                    #expect(error?.description.contains("keep both keys") == true)
+                    #expect(try db.int("SELECT count(*) FROM t") == RekeyTrial.rows)
+                    try db.changeEncryptionKey(with: RekeyTrial.newKey)
+                    db.close()
+                    try db.open(with: RekeyTrial.newKey)
+                    #expect(try db.int("SELECT count(*) FROM t") == RekeyTrial.rows)
+                }
+                db.close()
+                guard isFailureMet else { break }
+            }
+            #expect(unknown > 0)
+        }
+    }
+}
+
+/// One change of the key, on a disk that fails.
+private struct RekeyTrial {
+    let path: String
+    let mode: SecureDatabaseConfiguration.JournalMode
+
+    static let oldKey = TemporaryDatabase.key
+    static let newKey = Data((1...32).map { UInt8($0 + 100) })
+    static let rows = 5
+
+    struct Outcome {
+        let error: SecureStorageError?
+        let isFailureMet: Bool
+
+        var name: String {
+            switch error?.kind {
+            case nil: "changed"
+            case .encryptionKeyChangeFailed: "not changed"
+            case .encryptionKeyChangeUnknown: "unknown"
+            case .some(let kind): "\(kind)"
+            }
+        }
+    }
+
+    func store() -> SecureDatabaseStore {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.journalMode = mode
+        configuration.secondInstance = .allowed
+        return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+    }
+
+    func prepare() throws {
+        let db = store()
+        try db.open(with: Self.oldKey)
+        try db.executeUpdate("CREATE TABLE t (x)")
+        for _ in 1...Self.rows {
+            try db.executeUpdate("INSERT INTO t VALUES (randomblob(5000))")
+        }
+        db.close()
+    }
+
+    func run(failingAt call: Int, _ forever: Bool) throws -> Outcome {
+        let db = store()
+        try db.open(with: Self.oldKey)
+        // The connection goes as a killed process's would where the disk has failed for good.
+        defer { db.close() }
+        faulty_disk_fail_at(call, forever ? 1 : 0)
+        let error = storageError { try db.changeEncryptionKey(with: Self.newKey) }
+        let failures = faulty_disk_failures()
+        if forever { db.close() }
+        faulty_disk_fail_at(0, 0)
+        return Outcome(error: error, isFailureMet: failures > 0)
+    }
+
+    func check(_ outcome: Outcome, _ place: String) throws {
+        let db = store()
+        let opens = [Self.oldKey, Self.newKey].map { key in
+            defer { db.close() }
+            return storageError { try db.open(with: key) } == nil
+        }
+        switch outcome.name {
+        case "changed": #expect(opens == [false, true], "\(place)")
+        case "not changed": #expect(opens == [true, false], "\(place): \(outcome.error!)")
+        case "unknown": #expect(opens.filter { $0 }.count == 1, "\(place): \(outcome.error!)")
+        default: Issue.record("\(place): \(outcome.error!)")
+        }
+        try db.open(with: opens[0] ? Self.oldKey : Self.newKey)
+        #expect(try db.int("SELECT count(*) FROM t") == Self.rows, "\(place)")
+        let report = try db.verifyIntegrity()
+        #expect(report.isSound, "\(place)")
+        db.close()
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// A creation or a move of a file with a plaintext header that does not come to its end: its salt, which comes first,
+/// must not block the name for ever, and the last copy of a salt must not go.
+@Suite(.timeLimit(.minutes(10))) struct BegunSaltTests {
+    let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+
+    private func store(_ path: String? = nil) -> SecureDatabaseStore {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cipher.plaintextHeaderSize = 32
+        return SecureDatabaseStore(
+            fullDatabasePath: path ?? database.path, configuration: configuration)
+    }
+
+    private func make(_ path: String? = nil) throws {
+        let db = store(path)
+        try db.open(with: TemporaryDatabase.key)
+        try db.executeStatements(
+            "CREATE TABLE IF NOT EXISTS t (x); INSERT INTO t VALUES ('stored')")
+        db.close()
+    }
+
+    private func url(_ name: String) -> URL { database.directory.appendingPathComponent(name) }
+
+    private func put(_ salt: Data?, _ name: String) throws {
+        if let salt {
+            try salt.write(to: url(name))
+        } else {
+            try? FileManager.default.removeItem(at: url(name))
+        }
+    }
+
+    /// The name of the draft of a file of this name.
+    private func draft(_ name: String) -> String {
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return ".securestorage-\(String(hash, radix: 16)).draft"
+    }
+
+    @Test func `a name that was taken by another file in the middle leaves no salt`() throws {
+        // The handler's side puts a directory where the file is to come: the rename fails.
+        let db = store()
+        let path = database.path
+        let error = storageError {
+            try db.open(with: TemporaryDatabase.key) { db in
+                storageError { try db.executeUpdate("CREATE TABLE t (x)") } ?? {
+                    mkdir(path, 0o700) == 0 ? nil : SecureStorageError.closed
+                }()
+            }
+        }
+        #expect(error?.kind == .openFailed)
+        #expect(try database.fileNames() == ["test.db"])
+        try FileManager.default.removeItem(atPath: path)
+        try make()
+        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+    }
+
+    @Test func `a salt that could not be taken back is known by the draft's`() throws {
+        try make()
+        let salt = try Data(contentsOf: url("test.db-salt"))
+        try FileManager.default.removeItem(at: database.url)
+        // As it is when the rename and everything after it fail.
+        try put(salt, draft("test.db") + "-salt")
+        try make()
+        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+    }
+
+    @Test func `a salt without its file stays when nothing proves that it is left over`() throws {
+        try make()
+        let salt = try Data(contentsOf: url("test.db-salt"))
+        let file = try Data(contentsOf: database.url)
+        try make(url("other.db").path)
+        try FileManager.default.removeItem(at: database.url)
+        try put(Data(contentsOf: url("other.db-salt")), draft("test.db") + "-salt")
+        let error = storageError { try make() }
+        #expect(error?.description.contains("its salt file -salt exists") == true)
+        #expect(try Data(contentsOf: url("test.db-salt")) == salt)
+        try file.write(to: database.url)
+        try make()
+    }
+
+    @Test func `what is left beside a file that is there is cleared when it is opened`() throws {
+        try make()
+        let salt = try Data(contentsOf: url("test.db-salt"))
+        try put(salt, draft("test.db") + "-salt")
+        try make()
+        #expect(try database.fileNames() == ["test.db", "test.db-salt"])
+        // So it proves nothing later.
+        try FileManager.default.removeItem(at: database.url)
+        #expect(storageError { try make() } != nil)
+        #expect(try Data(contentsOf: url("test.db-salt")) == salt)
+    }
+
+    @Test func `a move that fails leaves no salt at the new name`() throws {
+        try make()
+        // Where the new name is too long for its file but its salt has been written, and the like.
+        let target = url("moved.db")
+        try make(target.path)
+        let kept = try Data(contentsOf: url("moved.db-salt"))
+        try FileManager.default.removeItem(at: target)
+        let error = storageError {
+            try SecureDatabaseStore.move(at: database.url, to: target)
+        }
+        #expect(error?.description.contains("salt file -salt exists already") == true)
+        #expect(try Data(contentsOf: url("moved.db-salt")) == kept)
+        #expect(
+            try database.fileNames() == ["moved.db-salt", "test.db", "test.db-salt"])
+    }
+
+    @Test(arguments: ["before the rename", "after it"])
+    func `a move that was killed blocks neither name`(_ moment: String) throws {
+        try make()
+        let salt = try Data(contentsOf: url("test.db-salt"))
+        for name in [draft("moved.db") + "-salt", draft("test.db") + "-salt", "moved.db-salt"] {
+            try put(salt, name)
+        }
+        if moment == "after it" {
+            try FileManager.default.moveItem(at: database.url, to: url("moved.db"))
+        }
+        try make()
+        try make(url("moved.db").path)
+        #expect(
+            try database.fileNames() == ["moved.db", "moved.db-salt", "test.db", "test.db-salt"])
+        for (name, rows) in [("test.db", 2), ("moved.db", 1)] {
+            let db = store(url(name).path)
+            try db.open(with: TemporaryDatabase.key)
+            let expected = moment == "after it" ? 3 - rows : rows
+            #expect(try db.int("SELECT count(*) FROM t") == expected, "\(name)")
+        }
+    }
+
+    @Test func `a migration that was killed before the rename does not block the file`() throws {
+        try make()
+        try #require(link(database.path, database.path + ".old") == 0)
+        try FileManager.default.copyItem(at: url("test.db-salt"), to: url("test.db.old-salt"))
+        try make()
+        let kept = try SecureDatabaseStore.migrate(
+            at: database.url, key: Self.key, from: store().configuration.cipher)
+        #expect(kept?.lastPathComponent == "test.db.old")
+        try SecureDatabaseStore.remove(at: #require(kept))
+        try #require(link(database.path, database.path + ".old") == 0)
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames().isEmpty)
+    }
+}
