@@ -6,7 +6,7 @@ extension Connection {
     /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
-            handle,
+            try requireHandle(),
             { connection, action, name, argument, database, _ in
                 if let connection {
                     let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()

@@ -40,11 +40,12 @@ extension Connection {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {
                 try check(
-                    sqlite3_key_v2(handle, "main", $0.baseAddress, Int32(clamping: $0.count)))
+                    sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32(clamping: $0.count)))
             }
         case .raw(let key), .rawWithSalt(let key, _):
             try DerivedKey(key: key, salt: []).withKeySpecification {
-                try check(sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)))
+                try check(
+                    sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32($0.count)))
             }
         }
         try text("PRAGMA cipher_compatibility = \(version)")
@@ -52,6 +53,7 @@ extension Connection {
 
     private func applyContentSettings() throws {
         // The schema is copied as it is, shadow tables and all.
+        let handle = try requireHandle()
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0))
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
         // The schema's texts are those of a file that may be hostile: they name no other file.

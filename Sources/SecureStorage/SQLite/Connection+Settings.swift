@@ -9,7 +9,7 @@ extension Connection {
             (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_DQS_DML, 0),
             (SQLITE_DBCONFIG_DQS_DDL, 0), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
         ] as [(Int32, Int32)] {
-            try check(csqlcipher_db_config(handle, option, value))
+            try check(csqlcipher_db_config(requireHandle(), option, value))
         }
         try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
         try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
@@ -42,7 +42,8 @@ extension Connection {
 
     private func keepWriteAheadLog() throws {
         var keeps: Int32 = 1
-        try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
+        try check(
+            sqlite3_file_control(requireHandle(), "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
         // With a limit, whichever, the last connection empties the log that it leaves.
         try text("PRAGMA journal_size_limit = \(16 << 20)")
     }
