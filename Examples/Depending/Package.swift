@@ -5,9 +5,9 @@ let package = Package(
     name: "Notes",
     platforms: [.macOS(.v13), .iOS(.v16)],
     dependencies: [
+        // The address that you cloned it from; `from: "1.0.0"` instead of the branch once that is tagged.
         .package(
-            url: "https://github.com/securestorage/SecureStorage", branch: "main",
-            traits: ["SwiftSQLCipher"])
+            url: "https://example.com/SecureStorage", branch: "main", traits: ["SwiftSQLCipher"])
     ],
     targets: [
         .executableTarget(
