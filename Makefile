@@ -1,10 +1,10 @@
 # Commands for people and for CI; `make help` lists them. Works on Linux and on macOS.
 
-SOURCES := Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Package.swift Benchmarks/Sources \
 	Fuzz/Package.swift Fuzz/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash damage soak fuzz bench trait docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash damage soak fuzz bench trait engines docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -63,8 +63,11 @@ bench: setup ## beside C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
 	swift build --package-path Benchmarks -c release
 	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(BENCH)
 
-trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
-	Scripts/check-trait
+trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher (TESTS=1: the tests too)
+	Scripts/check-trait $(if $(TESTS),--tests)
+
+engines: setup ## the tests over other builds of SQLCipher (SOURCE=FOLDER: and over that release)
+	SOURCE="$(SOURCE)" Scripts/engines
 
 docs: setup ## the documentation, in .build/docs
 	Scripts/docs

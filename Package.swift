@@ -10,6 +10,18 @@ import PackageDescription
     let defaultProvider = "SystemSQLCipher"
 #endif
 
+// swift-sqlcipher's options are traits, and its defaults are not for this library: without a progress
+// callback no deadline and no cancellation could end a statement (it would not link), and with
+// MAX_EXPR_DEPTH_0 the SQL of a hostile file could exhaust the stack. So all are named, those of
+// Scripts/setup; `Scripts/check-trait` tries them. Another package of the same graph that asks for
+// the defaults adds them to these.
+let engineTraits: Set<Package.Dependency.Trait> = [
+    "DEFAULT_MEMSTATUS_0", "DQS_0", "ENABLE_COLUMN_METADATA", "ENABLE_DBSTAT_VTAB", "ENABLE_FTS4",
+    "ENABLE_FTS5", "ENABLE_MATH_FUNCTIONS", "ENABLE_PREUPDATE_HOOK", "ENABLE_RTREE",
+    "ENABLE_SESSION", "ENABLE_SNAPSHOT", "ENABLE_STMTVTAB", "LIKE_DOESNT_MATCH_BLOBS",
+    "OMIT_DEPRECATED", "OMIT_SHARED_CACHE", "THREADSAFE_2",
+]
+
 let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -37,7 +49,10 @@ let package = Package(
             description: "the system's SQLCipher 4, through pkg-config (default elsewhere)"),
     ],
     dependencies: [
-        .package(url: "https://github.com/skiptools/swift-sqlcipher", from: "1.2.0"),
+        // Of one minor version, since traits, their defaults and the engine change with the next.
+        .package(
+            url: "https://github.com/skiptools/swift-sqlcipher", .upToNextMinor(from: "1.13.0"),
+            traits: engineTraits),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -88,6 +103,7 @@ let package = Package(
             dependencies: [
                 "SecureStorage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings),
         .executableTarget(

@@ -184,7 +184,11 @@ import Testing
         try make()
         let terminal = try PseudoTerminal(
             workspace,
-            "(sleep 1; pkill -TERM -P $$ securestorage) & \(query); echo [$?]; stty -a | grep -o ' echo '"
+            """
+            (sleep 1; kill -TERM $(cat pid)) &
+            sh -c 'echo $$ > pid; exec "$@"' - \(query)
+            echo [$?]; stty -a | grep -o ' echo '
+            """
         )
         try terminal.expect("key of a.db: ")
         let shown = try terminal.expect("[status 0]")

@@ -153,6 +153,11 @@ import Testing
         #expect((object["page_size"] as? NSNumber)?.intValue == 4096)
         let tables = object["tables"] as? [[String: Any]]
         #expect(tables?.map { ($0["rows"] as? NSNumber)?.intValue } == [2, 0])
+        let engine = try SecureDatabaseStore.engine
+        #expect(object["engine_options"] as? [String] == engine.options)
+        #expect(object["known_weaknesses"] as? [String] == engine.weaknesses.map(\.name))
+        #expect(text.text.contains("\nengine options    \(engine.options[0]) "))
+        #expect(text.errors.isEmpty)
         #expect(try workspace.run("info", "a.db", "--no-counts").lines.last == "  long_name")
     }
 

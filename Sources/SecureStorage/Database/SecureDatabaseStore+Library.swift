@@ -1,6 +1,13 @@
 // Which engine this is. The first call examines it, once per process.
 
 extension SecureDatabaseStore {
+    /// What the engine is, how it was built, and which known weaknesses it has.
+    ///
+    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4.
+    public static var engine: SecureDatabaseEngine {
+        get throws { try Engine.examined.get().description }
+    }
+
     /// SQLite's version, for example `3.46.1`.
     ///
     /// - Throws: `.openFailed` when the linked library is not SQLCipher 4.
@@ -8,21 +15,21 @@ extension SecureDatabaseStore {
     /// The corresponding C function is
     /// [`sqlite3_libversion`](https://sqlite.org/c3ref/libversion.html).
     public static var sqliteVersion: String {
-        get throws { try Engine.examined.get().sqliteVersion }
+        get throws { try engine.sqliteVersion }
     }
 
     /// SQLCipher's version, for example `4.6.1 community`.
     ///
     /// - Throws: as ``sqliteVersion``.
     public static var cipherVersion: String {
-        get throws { try Engine.examined.get().cipherVersion }
+        get throws { try engine.cipherVersion }
     }
 
     /// The cryptographic library behind SQLCipher, for example `openssl`.
     ///
     /// - Throws: as ``sqliteVersion``.
     public static var cipherProvider: String {
-        get throws { try Engine.examined.get().cipherProvider }
+        get throws { try engine.provider }
     }
 
     /// Whether SQLite was built for use by several threads, each with connections of its own.

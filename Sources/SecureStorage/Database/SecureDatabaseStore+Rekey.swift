@@ -59,6 +59,7 @@ extension SecureDatabaseStore {
             try RekeyProgress.run({
                 try bounds.check()
                 try progress($0)
+                try connection.callbacks.reportRefusedClose()
             }) { progress in
                 do {
                     try rekey(connection, with: key, progress)

@@ -178,11 +178,11 @@ public class SecureDatabaseStore {
     /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
     /// be opened again. The key leaves the memory of this library and of the engine.
     ///
-    /// Inside a function or collation of the store it stays open, and the statement that has called
-    /// that fails with `.backingStoreError` code 21 (SQLITE_MISUSE).
+    /// Inside a function, a collation or a progress handler of the store it stays open, and the statement
+    /// or the call that has called that fails with `.backingStoreError` code 21 (SQLITE_MISUSE).
     public func close() {
-        guard connection?.callbacks.isRunning != true else {
-            // Reported by the statement that is running.
+        guard connection?.callbacks.refusesClose != true else {
+            // Reported by the statement or the call that is running.
             connection?.refuseClose()
             return
         }

@@ -6,14 +6,18 @@ struct Callbacks {
     /// How many functions are running, one inside the other.
     var functionDepth = 0
     var isComparing = false
+    /// Whether the caller's handler of a progress is called from inside the engine.
+    var isReporting = false
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
     /// See `Connection+KeptTransaction`.
     var keepsTransaction = false
     var refusedTransaction = false
 
-    /// Whether the connection is inside a step that it must outlive.
     var isRunning: Bool { functionDepth > 0 || isComparing }
+
+    /// Whether the connection is inside a call of the engine that it must outlive.
+    var refusesClose: Bool { isRunning || isReporting }
 
     /// Each level is a parser, a virtual machine and the caller's frames on one stack.
     static let maximumDepth = 32
@@ -21,8 +25,17 @@ struct Callbacks {
     static var closed: SecureStorageError {
         .statementFailed(
             .misuse,
-            "close() was called inside a function or collation of the store, which stays open; "
-                + "close it when the statement has ended")
+            "close() was called inside a function, collation or progress handler of the store, "
+                + "which stays open; close it when the call has ended")
+    }
+
+    /// Forgets that `close()` was refused.
+    ///
+    /// - Throws: `.backingStoreError` code 21 when it was; inside a function or collation its statement says so.
+    mutating func reportRefusedClose() throws {
+        guard wasCloseRefused, !isRunning else { return }
+        wasCloseRefused = false
+        throw Self.closed
     }
 
     func requireNoComparison() throws {

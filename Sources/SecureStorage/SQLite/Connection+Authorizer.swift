@@ -6,7 +6,7 @@ extension Connection {
     /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
-            handle,
+            try requireHandle(),
             { connection, action, name, argument, database, _ in
                 if let connection {
                     let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()

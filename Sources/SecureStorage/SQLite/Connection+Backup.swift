@@ -9,7 +9,8 @@ extension Connection {
     /// have to wait for all of the copy; so they may come between two steps, which begins it anew, until
     /// that has happened three times.
     func copyPages(from source: Connection, _ progress: FileProgress.Handler) throws {
-        guard let backup = sqlite3_backup_init(handle, "main", source.handle, "main") else {
+        let (handle, sourceHandle) = (try requireHandle(), try source.requireHandle())
+        guard let backup = sqlite3_backup_init(handle, "main", sourceHandle, "main") else {
             throw failure(sqlite3_errcode(handle))
         }
         var isFinished = false
@@ -27,7 +28,7 @@ extension Connection {
             let left = sqlite3_backup_remaining(backup)
             guard code == SQLITE_OK || code == SQLITE_DONE else {
                 // Its reason is with the connection that met it.
-                let reason = sqlite3_errcode(source.handle) & 0xff == code & 0xff ? source : self
+                let reason = sqlite3_errcode(sourceHandle) & 0xff == code & 0xff ? source : self
                 throw reason.failure(code)
             }
             // A damaged page was lent as zeros; see `Connection+DamagedPages`.

@@ -38,7 +38,7 @@ extension Connection {
         // What the caller's own statement has done stays what `lastInsertRowID` and the count of rows tell.
         let (rowID, count) = (lastInsertRowID, changedRowCount)
         defer {
-            sqlite3_set_last_insert_rowid(handle, rowID)
+            if let handle { sqlite3_set_last_insert_rowid(handle, rowID) }
             recorder.countBeforeLog = count
         }
         if !recorder.schema.rowTables.contains(Self.changeLog) {

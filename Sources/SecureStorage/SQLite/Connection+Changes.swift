@@ -18,6 +18,7 @@ extension Connection {
         rowIDs recordsRowIDs: Bool, willAsk: @escaping () -> Void,
         publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
     ) {
+        guard let handle else { return }
         let recorder = ChangeRecorder(
             recordsRowIDs: recordsRowIDs, isInTransaction: isInTransaction, willAsk: willAsk,
             publish: publish)
@@ -57,9 +58,11 @@ extension Connection {
     func stopRecording() {
         guard let recorder else { return }
         sqlite3_finalize(recorder.versionQuery)
-        _ = sqlite3_update_hook(handle, nil, nil)
-        _ = sqlite3_commit_hook(handle, nil, nil)
-        _ = sqlite3_rollback_hook(handle, nil, nil)
+        if let handle {
+            _ = sqlite3_update_hook(handle, nil, nil)
+            _ = sqlite3_commit_hook(handle, nil, nil)
+            _ = sqlite3_rollback_hook(handle, nil, nil)
+        }
         self.recorder = nil
         // Statements are prepared anew, and may empty a table without looking at its rows again.
         try? installAuthorizer()

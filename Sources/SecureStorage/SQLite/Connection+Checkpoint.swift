@@ -8,7 +8,7 @@ extension Connection {
     /// the log meanwhile, which is the race of that bug (SQLite 3.7.0 to 3.51.2, two processes, the
     /// same instant). A FULL checkpoint holds the writer lock; see ``checkpoint(_:waiting:)``.
     func installCheckpointing(_ engine: Engine) {
-        guard engine.hasWALResetBug, !configuration.isReadOnly else { return }
+        guard engine.hasWALResetBug, !configuration.isReadOnly, let handle else { return }
         _ = sqlite3_wal_hook(
             handle,
             { connection, _, database, pages in
@@ -45,6 +45,10 @@ extension Connection {
         _ mode: Int32, of database: UnsafePointer<CChar>?, waiting: Bool
     ) -> CheckpointOutcome {
         var outcome = CheckpointOutcome()
+        guard let handle else {
+            outcome.code = SQLITE_MISUSE
+            return outcome
+        }
         // Its own interruption is another: it ends a checkpoint that has not begun.
         interruption?.pause()
         defer { interruption?.resume() }
@@ -86,6 +90,7 @@ extension Connection {
 
     /// Whether a statement has begun and has neither ended nor been given back.
     var hasRunningStatement: Bool {
+        guard let handle else { return false }
         var statement = sqlite3_next_stmt(handle, nil)
         while let running = statement {
             if sqlite3_stmt_busy(running) != 0 { return true }

@@ -6,6 +6,7 @@ extension Connection {
     ///
     /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement runs.
     func install(_ collation: SQLCollation) throws {
+        let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledCollation(collation, on: self))
         let code = sqlite3_create_collation_v2(
             handle, collation.name.text, SQLITE_UTF8, installed.toOpaque(),
@@ -25,6 +26,7 @@ extension Connection {
     }
 
     func removeCollation(_ name: SQLName) throws {
+        let handle = try requireHandle()
         try check(sqlite3_create_collation_v2(handle, name.text, SQLITE_UTF8, nil, nil, nil))
     }
 }

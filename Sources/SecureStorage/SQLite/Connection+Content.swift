@@ -41,11 +41,12 @@ extension Connection {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {
                 try check(
-                    sqlite3_key_v2(handle, "main", $0.baseAddress, Int32(clamping: $0.count)))
+                    sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32(clamping: $0.count)))
             }
         case .raw(let key), .rawWithSalt(let key, _):
             try DerivedKey(key: key, salt: []).withKeySpecification {
-                try check(sqlite3_key_v2(handle, "main", $0.baseAddress, Int32($0.count)))
+                try check(
+                    sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32($0.count)))
             }
         }
         try text("PRAGMA cipher_compatibility = \(version)")
@@ -53,7 +54,7 @@ extension Connection {
 
     private func applyContentSettings() throws {
         // Old schemas have texts in double quotes, as in CHECK (state <> "").
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 1))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 1))
         try text("PRAGMA foreign_keys = OFF")
         try text("PRAGMA synchronous = FULL")
         #if canImport(Darwin)

@@ -52,10 +52,11 @@ extension Connection {
     ///
     /// Inside a transaction it is not asked for, and the transaction's end notes it.
     func noteDataVersion() {
-        if !isInTransaction { knownDataVersion = dataVersion }
+        if handle != nil, !isInTransaction { knownDataVersion = dataVersion }
     }
 
     private var dataVersion: UInt32 {
+        guard let handle else { return knownDataVersion }
         var version: UInt32 = 0
         // Cannot fail for an open connection.
         _ = sqlite3_file_control(handle, nil, SQLITE_FCNTL_DATA_VERSION, &version)
@@ -64,7 +65,7 @@ extension Connection {
 
     /// Whether some read transaction outlasts the statement that has just ended.
     private var holdsReadTransaction: Bool {
-        sqlite3_txn_state(handle, nil) != SQLITE_TXN_NONE
+        handle.map { sqlite3_txn_state($0, nil) != SQLITE_TXN_NONE } ?? false
     }
 
     /// Asks the pager of each database for a page that is in its cache: an error in its error state.
@@ -72,6 +73,7 @@ extension Connection {
     /// Only of those that are in a transaction: no other pager stays in that state, and a lock of another
     /// connection says nothing.
     func isPagerSound() -> Bool {
+        guard let handle else { return true }
         var index: Int32 = 0
         while let name = sqlite3_db_name(handle, index) {
             defer { index += 1 }
@@ -101,6 +103,7 @@ extension Connection {
     /// Whether the last step has read pages from the file: without that, none can have been damaged.
     @inline(__always)
     func hasReadPages() -> Bool {
+        guard let handle else { return false }
         var misses: Int32 = 0
         var highest: Int32 = 0
         // Cannot fail for an open connection.

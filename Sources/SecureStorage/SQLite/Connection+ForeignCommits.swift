@@ -60,7 +60,8 @@ extension Connection {
 
     /// Whether the next statement sees what others have committed until now.
     private var seesTheLatest: Bool {
-        !isInTransaction && sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
+        guard !isInTransaction, let handle else { return false }
+        return sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
     }
 
     private func takeWriterLock() -> Bool {
@@ -102,7 +103,8 @@ extension Connection {
     }
 
     private func succeeds(_ sql: String) -> Bool {
-        uninterrupted { sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK }
+        guard let handle else { return false }
+        return uninterrupted { sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK }
     }
 
     /// Looks up `PRAGMA data_version`, which no commit of this connection changes.
@@ -112,7 +114,7 @@ extension Connection {
         recorder.isPaused = true
         defer { recorder.isPaused = false }
         return uninterrupted {
-            if recorder.versionQuery == nil {
+            if recorder.versionQuery == nil, let handle {
                 _ = sqlite3_prepare_v3(
                     handle, "PRAGMA data_version", -1, UInt32(SQLITE_PREPARE_PERSISTENT),
                     &recorder.versionQuery, nil)
@@ -184,6 +186,7 @@ extension Connection {
         recorder.isPaused = true
         defer { recorder.isPaused = wasPaused }
         return uninterrupted {
+            guard let handle else { return SQLITE_MISUSE }
             var statement: OpaquePointer?
             defer { sqlite3_finalize(statement) }
             var code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)

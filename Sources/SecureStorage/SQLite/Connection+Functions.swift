@@ -6,6 +6,7 @@ extension Connection {
     ///
     /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement runs.
     func install(_ function: SQLFunction) throws {
+        let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledFunction(function, on: self)).toOpaque()
         // SQLite calls the destructor in the end, and also when the call itself fails.
         let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { installed in
@@ -31,6 +32,7 @@ extension Connection {
     }
 
     func remove(_ signature: SQLFunction.Signature) throws {
+        let handle = try requireHandle()
         let count = Int32(signature.argumentCount ?? -1)
         try check(
             sqlite3_create_function_v2(

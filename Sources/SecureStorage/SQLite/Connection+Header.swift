@@ -20,7 +20,7 @@ extension Connection {
         _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) throws -> R
     ) throws -> R {
         var file: UnsafeMutablePointer<sqlite3_file>?
-        try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file))
+        try check(sqlite3_file_control(requireHandle(), "main", SQLITE_FCNTL_FILE_POINTER, &file))
         guard let file, let methods = file.pointee.pMethods else {
             throw SecureStorageError.statementFailed(.cannotOpen, "the file is not open")
         }

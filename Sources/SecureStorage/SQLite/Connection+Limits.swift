@@ -2,7 +2,7 @@ internal import CSQLCipher
 
 extension Connection {
     func limit(_ limit: SecureDatabaseLimit) -> Int {
-        Int(sqlite3_limit(handle, limit.code, -1))
+        handle.map { Int(sqlite3_limit($0, limit.code, -1)) } ?? 0
     }
 
     /// Sets the limit and returns what it was.
@@ -13,6 +13,7 @@ extension Connection {
         guard let number = Int32(exactly: value), number >= 0 else { throw outOfRange(limit, nil) }
         // Or a transaction could neither be committed nor rolled back.
         guard limit != .sqlLength || number >= 1000 else { throw outOfRange(limit, 1000) }
+        let handle = try requireHandle()
         let previous = sqlite3_limit(handle, limit.code, number)
         let actual = sqlite3_limit(handle, limit.code, -1)
         guard actual == number else {

@@ -14,7 +14,7 @@ extension Connection {
     /// SQLite's own timeout takes no notice of an interruption, of a cancelled task or a deadline.
     func installBusyHandler() throws {
         let code = sqlite3_busy_handler(
-            handle,
+            try requireHandle(),
             { connection, count in
                 guard let connection else { return 0 }
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
@@ -23,13 +23,15 @@ extension Connection {
         try check(code)
     }
 
+    private var isInterrupted: Bool { handle.map { sqlite3_is_interrupted($0) != 0 } ?? false }
+
     /// Sleeps for a moment, when there is time left.
     private func goesOnWaiting(round: Int32) -> Bool {
         guard !neverWaits else { return false }
         if round == 0 { lockWait = LockWait() }
         // What is paused has to run to its end.
         if interruption?.isPaused != true,
-            sqlite3_is_interrupted(handle) != 0 || watcher?() == true
+            isInterrupted || watcher?() == true
         {
             lockWait.wasInterrupted = true
             return false

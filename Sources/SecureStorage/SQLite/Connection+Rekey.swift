@@ -18,6 +18,10 @@ extension Connection {
         }
         interruption?.pause()
         defer { interruption?.resume() }
+        // The handler of the progress is called from inside the engine.
+        callbacks.isReporting = true
+        defer { callbacks.isReporting = false }
+        let handle = try requireHandle()
         try execute("BEGIN EXCLUSIVE")
         // So that every page is read once, from the file.
         _ = sqlite3_db_release_memory(handle)

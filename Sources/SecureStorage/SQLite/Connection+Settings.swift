@@ -5,8 +5,8 @@ extension Connection {
     /// Makes hostile files and slips harmless, before anything of the file is read.
     func applyDefences() throws {
         // Shadow tables and the schema are not writable by SQL; what a schema calls is not trusted.
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1))
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
         try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
         try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
         try text("PRAGMA cell_size_check = ON")
@@ -45,7 +45,8 @@ extension Connection {
 
     private func keepWriteAheadLog() throws {
         var keeps: Int32 = 1
-        try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
+        try check(
+            sqlite3_file_control(requireHandle(), "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
         // With a limit, whichever, the last connection empties the log that it leaves.
         try text("PRAGMA journal_size_limit = \(16 << 20)")
     }

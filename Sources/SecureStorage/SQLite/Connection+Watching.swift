@@ -7,6 +7,7 @@ extension Connection {
     /// does nothing between two statements, this cannot come too early.
     func watch(_ isOver: (() -> Bool)?) {
         watcher = isOver
+        guard let handle else { return }
         guard isOver != nil else {
             sqlite3_progress_handler(handle, 0, nil, nil)
             return
@@ -26,14 +27,19 @@ extension Connection {
     ///
     /// - Throws: What `tick` throws, which ends the statement that runs; what `body` throws.
     func withTicks<R>(_ tick: () throws -> Void, _ body: () throws -> R) throws -> R {
+        _ = try requireHandle()
         let outer = watcher
+        let wasReporting = callbacks.isReporting
+        callbacks.isReporting = true
+        defer { callbacks.isReporting = wasReporting }
         var failure: (any Error)?
         return try withoutActuallyEscaping(tick) { tick in
             watch {
                 guard failure == nil, outer?() != true else { return true }
                 do {
                     try tick()
-                    return false
+                    // `close()` in `tick`; the step reports it.
+                    return self.callbacks.wasCloseRefused
                 } catch {
                     failure = error
                     return true
@@ -41,7 +47,9 @@ extension Connection {
             }
             defer { watch(outer) }
             do {
-                return try body()
+                let result = try body()
+                try callbacks.reportRefusedClose()
+                return result
             } catch {
                 throw failure ?? error
             }

@@ -6,7 +6,8 @@ internal import Logging
 ///
 /// Not thread-safe: its store or queue sees to it that one thread at a time is here.
 final class Connection {
-    /// Non-nil until `close()`.
+    /// Non-nil until `close()`. No C function may be called with nil: one that is built without
+    /// `SQLITE_ENABLE_API_ARMOR` ends the process then. See `requireHandle()`.
     private(set) var handle: OpaquePointer?
     let path: String
     let configuration: SecureDatabaseConfiguration
@@ -110,7 +111,8 @@ final class Connection {
 
     /// SQLite opens a file that it may not write for reading only; the first write would fail then.
     private func refuseReadOnlyFallback() throws {
-        guard !configuration.isReadOnly, sqlite3_db_readonly(handle, "main") == 1 else { return }
+        guard !configuration.isReadOnly, try sqlite3_db_readonly(requireHandle(), "main") == 1
+        else { return }
         throw SecureStorageError.statementFailed(
             .readOnly, "the file may not be written; set isReadOnly to read it")
     }
@@ -156,6 +158,15 @@ final class Connection {
         try? cleaner.applyKey(key)
         try? cleaner.proveKey()
         cleaner.close()
+    }
+
+    /// The handle, for a call that needs one.
+    ///
+    /// - Throws: `.closed`: code of the caller, such as a row's block or a value's conversion, has closed
+    ///   the store while it was in use.
+    func requireHandle() throws(SecureStorageError) -> OpaquePointer {
+        guard let handle else { throw .closed }
+        return handle
     }
 
     // MARK: - Results
@@ -217,9 +228,12 @@ final class Connection {
 
     // MARK: - State
 
-    var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+    var lastInsertRowID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
-    var changedRowCount: Int { recorder?.countBeforeLog ?? Int(sqlite3_changes64(handle)) }
+    var changedRowCount: Int {
+        recorder?.countBeforeLog ?? handle.map { Int(sqlite3_changes64($0)) } ?? 0
+    }
 
-    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    /// False for a closed connection, whose transaction was rolled back.
+    var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 }

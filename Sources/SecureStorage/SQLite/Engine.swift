@@ -6,12 +6,7 @@ internal import Logging
 struct Engine: @unchecked Sendable {
     // @unchecked: `keeper` is only kept, never used.
 
-    /// SQLite's version, for example `3.46.1`.
-    let sqliteVersion: String
-    /// SQLCipher's version, for example `4.6.1 community`.
-    let cipherVersion: String
-    /// The cryptographic library behind SQLCipher, for example `openssl`.
-    let cipherProvider: String
+    let description: SecureDatabaseEngine
     /// A connection that stays open for the life of the process: the last one to close would tear
     /// SQLCipher's global state down while another thread opens its first.
     private let keeper: OpaquePointer
@@ -54,10 +49,25 @@ struct Engine: @unchecked Sendable {
                     + "nothing would be encrypted; link SQLCipher before any other SQLite")
         }
         _ = text(of: "PRAGMA cipher_log_level = NONE", handle)
+        let sqliteVersion = String(cString: sqlite3_libversion())
+        let options = compileOptions()
         return Engine(
-            sqliteVersion: String(cString: sqlite3_libversion()), cipherVersion: version,
-            cipherProvider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown",
+            description: SecureDatabaseEngine(
+                sqliteVersion: sqliteVersion, cipherVersion: version,
+                provider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown",
+                providerVersion: text(of: "PRAGMA cipher_provider_version", handle),
+                options: options, weaknesses: SecureDatabaseEngine.Weakness.of(
+                    sqlite: sqliteVersion, options: options)),
             keeper: handle)
+    }
+
+    /// In the order of the alphabet; none when the engine was built not to say.
+    private static func compileOptions() -> [String] {
+        var options: [String] = []
+        while let option = sqlite3_compileoption_get(Int32(options.count)) {
+            options.append(String(cString: option))
+        }
+        return options.sorted()
     }
 
     /// Whether `version`, such as `4.6.1 community`, is 4 or later.
@@ -75,21 +85,30 @@ struct Engine: @unchecked Sendable {
         return String(cString: text)
     }
 
-    /// Says once per process, to the first logger, which engine this is.
+    /// Says once per process, to the first logger, which engine this is, and warns of an old one.
     private func announce(to logger: Logger) {
         logger.debug(
             "engine",
             metadata: [
-                "sqlcipher": "\(cipherVersion)", "sqlite": "\(sqliteVersion)",
-                "provider": "\(cipherProvider)",
+                "sqlcipher": "\(description.cipherVersion)",
+                "sqlite": "\(description.sqliteVersion)",
+                "provider": "\(description.providerVersion ?? description.provider)",
             ])
-        if hasWALResetBug {
-            logger.debug(
-                """
-                SQLite \(sqliteVersion) has the WAL-reset bug (fixed in 3.51.3); \
-                checkpoints are taken under the writer lock
-                """)
+        for weakness in description.weaknesses where weakness.isAvoided {
+            logger.debug("\(weakness): \(weakness.summary)")
         }
+        let met = description.weaknesses.filter { !$0.isAvoided }
+        guard !met.isEmpty else { return }
+        logger.warning(
+            """
+            the engine has known weaknesses; use a newer one where SQL or files of others come in: see \
+            SecureDatabaseStore.engine
+            """,
+            metadata: [
+                "engine":
+                    "SQLCipher \(description.cipherVersion), SQLite \(description.sqliteVersion)",
+                "weaknesses": .array(met.map { .string($0.description) }),
+            ])
     }
 }
 

@@ -66,6 +66,7 @@ extension Connection {
     /// Statements do that themselves when they begin, a checkpoint does not: it would end before its
     /// first page.
     func dropIdleInterruption() {
+        guard let handle else { return }
         // Only the beginning counts, so the outcome does not.
         _ = sqlite3_exec(handle, "SELECT 1", nil, nil, nil)
     }
@@ -76,6 +77,6 @@ extension Connection {
     func refuseClose() {
         callbacks.wasCloseRefused = true
         // A collation has no result that could be an error.
-        if callbacks.isComparing { sqlite3_interrupt(handle) }
+        if callbacks.isComparing, let handle { sqlite3_interrupt(handle) }
     }
 }

@@ -115,11 +115,12 @@ final class Statement {
         }
         try SQLText.refuseVacuumInto(start)
         connection.refusal = nil
+        let database = try connection.requireHandle()
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = connection.preparing {
-            sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
+            sqlite3_prepare_v3(database, start, size, flags, &handle, &tail)
         }
         try connection.check(code, sql: SQLText.firstStatement(of: String(cString: start)))
         return (handle, consumed: tail.map { $0 - start } ?? length)
@@ -166,10 +167,7 @@ final class Statement {
         let code = connection.recorder == nil ? sqlite3_step(handle) : recordedStep()
         isStepping = false
         // Functions report it themselves, so this was a collation, which cannot.
-        if connection.callbacks.wasCloseRefused, !connection.callbacks.isRunning {
-            connection.callbacks.wasCloseRefused = false
-            throw Callbacks.closed
-        }
+        try connection.callbacks.reportRefusedClose()
         guard wasGivenBackInStep else { return code }
         wasGivenBackInStep = false
         giveBack()
@@ -177,8 +175,8 @@ final class Statement {
     }
 
     private func recordedStep() -> Int32 {
-        guard let recorder = connection.recorder, !isQuery else { return sqlite3_step(handle) }
-        let database = connection.handle
+        guard let recorder = connection.recorder, !isQuery, let database = connection.handle
+        else { return sqlite3_step(handle) }
         var code: Int32 = SQLITE_OK
         recorder.recording(&facts, mayReplace: mayReplace) {
             let count = sqlite3_total_changes64(database)

@@ -7,8 +7,8 @@ struct Info: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show what a file is and what is in it.",
         discussion: """
-            The engine's version, the file's sizes and settings, and its tables with their numbers of rows. \
-            Counting reads every table; --no-counts leaves it out. The file is only read.
+            The engine's version and known weaknesses, the file's sizes and settings, and its tables with their \
+            numbers of rows. Counting reads every table; --no-counts leaves it out. The file is only read.
 
             EXAMPLES
               securestorage info notes.db
@@ -50,18 +50,16 @@ struct Info: ParsableCommand {
             defer { rows.close() }
             return try rows.next() ? rows.stored(0) : .null
         }
+        let engine = try SecureDatabaseStore.engine
         let cipher = store.configuration.cipher
         let size = try FileManager.default.attributesOfItem(atPath: file.file)[.size] as? Int
         return [
             Fact("file", .text(store.databaseURL.path)),
             Fact("size", .integer(Int64(size ?? 0))),
             Fact("securestorage", .text(Tool.version)),
-            Fact("SQLCipher", .text(try SecureDatabaseStore.cipherVersion)),
-            Fact("SQLite", .text(try SecureDatabaseStore.sqliteVersion)),
-            Fact(
-                "cryptography",
-                .text(
-                    try store.cipherProviderVersion() ?? SecureDatabaseStore.cipherProvider)),
+            Fact("SQLCipher", .text(engine.cipherVersion)),
+            Fact("SQLite", .text(engine.sqliteVersion)),
+            Fact("cryptography", .text(engine.providerVersion ?? engine.provider)),
             Fact("page size", .integer(Int64(cipher.pageSize))),
             Fact("pages", try pragma("page_count")),
             Fact("free pages", try pragma("freelist_count")),
@@ -96,6 +94,10 @@ struct Info: ParsableCommand {
             let name = fact.name.padding(toLength: 18, withPad: " ", startingAt: 0)
             try output.write(line: name + ValueText.shown(fact.value))
         }
+        let engine = try SecureDatabaseStore.engine
+        try output.write(line: "engine options    " + engine.options.joined(separator: " "))
+        let weaknesses = engine.weaknesses.map(\.description).joined(separator: ", ")
+        try output.write(line: "known weaknesses  " + (weaknesses.isEmpty ? "none" : weaknesses))
         try output.write(line: "tables            \(tables.count)")
         let width = tables.map { DisplayWidth.of(Visible.text($0.name)) }.max() ?? 0
         for table in tables {
@@ -104,6 +106,15 @@ struct Info: ParsableCommand {
             let rows = table.rows.map { "  \($0) \($0 == 1 ? "row" : "rows")" } ?? ""
             try output.write(line: "  " + (rows.isEmpty ? name : name + blanks + rows))
         }
+    }
+
+    private func writeArray(_ name: String, _ texts: [String], to output: Output) throws {
+        try output.write("  \"\(name)\": [")
+        for (index, text) in texts.enumerated() {
+            if index > 0 { try output.write(", ") }
+            try JSONText.write(text, to: output)
+        }
+        try output.write(line: "],")
     }
 
     private func writeJSON(_ facts: [Fact], _ tables: [(name: String, rows: Int64?)]) throws {
@@ -116,6 +127,9 @@ struct Info: ParsableCommand {
             try JSONText.write(fact.value, to: output)
             try output.write(line: ",")
         }
+        let engine = try SecureDatabaseStore.engine
+        try writeArray("engine_options", engine.options, to: output)
+        try writeArray("known_weaknesses", engine.weaknesses.map(\.name), to: output)
         try output.write("  \"tables\": [")
         for (index, table) in tables.enumerated() {
             try output.write(index == 0 ? "\n" : ",\n")

@@ -50,6 +50,8 @@ import Testing
     @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
         let compiled = try [
             "DocumentedSnippets.swift", "SharingSnippets.swift",
+            "../../../Examples/Depending/Package.swift",
+            "../../../Examples/Depending/Sources/Notes/main.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/DataVault/DataVaultSnippets.swift",
             "../../VaultsTests/Envelope/KeySnippets.swift",

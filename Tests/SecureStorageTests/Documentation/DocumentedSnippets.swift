@@ -30,6 +30,14 @@ import Testing
         #expect(!db.isOpen())
     }
 
+    @Test func `the engine's weaknesses`() throws {
+        // begin
+        let engine = try SecureDatabaseStore.engine
+        for weakness in engine.weaknesses where !weakness.isAvoided { print(weakness) }
+        // end
+        #expect(!engine.options.isEmpty)
+    }
+
     @Test func `a pool reads and writes`() throws {
         // begin
         let pool = SecureDatabasePool(fullDatabasePath: path)

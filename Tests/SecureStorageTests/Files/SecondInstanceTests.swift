@@ -6,7 +6,11 @@ import Testing
 @Suite struct SecondInstanceTests {
     private let database: TemporaryDatabase
 
-    init() throws { database = try TemporaryDatabase() }
+    init() throws {
+        database = try TemporaryDatabase()
+        // The engine's own warning goes to the first logger of the process.
+        _ = try TemporaryDatabase().openStore()
+    }
 
     private func store(
         _ policy: SecureDatabaseConfiguration.SecondInstance, _ log: LogRecorder = LogRecorder()

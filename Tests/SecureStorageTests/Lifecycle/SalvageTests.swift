@@ -79,7 +79,8 @@ import Testing
     }
 
     /// Every page in turn; a few usually, all with `SECURESTORAGE_SALVAGES=400`.
-    @Test func `every row of the pages that are not damaged is saved`() throws {
+    @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
+    func `every row of the pages that are not damaged is saved`() throws {
         let rows = try makeFile()
         let whole = try Data(contentsOf: database.url)
         let pages = whole.count / 4096

@@ -1,0 +1,20 @@
+internal import Logging
+
+/// Shows the library's warnings as the program's own, on standard error.
+struct ToolLog: LogHandler {
+    var logLevel = Logger.Level.warning
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        // The engine's own are for `securestorage info`: they would be said at each call.
+        guard event.metadata?["weaknesses"] == nil else { return }
+        try? Output.errors.write(
+            line: "securestorage: " + Visible.text(event.message.description))
+        try? Output.errors.flush()
+    }
+}
