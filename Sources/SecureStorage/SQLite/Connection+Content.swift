@@ -70,7 +70,7 @@ extension Connection {
     /// Runs `body`, in which the schema's own table can be written: it is copied as it is, virtual tables and
     /// all.
     func writingSchema<R>(_ body: () throws -> R) throws -> R {
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0))
         // Cannot fail; the same call has succeeded before.
         defer { _ = csqlcipher_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1) }
         try text("PRAGMA writable_schema = ON")

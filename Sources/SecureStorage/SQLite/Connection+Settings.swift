@@ -15,8 +15,8 @@ extension Connection {
     /// Applies the configuration.
     func applySettings() throws {
         // A double-quoted string is a name.
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0))
-        try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DML, 0))
+        try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 0))
         try text(
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
