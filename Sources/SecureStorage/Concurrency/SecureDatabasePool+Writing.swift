@@ -99,21 +99,9 @@ extension SecureDatabasePool {
     ) throws -> sending T {
         try connections.withWriter { writer in
             try prepareWriter(writer)
-            nonisolated(unsafe) let value = try PoolBlock.run(.writing, of: self, on: writer) {
-                do {
-                    return try block(writer)
-                } catch {
-                    _ = try? writer.endWriting()
-                    throw error
-                }
+            return try PoolBlock.run(.writing, of: self, on: writer) {
+                try writer.runOutermost(block)
             }
-            guard try writer.endWriting() else {
-                throw SecureStorageError.statementFailed(
-                    .misuse,
-                    "the block left a transaction open, which was rolled back; commit it in the "
-                        + "block")
-            }
-            return value
         }
     }
 }
@@ -133,16 +121,5 @@ extension SecureDatabaseStore {
         }
         nonisolated(unsafe) let value = outcome
         return value
-    }
-
-    /// Ends what a block of the writer has left open.
-    ///
-    /// - Returns: Whether there was no transaction among it.
-    fileprivate func endWriting() throws -> Bool {
-        closeOpenResultSets()
-        // A block may have closed the store; the next one opens it again.
-        guard let connection, connection.isInTransaction else { return true }
-        try connection.uninterrupted { try connection.execute("ROLLBACK") }
-        return false
     }
 }

@@ -19,7 +19,7 @@ extension SecureDatabaseQueue {
         try await AsyncCall.perform { call in
             enqueue { store in
                 do {
-                    try call.run(on: store, block)
+                    try store.runOutermost { try call.run(on: $0, block) }
                     call.finish()
                 } catch {
                     call.finish(error)

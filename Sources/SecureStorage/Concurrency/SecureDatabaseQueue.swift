@@ -99,23 +99,19 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try store.turn.run {
-            let open = store.resultSetCount
-            defer { store.closeResultSets(openedAfter: open) }
-            return try block(store)
+            try store.runOutermost(block)
+        } nested: {
+            try store.runNested(block)
         }
     }
 
-    /// Runs `block` with the store, alone, and leaves its result sets open.
+    /// Runs `block` with the store, alone, whatever is open; for calls that are no SQL.
     func inTurn<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T {
         try store.turn.run { try block(store) }
     }
 
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
     func enqueue(_ block: @escaping @Sendable (SecureDatabaseStore) -> Void) {
-        store.turn.enqueue { [self] in
-            let open = store.resultSetCount
-            defer { store.closeResultSets(openedAfter: open) }
-            block(store)
-        }
+        store.turn.enqueue { [self] in block(store) }
     }
 }

@@ -54,7 +54,10 @@ public class SecureDatabaseResultSet {
         switch state {
         case .atEnd: return false
         case .closed: throw SecureStorageError.closed
-        case .beforeFirstRow, .onRow: break
+        case .beforeFirstRow:
+            // Nothing has run yet, and it may write.
+            try store.requireWorking(statement.connection)
+        case .onRow: break
         }
         do {
             guard try statement.step() else {

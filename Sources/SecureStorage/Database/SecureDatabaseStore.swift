@@ -75,8 +75,8 @@ public class SecureDatabaseStore {
     var hasReaders = false
     /// How many result sets this store has made.
     var resultSetCount = 0
-    /// How many blocks are running that have to be in a transaction.
-    var transactionBlocks = 0
+    /// The blocks that are running and have to be in a transaction.
+    var transactionBlocks = TransactionBlocks()
     /// The end of the list of open result sets; each knows its neighbours.
     ///
     /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
@@ -221,11 +221,23 @@ public class SecureDatabaseStore {
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
         if isBounded { try bounds.check() }
-        guard transactionBlocks == 0 || connection.isInTransaction else {
+        try requireTransaction(on: connection)
+        return connection
+    }
+
+    /// Refuses to go on in a transaction block whose transaction has ended.
+    private func requireTransaction(on connection: Connection) throws {
+        guard transactionBlocks.isEmpty || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .error, "the transaction of this block has ended; end the block before going on")
         }
-        return connection
+    }
+
+    /// Refuses to go on when a value's conversion, a function or a block has closed the store meanwhile, or ended the
+    /// transaction of the block around it.
+    func requireWorking(_ connection: Connection) throws {
+        guard self.connection === connection else { throw SecureStorageError.closed }
+        try requireTransaction(on: connection)
     }
 }
 

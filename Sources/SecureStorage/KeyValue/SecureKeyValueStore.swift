@@ -115,7 +115,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As `open(with:)`.
     open func open(with key: DatabaseKey) throws {
-        try queue.inDatabase { db in
+        try queue.inTurn { db in
             guard !db.isOpen() else { return }
             // The table is part of a new file from its first moment.
             try db.open(with: key) { db in
@@ -137,12 +137,12 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// Whether the store is open and can be used.
     open func isOpen() -> Bool {
-        (try? queue.inDatabase { $0.isOpen() }) ?? false
+        (try? queue.inTurn { $0.isOpen() }) ?? false
     }
 
     /// Closes the store's database; harmless on a closed store.
     open func close() {
-        try? queue.inDatabase { $0.close() }
+        try? queue.inTurn { $0.close() }
     }
 
     /// Re-encrypts the file with a new passphrase.
@@ -166,7 +166,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter newKey: A passphrase or a raw key.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
     open func changeEncryptionKey(with newKey: DatabaseKey) throws {
-        try queue.inDatabase { try $0.changeEncryptionKey(with: newKey) }
+        try queue.inTurn { try $0.changeEncryptionKey(with: newKey) }
     }
 
     // MARK: - Access

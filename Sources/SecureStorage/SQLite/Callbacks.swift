@@ -8,9 +8,6 @@ struct Callbacks {
     var isComparing = false
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
-    /// See `Connection+KeptTransaction`.
-    var keepsTransaction = false
-    var refusedTransaction = false
 
     /// Whether the connection is inside a step that it must outlive.
     var isRunning: Bool { functionDepth > 0 || isComparing }

@@ -3,7 +3,8 @@ internal import Foundation
 
 /// What SQL may not do, since the store does it, or since it would break what the store promises.
 extension Connection {
-    /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH.
+    /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH, and notes which statements
+    /// control transactions.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             handle,
@@ -15,8 +16,9 @@ extension Connection {
                     }
                 }
                 if action == SQLITE_TRANSACTION || action == SQLITE_SAVEPOINT, let connection {
-                    return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                        .authorize(transaction: action, savepoint: argument)
+                    Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                        .preparedControl = TransactionControl(action, name, argument)
+                    return SQLITE_OK
                 }
                 guard action == SQLITE_PRAGMA, let name else { return SQLITE_OK }
                 let pragma = String(cString: name)

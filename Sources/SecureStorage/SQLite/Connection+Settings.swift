@@ -28,6 +28,8 @@ extension Connection {
         if !configuration.isReadOnly { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         try installAuthorizer()
+        // What was prepared before has not been seen by it.
+        statements.removeAll()
     }
 
     // FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,

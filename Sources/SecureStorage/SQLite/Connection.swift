@@ -21,6 +21,8 @@ final class Connection {
     /// Asks whether the pager is in its error state; made when first needed.
     var pagerProbe: OpaquePointer?
     var callbacks = Callbacks()
+    /// What the authorizer was last asked about, for the statement that is being prepared.
+    var preparedControl: TransactionControl?
     /// See `Connection+Watching`.
     var watcher: (() -> Bool)?
     /// See `Connection+LockWaits`.

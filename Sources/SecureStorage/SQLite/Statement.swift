@@ -37,6 +37,8 @@ final class Statement {
     /// Whether SQLite is in its step, from where it may call functions of the caller.
     private var isStepping = false
     private var wasGivenBackInStep = false
+    /// Non-nil for what begins, keeps or ends a transaction or a savepoint when it runs.
+    let control: TransactionControl?
     /// While the connection is observed; see `ChangeRecorder`.
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
@@ -78,6 +80,7 @@ final class Statement {
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
+        control = sqlite3_stmt_isexplain(handle) == 0 ? connection.preparedControl : nil
         facts = connection.recorder?.preparedFacts
     }
 
@@ -116,6 +119,7 @@ final class Statement {
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        connection.preparedControl = nil
         let code = connection.preparing {
             sqlite3_prepare_v3(connection.handle, start, size, flags, &handle, &tail)
         }

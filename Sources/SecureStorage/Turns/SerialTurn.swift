@@ -12,14 +12,24 @@ final class SerialTurn: Sendable {
     /// - Throws: What `block` throws; `.backingStoreError` code 6 (SQLITE_LOCKED) when its turn would
     ///   never come.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
+        try run(outermost: block, nested: block)
+    }
+
+    /// Runs one of two blocks on the calling thread: `nested` at once when it holds the turn already, else
+    /// `outermost` in its turn.
+    ///
+    /// - Throws: As `run(_:)`.
+    func run<T>(
+        outermost: () throws -> sending T, nested: () throws -> sending T
+    ) throws -> sending T {
         guard let outer = HeldTurn.innermost else {
-            return try line.enter { try hold(inside: nil, block) }
+            return try line.enter { try hold(inside: nil, outermost) }
         }
-        if HeldTurn.chain(outer, holds: self) { return try block() }
+        if HeldTurn.chain(outer, holds: self) { return try nested() }
         let wait = try NestedWaits.begin(for: self, inside: outer)
         return try line.enter {
             NestedWaits.end(wait)
-            return try hold(inside: outer, block)
+            return try hold(inside: outer, outermost)
         }
     }
 
