@@ -89,6 +89,8 @@ struct StatementScanner {
             if Self.isInWord(byte) {
                 // Longer than any that matters.
                 if word.count < 16 { word.append(byte) }
+                // Only where a word would begin: inside of one it is a part of it.
+                if word == byteOrderMark { place = .plain }
                 return false
             }
             endWord()
@@ -149,6 +151,9 @@ struct StatementScanner {
     }
 }
 
+/// A blank to SQLite, before and between words.
+private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+
 /// The first words of a statement, in capitals.
 func leadingWords(_ sql: String, _ count: Int) -> [String] {
     var words: [String] = []
@@ -156,6 +161,8 @@ func leadingWords(_ sql: String, _ count: Int) -> [String] {
     while words.count < count, let first = rest.first {
         if rest.starts(with: "--".utf8) {
             rest = rest.drop { $0 != 0x0a }
+        } else if rest.starts(with: byteOrderMark) {
+            rest = rest.dropFirst(byteOrderMark.count)
         } else if rest.starts(with: "/*".utf8) {
             rest = rest.dropFirst(2)
             while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
