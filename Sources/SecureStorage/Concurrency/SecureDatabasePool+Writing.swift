@@ -4,7 +4,9 @@ extension SecureDatabasePool {
     /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is an
     /// immediate one: it excludes other writers from its beginning.
     ///
-    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction already.
+    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction
+    /// already. The transaction is ended by what the block returns or throws only: `COMMIT` and
+    /// `ROLLBACK` are refused in it.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
@@ -81,6 +83,7 @@ extension SecureDatabasePool {
     private func performWrite<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
+        try requireHome()
         if let outer = PoolBlock.current(of: self) {
             guard outer.kind != .reading else {
                 throw SecureStorageError.statementFailed(
@@ -107,7 +110,8 @@ extension SecureDatabasePool {
 }
 
 extension SecureDatabaseStore {
-    /// Runs `block` in an immediate transaction, or in a savepoint when there is a transaction.
+    /// Runs `block` in an immediate transaction, or in a savepoint when the caller has begun a
+    /// transaction.
     func inImmediateTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

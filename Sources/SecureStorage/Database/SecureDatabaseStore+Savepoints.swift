@@ -13,8 +13,8 @@ extension SecureDatabaseStore {
     /// In WAL mode this is what an exclusive one does too.
     ///
     /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
-    ///   the writer lock for longer than the busy timeout, code 1 inside a transaction, code 21 in a
-    ///   transaction block.
+    ///   the writer lock for longer than the busy timeout, code 1 inside a transaction, code 21 in
+    ///   a transaction block.
     public func beginImmediateTransaction() throws {
         try run("BEGIN IMMEDIATE")
     }
@@ -34,7 +34,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter name: As it was given to ``startSavePoint(_:)``, in any case.
     /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name; when this
-    ///   commits, as ``commit()``. Code 21 in a transaction block for a savepoint that was set before it.
+    ///   commits, as ``commit()``. Code 21 in a transaction block for a savepoint that was set
+    ///   before it.
     public func releaseSavePoint(_ name: String) throws {
         try runSavepoint("RELEASE", name)
     }
@@ -42,8 +43,8 @@ extension SecureDatabaseStore {
     /// Takes back what was done since a savepoint, which stays set.
     ///
     /// - Parameter name: As it was given to ``startSavePoint(_:)``, in any case.
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name, code 21 in a
-    ///   transaction block for one that was set before it.
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name, code 21
+    ///   in a transaction block for one that was set before it.
     public func rollbackToSavePoint(_ name: String) throws {
         try runSavepoint("ROLLBACK TO", name)
     }
@@ -51,8 +52,8 @@ extension SecureDatabaseStore {
     /// Runs `block` in a savepoint of its own.
     ///
     /// Outside a transaction that is a deferred transaction, as SQLite has it. Result sets that the
-    /// block leaves open are closed. Calls of queues and key-value stores on this store are part of it when
-    /// the block makes them, and wait for its end when other threads do.
+    /// block leaves open are closed. Calls of queues and key-value stores on this store are part of
+    /// it when the block makes them, and wait for its end when other threads do.
     ///
     /// - Parameter block: True rolls back to where it began, false keeps what it did.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` when what it did

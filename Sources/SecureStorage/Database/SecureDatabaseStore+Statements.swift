@@ -129,7 +129,11 @@ extension SecureDatabaseStore {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         do {
-            guard statement.columnCount > 0 else { throw Self.noColumns(sql) }
+            guard statement.columnCount > 0 else {
+                throw SecureStorageError.statementFailed(
+                    .misuse,
+                    "the statement returns no columns; use executeUpdate for it", in: sql)
+            }
             try bind(statement)
             try requireWorking(connection)
         } catch {
@@ -153,16 +157,9 @@ extension SecureDatabaseStore {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         defer { statement.giveBack() }
-        // One without columns changes something, or ends a transaction.
-        guard statement.columnCount > 0 else { throw Self.noColumns(sql) }
         try statement.bind(values)
         try requireWorking(connection)
         return try statement.step() ? read(statement) : nil
-    }
-
-    private static func noColumns(_ sql: String) -> SecureStorageError {
-        .statementFailed(
-            .misuse, "the statement returns no columns; use executeUpdate for it", in: sql)
     }
 
     // MARK: - Batches
@@ -170,8 +167,9 @@ extension SecureDatabaseStore {
     /// Runs any number of statements, separated by semicolons; rows are discarded.
     ///
     /// Stops at the first error; what was done before stays done unless the batch has a transaction
-    /// of its own. In a transaction block it cannot have one: it stops at a BEGIN, COMMIT or ROLLBACK, with
-    /// code 21. Never pass text that comes from outside: values cannot be bound here.
+    /// of its own. In a transaction block it cannot have one: it stops at a BEGIN, COMMIT or
+    /// ROLLBACK, with code 21. Never pass text that comes from outside: values cannot be bound
+    /// here.
     ///
     /// - Parameter sql: Statements; blanks and comments between them are fine.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message.

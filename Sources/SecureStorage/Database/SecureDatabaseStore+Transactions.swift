@@ -2,8 +2,8 @@ extension SecureDatabaseStore {
     /// Begins a transaction that excludes other writers, and outside WAL mode also readers.
     ///
     /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
-    ///   a lock for longer than the busy timeout, code 1 inside a transaction, code 21 (SQLITE_MISUSE) in
-    ///   a transaction block.
+    ///   a lock for longer than the busy timeout, code 1 inside a transaction, code 21
+    ///   (SQLITE_MISUSE) in a transaction block.
     public func beginExclusiveTransaction() throws {
         try run("BEGIN EXCLUSIVE")
     }
@@ -13,16 +13,17 @@ extension SecureDatabaseStore {
     /// Its first write can throw code 5 (SQLITE_BUSY) at once when another connection has written
     /// since its first read; use an exclusive transaction for reading and then writing.
     ///
-    /// - Throws: `.closed`; `.backingStoreError` code 1 inside a transaction, code 21 in a transaction block.
+    /// - Throws: `.closed`; `.backingStoreError` code 1 inside a transaction, code 21 in a
+    ///   transaction block.
     public func beginDeferredTransaction() throws {
         try run("BEGIN DEFERRED")
     }
 
     /// Makes the changes of the transaction durable and visible to others.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a transaction block,
-    ///   which commits by itself. After code 5 (SQLITE_BUSY) the transaction is still open and `commit` can be
-    ///   tried again.
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
+    ///   transaction block, which commits by itself. After code 5 (SQLITE_BUSY) the transaction is
+    ///   still open and `commit` can be tried again.
     public func commit() throws {
         try transactionBlocks.require(.commit)
         try workingConnection().logChanges()
@@ -33,8 +34,8 @@ extension SecureDatabaseStore {
     ///
     /// A result set that is open may end with an error then.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a transaction block,
-    ///   which rolls back when it throws or returns true.
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
+    ///   transaction block, which rolls back when it throws or returns true.
     public func rollback() throws {
         try run("ROLLBACK")
     }
@@ -57,7 +58,8 @@ extension SecureDatabaseStore {
         try run(statement)
     }
 
-    /// Runs a statement of the app to its end, unless it would end the transaction of the block that it is in.
+    /// Runs a statement of the app to its end, unless it would end the transaction of the block
+    /// that it is in.
     func run(_ statement: Statement) throws {
         guard let control = statement.control else { return try statement.run() }
         try transactionBlocks.require(control)
@@ -72,13 +74,15 @@ extension SecureDatabaseStore {
         case deferred = "BEGIN DEFERRED"
     }
 
-    /// Runs `block` in a transaction, or in a savepoint when the caller has begun a transaction already.
+    /// Runs `block` in a transaction, or in a savepoint when the caller has begun a transaction
+    /// already.
     ///
     /// Rolls back when the block returns true, throws, or the commit fails; then throws the error.
     func inTransaction(
         _ kind: TransactionKind, _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
-        // Nothing begins in a block whose transaction has ended: it would be committed whatever the block answers.
+        // Nothing begins in a block whose transaction has ended: it would be committed whatever the
+        // block answers.
         let connection = try workingConnection()
         // An interruption of the statement around it would also keep it from being taken back.
         try connection.callbacks.requireOutside("a transaction block cannot begin")
@@ -140,7 +144,9 @@ extension SecureDatabaseStore {
     }
 }
 
-/// The savepoint of a block inside a transaction. They nest by themselves: the innermost of a name is meant.
+/// The savepoint of a block inside a transaction.
+///
+/// They nest by themselves: the innermost of a name is meant.
 private enum BlockSavepoint {
     /// Nobody can know it, so that no savepoint of the app's own is taken for a block's.
     private static let name =

@@ -1,12 +1,17 @@
-/// The blocks of a store that have to be in a transaction, one inside the other, and what their own SQL may do to it.
+/// The blocks of a store that have to be in a transaction, one inside the other, and what their own
+/// SQL may do to it.
 ///
-/// A block begins and ends its transaction by itself. What would end it earlier, or begin another one, is refused
-/// before it runs: what the block writes afterwards would be committed statement by statement.
+/// A block begins and ends its transaction by itself. What would end it earlier, or begin another
+/// one, is refused before it runs: what the block writes afterwards would be committed statement by
+/// statement.
 struct TransactionBlocks {
     private(set) var depth = 0
-    /// Those that the app has set in a block, the newest last. What began before a block is not the block's to end.
+    /// Those that the app has set in a block, the newest last.
+    ///
+    /// What began before a block is not the block's to end.
     private var savepoints: [(name: SavepointName, depth: Int)] = []
-    /// False for a step of a migration, which has to do the same when it is rehearsed beside others.
+    /// False for a step of a migration, which has to do the same when it is rehearsed beside
+    /// others.
     var allowsSavepoints = true
 
     var isEmpty: Bool { depth == 0 }
@@ -19,7 +24,8 @@ struct TransactionBlocks {
         depth -= 1
     }
 
-    /// - Throws: `.backingStoreError` code 21 for a statement that is not for the innermost block to run.
+    /// - Throws: `.backingStoreError` code 21 for a statement that is not for the innermost block
+    ///   to run.
     func require(_ control: TransactionControl) throws {
         guard depth > 0 else { return }
         switch control {
@@ -42,7 +48,8 @@ struct TransactionBlocks {
             guard position(of: name) == nil else { return }
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "no savepoint of that name was set in this block, and a block cannot end what began before it")
+                "no savepoint of that name was set in this block, and a block cannot end what began before it"
+            )
         default: break
         }
     }

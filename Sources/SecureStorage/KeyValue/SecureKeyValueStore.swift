@@ -32,7 +32,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     private static let defaultFileName = "SAPcpSDKDefaultSecureKeyValueStore.db"
 
-    /// The database of this store; use it on one thread only, and not beside this store.
+    /// The database of this store; use it on one thread only, and not beside this store's calls.
     public var secureDatabaseStore: SecureDatabaseStore { queue.databaseStore }
 
     /// A store in the default file of the default directory; see
@@ -77,7 +77,10 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// A named store in a database that the app uses for other things as well.
     ///
     /// Calls of this store and of queues on the database take turns. Opening or closing one opens or
-    /// closes all.
+    /// closes all. What this store does in a block of a queue, or in the database's
+    /// ``SecureDatabaseStore/inSavePoint(_:)``, is part of the transaction there. Beside a
+    /// transaction that was begun on the database in no block, its calls throw `.backingStoreError`
+    /// code 21: nothing would be stored yet.
     ///
     /// - Parameters:
     ///   - databaseStore: Open already, or opened later.

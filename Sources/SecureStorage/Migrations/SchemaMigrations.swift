@@ -86,14 +86,17 @@ public struct SchemaMigrations: Sendable {
     /// does not provoke it, so that is what tells "update the app" from all else.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
-        // So that calls of queues and key-value stores on the store are part of the step that makes them.
+        // So that calls of queues and key-value stores on the store are part of the step that makes
+        // them.
         try db.turn.run {
-            // First of all what is wrong with the call: not only on the day when something is pending.
+            // First of all what is wrong with the call: not only on the day when something is
+            // pending.
             let run = try MigrationRun(steps, on: db)
             guard try !pending(in: db).isEmpty else { return [] }
             var applied: [String] = []
             try run.perform {
-                // One of them at a time, and each time what the file says: somebody else may be at it as well.
+                // One of them at a time, and each time what the file says: somebody else may be at
+                // it as well.
                 while let name = try run.next() { applied.append(name) }
             }
             return applied

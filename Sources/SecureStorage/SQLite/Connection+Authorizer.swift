@@ -3,8 +3,8 @@ internal import Foundation
 
 /// What SQL may not do, since the store does it, or since it would break what the store promises.
 extension Connection {
-    /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH, and notes which statements
-    /// control transactions.
+    /// Refuses the pragmas below while they are prepared, with SQLITE_AUTH, and notes which
+    /// statements control transactions.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             handle,

@@ -25,7 +25,8 @@ enum TransactionControl {
     }
 }
 
-/// The name of a savepoint, equal to others as in SQLite: by bytes, whatever the case of ASCII letters.
+/// The name of a savepoint, equal to others as in SQLite: by bytes, whatever the case of ASCII
+/// letters.
 struct SavepointName: Equatable {
     private let folded: [UInt8]
 
