@@ -2,10 +2,12 @@
 extension SecureDatabaseStore {
     /// Runs a block that finds no open transaction and leaves none; with the store's turn.
     ///
-    /// Whatever a block writes is committed when its call has succeeded, since no transaction outlasts it.
+    /// Whatever a block writes is committed when its call has succeeded, since no transaction
+    /// outlasts it.
     ///
-    /// - Throws: What the block throws, after rolling back what it has left open; `.backingStoreError` code 21 when
-    ///   it leaves a transaction open without an error, which is rolled back, and when one was open before it.
+    /// - Throws: What the block throws, after rolling back what it has left open;
+    ///   `.backingStoreError` code 21 when it leaves a transaction open without an error, which is
+    ///   rolled back, and when one was open before it.
     func runOutermost<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -13,7 +15,8 @@ extension SecureDatabaseStore {
             throw SecureStorageError.statementFailed(
                 .misuse,
                 "a transaction is open that was begun on the store directly, so nothing could be committed "
-                    + "here; commit it or roll it back there first, or begin it in a block of the queue")
+                    + "here; commit it or roll it back there first, or begin it in a block of the queue"
+            )
         }
         let open = resultSetCount
         nonisolated(unsafe) let value: T
@@ -46,8 +49,12 @@ extension SecureDatabaseStore {
     /// - Returns: Whether there was no transaction among it.
     private func end(openedAfter open: Int) throws -> Bool {
         closeResultSets(openedAfter: open)
-        // A block may have closed the store. Not asked whether the store may be used: it may have been suspended.
-        guard let connection, connection.isInTransaction else { return true }
+        // A block may have closed the store. Not asked whether the store may be used: it may have
+        // been suspended.
+        guard let connection else { return true }
+        // The block has returned in a child that it has made.
+        try connection.home.requireCurrent()
+        guard connection.isInTransaction else { return true }
         try connection.uninterrupted { try connection.execute("ROLLBACK") }
         return false
     }

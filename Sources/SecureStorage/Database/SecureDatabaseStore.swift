@@ -18,7 +18,10 @@ public import Foundation
 /// makes calls from any thread safe. One store per file and process; a second one on the same file
 /// would see the locks of the first.
 ///
-/// - Important: Do not use an open store in a child process made with `fork()`.
+/// - Important: In a child process made with `fork()` every call on a store that its parent has
+///   opened throws `.backingStoreError` code 21, and closing it there touches no file. A file that
+///   was open at the fork cannot be opened by the child, since SQLite takes the parent's locks for
+///   its own.
 public class SecureDatabaseStore {
     /// The place of the file, as it was given to the initializer, absolute.
     public let databaseURL: URL
@@ -166,7 +169,10 @@ public class SecureDatabaseStore {
     }
 
     /// Whether the store is open and can be used.
-    public func isOpen() -> Bool { connection != nil || reopening != nil }
+    public func isOpen() -> Bool {
+        if let connection { return connection.home.isCurrent }
+        return reopening != nil
+    }
 
     /// Closes the store: its result sets first, then its cached statements, then the file.
     ///
@@ -205,7 +211,10 @@ public class SecureDatabaseStore {
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
         if suspension.isOn { throw SecureStorageError.suspended }
-        if let connection { return connection }
+        if let connection {
+            try connection.home.requireCurrent()
+            return connection
+        }
         guard let reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)
         self.reopening = nil
@@ -233,8 +242,8 @@ public class SecureDatabaseStore {
         }
     }
 
-    /// Refuses to go on when a value's conversion, a function or a block has closed the store meanwhile, or ended the
-    /// transaction of the block around it.
+    /// Refuses to go on when a value's conversion, a function or a block has closed the store
+    /// meanwhile, or ended the transaction of the block around it.
     func requireWorking(_ connection: Connection) throws {
         guard self.connection === connection else { throw SecureStorageError.closed }
         try requireTransaction(on: connection)

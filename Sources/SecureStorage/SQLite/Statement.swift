@@ -13,6 +13,8 @@ final class Statement {
     unowned(unsafe) let connection: Connection
     /// Valid until `finalize`; nobody uses it after giving the statement back.
     let handle: OpaquePointer
+    /// Its own, since it may be let go after the connection.
+    private let home = HomeProcess()
     let parameterCount: Int
     /// In order of the parameters' index; made when first asked.
     lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
@@ -88,7 +90,7 @@ final class Statement {
 
     /// Frees the handle: not left to deinit, since a last reference may go on any thread.
     func finalize() {
-        guard !isFinalized else { return }
+        guard !isFinalized, home.isCurrent else { return }
         isFinalized = true
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_finalize(handle)
@@ -112,6 +114,7 @@ final class Statement {
     static func prepare(
         _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
     ) throws -> (OpaquePointer?, consumed: Int) {
+        try connection.home.requireCurrent()
         try connection.callbacks.requireNoComparison()
         guard let size = Int32(exactly: length + 1) else {
             throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
@@ -159,6 +162,7 @@ final class Statement {
     /// `sqlite3_step`, which functions and collations must not enter a second time.
     @inline(__always)
     private func advance() throws -> Int32 {
+        try home.requireCurrent()
         try connection.callbacks.requireNoComparison()
         guard !isStepping else {
             throw SecureStorageError.statementFailed(
@@ -237,6 +241,7 @@ final class Statement {
 
     /// Lets a statement that has ended begin anew, with the values that it has.
     func rewind() {
+        guard home.isCurrent else { return }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)
         hasBegun = false
@@ -273,6 +278,10 @@ final class Statement {
         return .engineFailed(code, safe, in: sql)
     }
 
+    /// Whether the row that it stands on may be read.
+    @inline(__always)
+    var isAtHome: Bool { home.isCurrent }
+
     /// How often this statement has run since it was prepared.
     var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
@@ -280,6 +289,8 @@ final class Statement {
     ///
     /// In its own step, by a function that closes its result set, it waits for the end of the step.
     func giveBack() {
+        // A reset ends transactions; in a child they are the parent's.
+        guard home.isCurrent else { return }
         guard !isStepping else {
             wasGivenBackInStep = true
             return

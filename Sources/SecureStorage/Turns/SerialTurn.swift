@@ -6,6 +6,7 @@
 /// inside, comes between.
 final class SerialTurn: Sendable {
     private let line = WaitingLine()
+    private let home = HomeProcess()
 
     /// Runs `block` on the calling thread: at once when it holds the turn already, else in its turn.
     ///
@@ -15,13 +16,15 @@ final class SerialTurn: Sendable {
         try run(outermost: block, nested: block)
     }
 
-    /// Runs one of two blocks on the calling thread: `nested` at once when it holds the turn already, else
-    /// `outermost` in its turn.
+    /// Runs one of two blocks on the calling thread: `nested` at once when it holds the turn
+    /// already, else `outermost` in its turn.
     ///
-    /// - Throws: As `run(_:)`.
+    /// - Throws: As `run(_:)`; `.backingStoreError` code 21 in a child of the process that it was
+    ///   made in.
     func run<T>(
         outermost: () throws -> sending T, nested: () throws -> sending T
     ) throws -> sending T {
+        try requireHome()
         guard let outer = HeldTurn.innermost else {
             return try line.enter { try hold(inside: nil, outermost) }
         }
@@ -36,8 +39,15 @@ final class SerialTurn: Sendable {
     /// Whether the calling thread has it.
     var isHeld: Bool { HeldTurn.innermost.map { HeldTurn.chain($0, holds: self) } ?? false }
 
+    /// Nothing of it is used in a child made with `fork()`: the thread that would let others in may
+    /// not be there.
+    func requireHome() throws { try home.requireCurrent() }
+
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
+    ///
+    /// Does nothing in a child made with `fork()`, which has none of those threads.
     func enqueue(_ block: @escaping @Sendable () -> Void) {
+        guard home.isCurrent else { return }
         // The block has no result, and so no error.
         line.enqueue { try? self.hold(inside: nil) { block() } }
     }
