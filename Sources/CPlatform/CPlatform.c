@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -66,4 +67,13 @@ int cplatform_is_equal(const void *bytes, const void *others, unsigned long leng
     unsigned char difference = 0;
     for (unsigned long i = 0; i < length; i++) difference |= left[i] ^ right[i];
     return difference == 0;
+}
+
+int cplatform_forks = 0;
+
+static void count_fork(void) { __atomic_fetch_add(&cplatform_forks, 1, __ATOMIC_RELAXED); }
+
+// Before any thread of the program's, so that no fork goes uncounted.
+__attribute__((constructor)) static void watch_forks(void) {
+    (void)pthread_atfork(NULL, NULL, count_fork);
 }

@@ -292,6 +292,27 @@ import Testing
         #expect(try rows("SELECT name FROM sqlite_schema") == ["p"])
     }
 
+    /// SQLite takes it for a blank wherever a word could begin.
+    @Test func `a byte-order mark hides neither BEGIN nor COMMIT nor the body of a trigger`() throws
+    {
+        try workspace.write(
+            """
+            \u{feff}BEGIN;
+            CREATE TABLE t (a);
+            \u{feff}CREATE TRIGGER r AFTER INSERT ON t BEGIN UPDATE t SET a = a + 1; DELETE FROM t WHERE a > 9; END;
+            INSERT INTO t VALUES (1);\u{feff}
+            \u{feff}COMMIT;\u{feff}
+            """, to: "s.sql")
+        let program = try workspace.run("import", "a.db", "s.sql")
+        #expect(program.text == "imported 3 statements\n", "\(program.errors)")
+        #expect(try rows("SELECT a FROM t") == ["2"])
+        // Nothing is committed by a script that fails behind one.
+        try workspace.write(
+            "INSERT INTO t VALUES (2);\u{feff}COMMIT; INSERT INTO nowhere VALUES (3);", to: "s.sql")
+        #expect(try workspace.run("import", "a.db", "s.sql").status == 1)
+        #expect(try rows("SELECT count(*) FROM t") == ["1"])
+    }
+
     @Test func `a kill leaves all rows or none`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a, b);")
         try workspace.write(

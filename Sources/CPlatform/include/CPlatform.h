@@ -29,4 +29,11 @@ static inline void cplatform_store(int *value, int new_value) {
     __atomic_store_n(value, new_value, __ATOMIC_RELEASE);
 }
 
+/// How many times `fork` has made a child between the program's start and this process: another number in a child than in
+/// its parent.
+static inline int cplatform_fork_count(void) {
+    extern int cplatform_forks;
+    return __atomic_load_n(&cplatform_forks, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -13,7 +13,8 @@ extension SecureDatabasePool {
     public func read<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await AsyncCall.perform { call in
+        try requireHome()
+        return try await AsyncCall.perform { call in
             connections.enqueue { [self] slot in
                 do {
                     let slot = try slot.get()
@@ -52,7 +53,8 @@ extension SecureDatabasePool {
     public func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await AsyncCall.perform { call in
+        try requireHome()
+        return try await AsyncCall.perform { call in
             connections.writer.turn.enqueue { [self] in
                 do {
                     if call.isWaiting { try writeInTurn { try call.run(on: $0, block) } }

@@ -57,6 +57,7 @@ extension SecureDatabasePool {
                 message: "the pool cannot be opened inside a block of its own; end the block first")
         }
         let writer = connections.writer
+        try requireHome()
         try connections.open {
             // Before there are any, the handler may change the key.
             writer.hasReaders = false
@@ -91,7 +92,7 @@ extension SecureDatabasePool {
     }
 
     /// Whether the pool is open and can be used.
-    public func isOpen() -> Bool { connections.isOpen }
+    public func isOpen() -> Bool { isAtHome && connections.isOpen }
 
     /// Closes the pool: waits for the blocks that are running, then closes all connections.
     ///
@@ -102,8 +103,9 @@ extension SecureDatabasePool {
     /// blocks that run go on.
     public func close() {
         let block = PoolBlock.current(of: self)
-        // The one that opens the pool cannot wait for itself.
-        guard block?.kind != .setup else { return }
+        // The one that opens the pool cannot wait for itself; in a child made with fork() nothing
+        // is its own.
+        guard block?.kind != .setup, isAtHome else { return }
         connections.close(waiting: block == nil)
     }
 
@@ -112,6 +114,7 @@ extension SecureDatabasePool {
     /// Gives back their page caches, file descriptors and copies of the key. For a moment of rest, or
     /// when the system asks for memory.
     public func releaseMemory() {
+        guard isAtHome else { return }
         connections.closeIdleReaders()
     }
 
@@ -121,6 +124,7 @@ extension SecureDatabasePool {
     /// (SQLITE_INTERRUPT), and the block goes on or throws it; the pool can be used as before. See
     /// ``SecureDatabaseStore/interrupt()``.
     public func interrupt() {
+        guard isAtHome else { return }
         connections.interrupt()
     }
 }

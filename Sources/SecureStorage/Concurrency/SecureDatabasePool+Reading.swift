@@ -36,6 +36,7 @@ extension SecureDatabasePool {
     private func performRead<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
+        try requireHome()
         if let outer = PoolBlock.current(of: self) {
             return try runInside(outer, block)
         }

@@ -32,6 +32,7 @@ extension SecureDatabasePool {
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
     ) throws {
+        try requireHome()
         guard PoolBlock.current(of: self) == nil else {
             throw SecureStorageError.encryptionKeyChangeFailed(
                 code: Int(ResultCode.misuse.rawValue),

@@ -4,7 +4,9 @@ extension SecureDatabasePool {
     /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is an
     /// immediate one: it excludes other writers from its beginning.
     ///
-    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction already.
+    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction
+    /// already. The transaction is ended by what the block returns or throws only: `COMMIT` and
+    /// `ROLLBACK` are refused in it.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
@@ -81,6 +83,7 @@ extension SecureDatabasePool {
     private func performWrite<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
+        try requireHome()
         if let outer = PoolBlock.current(of: self) {
             guard outer.kind != .reading else {
                 throw SecureStorageError.statementFailed(
@@ -99,27 +102,16 @@ extension SecureDatabasePool {
     ) throws -> sending T {
         try connections.withWriter { writer in
             try prepareWriter(writer)
-            nonisolated(unsafe) let value = try PoolBlock.run(.writing, of: self, on: writer) {
-                do {
-                    return try block(writer)
-                } catch {
-                    _ = try? writer.endWriting()
-                    throw error
-                }
+            return try PoolBlock.run(.writing, of: self, on: writer) {
+                try writer.runOutermost(block)
             }
-            guard try writer.endWriting() else {
-                throw SecureStorageError.statementFailed(
-                    .misuse,
-                    "the block left a transaction open, which was rolled back; commit it in the "
-                        + "block")
-            }
-            return value
         }
     }
 }
 
 extension SecureDatabaseStore {
-    /// Runs `block` in an immediate transaction, or in a savepoint when there is a transaction.
+    /// Runs `block` in an immediate transaction, or in a savepoint when the caller has begun a
+    /// transaction.
     func inImmediateTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -133,16 +125,5 @@ extension SecureDatabaseStore {
         }
         nonisolated(unsafe) let value = outcome
         return value
-    }
-
-    /// Ends what a block of the writer has left open.
-    ///
-    /// - Returns: Whether there was no transaction among it.
-    fileprivate func endWriting() throws -> Bool {
-        closeOpenResultSets()
-        // A block may have closed the store; the next one opens it again.
-        guard let connection, connection.isInTransaction else { return true }
-        try connection.uninterrupted { try connection.execute("ROLLBACK") }
-        return false
     }
 }

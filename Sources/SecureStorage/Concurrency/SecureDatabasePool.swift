@@ -83,6 +83,14 @@ public final class SecureDatabasePool: @unchecked Sendable {
         self.init(SecureDatabaseStore(url: url, configuration: configuration), configure)
     }
 
+    /// What holds its locks is in this process only.
+    private let home = HomeProcess()
+
+    var isAtHome: Bool { home.isCurrent }
+
+    /// - Throws: `.backingStoreError` code 21 in a child made with `fork()`.
+    func requireHome() throws { try home.requireCurrent() }
+
     private init(
         _ writer: SecureDatabaseStore,
         _ configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void
@@ -94,7 +102,7 @@ public final class SecureDatabasePool: @unchecked Sendable {
         self.configure = configure
     }
 
-    deinit { connections.close(waiting: false) }
+    deinit { if home.isCurrent { connections.close(waiting: false) } }
 
     /// Calls `configure` for a connection that has just been opened.
     func prepare(_ store: SecureDatabaseStore) throws {

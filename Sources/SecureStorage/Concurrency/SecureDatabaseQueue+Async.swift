@@ -12,14 +12,15 @@ extension SecureDatabaseQueue {
     ///
     /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `CancellationError`.
+    /// - Throws: As the synchronous call; `CancellationError`.
     public func inDatabase<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await AsyncCall.perform { call in
+        try store.turn.requireHome()
+        return try await AsyncCall.perform { call in
             enqueue { store in
                 do {
-                    try call.run(on: store, block)
+                    try store.runOutermost { try call.run(on: $0, block) }
                     call.finish()
                 } catch {
                     call.finish(error)

@@ -17,7 +17,7 @@ internal import Foundation
 /// result sets that a block leaves open are closed at its end.
 public class SecureDatabaseQueue: @unchecked Sendable {
     // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
-    private let store: SecureDatabaseStore
+    let store: SecureDatabaseStore
 
     /// Puts a store behind this queue; from now on use it through the queue only.
     ///
@@ -45,11 +45,14 @@ public class SecureDatabaseQueue: @unchecked Sendable {
 
     /// Runs `block` with the store, alone.
     ///
-    /// Result sets that the block leaves open are closed.
+    /// Result sets that the block leaves open are closed. So is a transaction: one that is begun in
+    /// a block is committed in it, or rolled back at its end.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws.
+    /// - Throws: What the block throws; `.backingStoreError` code 21 (SQLITE_MISUSE) when it
+    ///   leaves a transaction open, which is rolled back, and when one was begun on
+    ///   ``databaseStore`` directly and is still open.
     public func inDatabase<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -58,9 +61,11 @@ public class SecureDatabaseQueue: @unchecked Sendable {
 
     /// Runs `block` with the store, alone; for a block that is a function or a variable.
     ///
+    /// Otherwise as the `inDatabase(_:)` for a closure.
+    ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws.
+    /// - Throws: As there.
     @_disfavoredOverload
     public func inDatabase<T: Sendable>(
         _ block: (SecureDatabaseStore) throws -> T
@@ -70,12 +75,14 @@ public class SecureDatabaseQueue: @unchecked Sendable {
 
     /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
     ///
-    /// In a block of this queue that is in a transaction already, it becomes a savepoint.
+    /// In a block of this queue that has begun a transaction, it becomes a savepoint. Its own
+    /// transaction is ended by what the block returns or throws only: `commit()`, `rollback()` and
+    /// their SQL are refused in it.
     ///
     /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
-    ///   transaction cannot begin (code 5: another connection holds a lock) or cannot be committed,
-    ///   after rolling back; `.closed`.
+    ///   transaction cannot begin (code 5: another connection holds a lock; code 21: one was begun
+    ///   on ``databaseStore`` directly) or cannot be committed, after rolling back; `.closed`.
     public func inExclusiveTransaction(
         _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
@@ -99,23 +106,19 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try store.turn.run {
-            let open = store.resultSetCount
-            defer { store.closeResultSets(openedAfter: open) }
-            return try block(store)
+            try store.runOutermost(block)
+        } nested: {
+            try store.runNested(block)
         }
     }
 
-    /// Runs `block` with the store, alone, and leaves its result sets open.
+    /// Runs `block` with the store, alone, whatever is open; for calls that are no SQL.
     func inTurn<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T {
         try store.turn.run { try block(store) }
     }
 
     /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
     func enqueue(_ block: @escaping @Sendable (SecureDatabaseStore) -> Void) {
-        store.turn.enqueue { [self] in
-            let open = store.resultSetCount
-            defer { store.closeResultSets(openedAfter: open) }
-            block(store)
-        }
+        store.turn.enqueue { [self] in block(store) }
     }
 }

@@ -12,7 +12,7 @@ extension SecureDatabaseStore {
             try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         }
         // A block that ends the transaction gets an error, not another snapshot.
-        transactionBlocks += 1
+        transactionBlocks.begin()
     }
 
     /// Ends the transaction of `beginSnapshot()` and what its block has left open.
@@ -21,7 +21,7 @@ extension SecureDatabaseStore {
     ///
     /// - Returns: Whether the connection can be used for another one.
     func endSnapshot() -> Bool {
-        transactionBlocks -= 1
+        transactionBlocks.end()
         closeOpenResultSets()
         // The block can have closed the store, and even opened it again.
         guard let connection, generation == 1 else { return false }

@@ -54,7 +54,10 @@ public class SecureDatabaseResultSet {
         switch state {
         case .atEnd: return false
         case .closed: throw SecureStorageError.closed
-        case .beforeFirstRow, .onRow: break
+        case .beforeFirstRow:
+            // Nothing has run yet, and it may write.
+            try store.requireWorking(statement.connection)
+        case .onRow: break
         }
         do {
             guard try statement.step() else {
@@ -95,20 +98,23 @@ public class SecureDatabaseResultSet {
     /// Whether the statement is still this result set's: neither at its end nor closed.
     var isOpen: Bool { state == .beforeFirstRow || state == .onRow }
 
-    var isOnRow: Bool { state == .onRow }
+    /// In a child made with `fork()` there is no row: a long value would be read from the file only
+    /// now.
+    @inline(__always)
+    var isOnRow: Bool { state == .onRow && statement.isAtHome }
 
     var isClosed: Bool { state == .closed }
 
     /// The index when a row is current and has that column.
     @inline(__always)
     func column(_ index: Int) -> Int? {
-        state == .onRow && index >= 0 && index < statement.knownColumnCount ? index : nil
+        isOnRow && index >= 0 && index < statement.knownColumnCount ? index : nil
     }
 
     /// The index of the column of that name when a row is current.
     @inline(__always)
     func column(_ name: String) -> Int? {
-        state == .onRow ? statement.columnIndex(named: name) : nil
+        isOnRow ? statement.columnIndex(named: name) : nil
     }
 }
 

@@ -126,7 +126,7 @@ public class SecureDatabaseStatement {
     private func update(_ bind: (Statement) throws -> Void) throws {
         try begin(bind)
         defer { statement.giveBack() }
-        try statement.run()
+        try store.run(statement)
     }
 
     private func query(_ bind: (Statement) throws -> Void) throws -> SecureDatabaseResultSet {

@@ -13,9 +13,10 @@ extension SecureDatabaseStore {
     /// In WAL mode this is what an exclusive one does too.
     ///
     /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
-    ///   the writer lock for longer than the busy timeout, code 1 inside a transaction.
+    ///   the writer lock for longer than the busy timeout, code 1 inside a transaction, code 21 in
+    ///   a transaction block.
     public func beginImmediateTransaction() throws {
-        try openConnection().execute("BEGIN IMMEDIATE")
+        try run("BEGIN IMMEDIATE")
     }
 
     /// Sets a [savepoint](https://sqlite.org/lang_savepoint.html), to which a transaction can return.
@@ -33,7 +34,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter name: As it was given to ``startSavePoint(_:)``, in any case.
     /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name; when this
-    ///   commits, as ``commit()``.
+    ///   commits, as ``commit()``. Code 21 in a transaction block for a savepoint that was set
+    ///   before it.
     public func releaseSavePoint(_ name: String) throws {
         try runSavepoint("RELEASE", name)
     }
@@ -41,7 +43,8 @@ extension SecureDatabaseStore {
     /// Takes back what was done since a savepoint, which stays set.
     ///
     /// - Parameter name: As it was given to ``startSavePoint(_:)``, in any case.
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name.
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name, code 21
+    ///   in a transaction block for one that was set before it.
     public func rollbackToSavePoint(_ name: String) throws {
         try runSavepoint("ROLLBACK TO", name)
     }
@@ -49,13 +52,14 @@ extension SecureDatabaseStore {
     /// Runs `block` in a savepoint of its own.
     ///
     /// Outside a transaction that is a deferred transaction, as SQLite has it. Result sets that the
-    /// block leaves open are closed.
+    /// block leaves open are closed. Calls of queues and key-value stores on this store are part of
+    /// it when the block makes them, and wait for its end when other threads do.
     ///
     /// - Parameter block: True rolls back to where it began, false keeps what it did.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` when what it did
     ///   cannot be kept, after rolling back; `.closed`.
     public func inSavePoint(_ block: (SecureDatabaseStore) throws -> Bool) throws {
-        try inTransaction(.deferred, block)
+        try turn.run { try inTransaction(.deferred, block) }
     }
 
     private func runSavepoint(_ command: String, _ name: String) throws {
@@ -67,6 +71,6 @@ extension SecureDatabaseStore {
         let statement = try workingConnection().statement(
             for: "\(command) \(SQLText.identifier(name))", cached: false)
         defer { statement.giveBack() }
-        try statement.run()
+        try run(statement)
     }
 }

@@ -68,8 +68,8 @@ extension SecureDatabaseStore {
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         defer { statement.giveBack() }
         try bind(statement)
-        try requireOpen(connection)
-        try statement.run()
+        try requireWorking(connection)
+        try run(statement)
     }
 
     // MARK: - Queries
@@ -135,7 +135,7 @@ extension SecureDatabaseStore {
                     "the statement returns no columns; use executeUpdate for it", in: sql)
             }
             try bind(statement)
-            try requireOpen(connection)
+            try requireWorking(connection)
         } catch {
             statement.giveBack()
             throw error
@@ -158,7 +158,7 @@ extension SecureDatabaseStore {
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         defer { statement.giveBack() }
         try statement.bind(values)
-        try requireOpen(connection)
+        try requireWorking(connection)
         return try statement.step() ? read(statement) : nil
     }
 
@@ -167,7 +167,9 @@ extension SecureDatabaseStore {
     /// Runs any number of statements, separated by semicolons; rows are discarded.
     ///
     /// Stops at the first error; what was done before stays done unless the batch has a transaction
-    /// of its own. Never pass text that comes from outside: values cannot be bound here.
+    /// of its own. In a transaction block it cannot have one: it stops at a BEGIN, COMMIT or
+    /// ROLLBACK, with code 21. Never pass text that comes from outside: values cannot be bound
+    /// here.
     ///
     /// - Parameter sql: Statements; blanks and comments between them are fine.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message.
@@ -197,7 +199,12 @@ extension SecureDatabaseStore {
                     let statement = Statement(
                         handle: handle, sql: String(decoding: own, as: UTF8.self), on: connection)
                     defer { statement.giveBack() }
-                    guard try show(statement, to: resultBlock) else { return }
+                    if statement.control != nil {
+                        try run(statement)
+                    } else {
+                        guard try show(statement, to: resultBlock) else { return }
+                    }
+                    try requireWorking(connection)
                 }
                 guard consumed > 0 else { return }
                 position += consumed
@@ -215,14 +222,9 @@ extension SecureDatabaseStore {
                 row[name] = .some(statement.value(at: index).flatMap { String(sqliteValue: $0) })
             }
             guard block(row) else { return false }
-            try requireOpen(statement.connection)
+            try requireWorking(statement.connection)
         }
         return true
-    }
-
-    /// Refuses to go on when a value's conversion or a block has closed the store meanwhile.
-    private func requireOpen(_ connection: Connection) throws {
-        guard self.connection === connection else { throw SecureStorageError.closed }
     }
 
     // MARK: - Outcomes

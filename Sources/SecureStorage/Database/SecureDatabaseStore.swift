@@ -18,7 +18,10 @@ public import Foundation
 /// makes calls from any thread safe. One store per file and process; a second one on the same file
 /// would see the locks of the first.
 ///
-/// - Important: Do not use an open store in a child process made with `fork()`.
+/// - Important: In a child process made with `fork()` every call on a store that its parent has
+///   opened throws `.backingStoreError` code 21, and closing it there touches no file. A file that
+///   was open at the fork cannot be opened by the child, since SQLite takes the parent's locks for
+///   its own.
 public class SecureDatabaseStore {
     /// The place of the file, as it was given to the initializer, absolute.
     public let databaseURL: URL
@@ -79,8 +82,8 @@ public class SecureDatabaseStore {
     var hasReaders = false
     /// How many result sets this store has made.
     var resultSetCount = 0
-    /// How many blocks are running that have to be in a transaction.
-    var transactionBlocks = 0
+    /// The blocks that are running and have to be in a transaction.
+    var transactionBlocks = TransactionBlocks()
     /// The end of the list of open result sets; each knows its neighbours.
     ///
     /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
@@ -171,7 +174,10 @@ public class SecureDatabaseStore {
     }
 
     /// Whether the store is open and can be used.
-    public func isOpen() -> Bool { connection != nil || reopening != nil }
+    public func isOpen() -> Bool {
+        if let connection { return connection.home.isCurrent }
+        return reopening != nil
+    }
 
     /// Closes the store: its result sets first, then its cached statements, then the file.
     ///
@@ -210,7 +216,10 @@ public class SecureDatabaseStore {
     /// - Throws: `SecureStorageError.closed`.
     func openConnection() throws -> Connection {
         if suspensionFlag.isOn { throw SecureStorageError.suspended }
-        if let connection { return connection }
+        if let connection {
+            try connection.home.requireCurrent()
+            return connection
+        }
         guard let reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)
         self.reopening = nil
@@ -234,11 +243,23 @@ public class SecureDatabaseStore {
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
         if isBounded { try bounds.check() }
-        guard transactionBlocks == 0 || connection.isInTransaction else {
+        try requireTransaction(on: connection)
+        return connection
+    }
+
+    /// Refuses to go on in a transaction block whose transaction has ended.
+    private func requireTransaction(on connection: Connection) throws {
+        guard transactionBlocks.isEmpty || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .error, "the transaction of this block has ended; end the block before going on")
         }
-        return connection
+    }
+
+    /// Refuses to go on when a value's conversion, a function or a block has closed the store
+    /// meanwhile, or ended the transaction of the block around it.
+    func requireWorking(_ connection: Connection) throws {
+        guard self.connection === connection else { throw SecureStorageError.closed }
+        try requireTransaction(on: connection)
     }
 }
 

@@ -27,12 +27,37 @@ final class OpenFiles: @unchecked Sendable {
     private let lock = NSLock()
     private var connections: [FileIdentity: Int] = [:]
     private var waiting: [FileIdentity: [Int32]] = [:]
+    private var home = HomeProcess()
+    /// What the parent process had open when it forked this one.
+    private var inherited: Set<FileIdentity> = []
 
     static let shared = OpenFiles()
 
     /// To be called before a connection opens the file.
-    func begin(_ file: FileIdentity) {
-        lock.withLock { connections[file, default: 0] += 1 }
+    ///
+    /// - Throws: `.backingStoreError` code 21 in a child whose parent had the file open at the
+    ///   fork: SQLite believes that the parent's locks are this process's, takes none, and loses
+    ///   what is committed.
+    func begin(_ file: FileIdentity) throws {
+        try lock.withLock {
+            if !home.isCurrent { becomeChild() }
+            guard !inherited.contains(file) else {
+                throw SecureStorageError.backingStoreError(
+                    code: Int(ResultCode.misuse.rawValue),
+                    message:
+                        "the parent process had the file open when it forked this one, so that its locks cannot be "
+                        + "told from this process's; close it before fork(), or call exec after it")
+            }
+            connections[file, default: 0] += 1
+        }
+    }
+
+    private func becomeChild() {
+        inherited.formUnion(connections.keys)
+        connections = [:]
+        // Left open: they are none of this process's.
+        waiting = [:]
+        home = HomeProcess()
     }
 
     /// To be called when the connection is closed.

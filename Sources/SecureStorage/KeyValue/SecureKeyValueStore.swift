@@ -32,7 +32,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     private static let defaultFileName = "SAPcpSDKDefaultSecureKeyValueStore.db"
 
-    /// The database of this store; use it on one thread only, and not beside this store.
+    /// The database of this store; use it on one thread only, and not beside this store's calls.
     public var secureDatabaseStore: SecureDatabaseStore { queue.databaseStore }
 
     /// A store in the default file of the default directory; see
@@ -77,7 +77,10 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// A named store in a database that the app uses for other things as well.
     ///
     /// Calls of this store and of queues on the database take turns. Opening or closing one opens or
-    /// closes all.
+    /// closes all. What this store does in a block of a queue, or in the database's
+    /// ``SecureDatabaseStore/inSavePoint(_:)``, is part of the transaction there. Beside a
+    /// transaction that was begun on the database in no block, its calls throw `.backingStoreError`
+    /// code 21: nothing would be stored yet.
     ///
     /// - Parameters:
     ///   - databaseStore: Open already, or opened later.
@@ -115,7 +118,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As `open(with:)`.
     open func open(with key: DatabaseKey) throws {
-        try queue.inDatabase { db in
+        try queue.inTurn { db in
             guard !db.isOpen() else { return }
             // The table is part of a new file from its first moment.
             try db.open(with: key) { db in
@@ -137,12 +140,12 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// Whether the store is open and can be used.
     open func isOpen() -> Bool {
-        (try? queue.inDatabase { $0.isOpen() }) ?? false
+        (try? queue.inTurn { $0.isOpen() }) ?? false
     }
 
     /// Closes the store's database; harmless on a closed store.
     open func close() {
-        try? queue.inDatabase { $0.close() }
+        try? queue.inTurn { $0.close() }
     }
 
     /// Re-encrypts the file with a new passphrase.
@@ -168,7 +171,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameter newKey: A passphrase or a raw key.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``.
     open func changeEncryptionKey(with newKey: DatabaseKey) throws {
-        try queue.inDatabase { try $0.changeEncryptionKey(with: newKey) }
+        try queue.inTurn { try $0.changeEncryptionKey(with: newKey) }
     }
 
     // MARK: - Access

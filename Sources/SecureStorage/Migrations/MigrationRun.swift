@@ -93,16 +93,10 @@ final class MigrationRun {
 
     private func runBody(of step: SchemaMigrations.Step) throws {
         let open = db.resultSetCount
-        do {
-            try connection.keepingTransaction { try step.body(db) }
-        } catch SecureStorageError.backingStoreError(Int(ResultCode.notAuthorized.rawValue), _)
-            where connection.refusedTransaction
-        {
-            throw SecureStorageError.statementFailed(
-                .misuse,
-                "a step cannot begin or end a transaction or a savepoint, it runs in one; use "
-                    + "inSavePoint(_:) for a part that may be taken back")
-        }
+        let allowed = db.transactionBlocks.allowsSavepoints
+        db.transactionBlocks.allowsSavepoints = false
+        defer { db.transactionBlocks.allowsSavepoints = allowed }
+        try step.body(db)
         db.closeResultSets(openedAfter: open)
         guard db.connection === connection else {
             throw SecureStorageError.statementFailed(.misuse, "the step has closed the store")

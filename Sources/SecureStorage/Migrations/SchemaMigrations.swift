@@ -86,15 +86,21 @@ public struct SchemaMigrations: Sendable {
     /// does not provoke it, so that is what tells "update the app" from all else.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
-        // First of all what is wrong with the call: not only on the day when something is pending.
-        let run = try MigrationRun(steps, on: db)
-        guard try !pending(in: db).isEmpty else { return [] }
-        var applied: [String] = []
-        try run.perform {
-            // One of them at a time, and each time what the file says: somebody else may be at it as well.
-            while let name = try run.next() { applied.append(name) }
+        // So that calls of queues and key-value stores on the store are part of the step that makes
+        // them.
+        try db.turn.run {
+            // First of all what is wrong with the call: not only on the day when something is
+            // pending.
+            let run = try MigrationRun(steps, on: db)
+            guard try !pending(in: db).isEmpty else { return [] }
+            var applied: [String] = []
+            try run.perform {
+                // One of them at a time, and each time what the file says: somebody else may be at
+                // it as well.
+                while let name = try run.next() { applied.append(name) }
+            }
+            return applied
         }
-        return applied
     }
 
     /// The names of the steps that the file has not been through, in their order.
@@ -119,11 +125,13 @@ public struct SchemaMigrations: Sendable {
     /// - Returns: The names of the steps that were run.
     /// - Throws: As ``apply(to:)``. The file is as it was, whatever happens.
     public func rehearse(on db: SecureDatabaseStore) throws -> [String] {
-        let run = try MigrationRun(steps, on: db)
-        guard try !pending(in: db).isEmpty else { return [] }
-        var rehearsed: [String] = []
-        try run.perform { rehearsed = try run.rehearse() }
-        return rehearsed
+        try db.turn.run {
+            let run = try MigrationRun(steps, on: db)
+            guard try !pending(in: db).isEmpty else { return [] }
+            var rehearsed: [String] = []
+            try run.perform { rehearsed = try run.rehearse() }
+            return rehearsed
+        }
     }
 
     private func requireUsableNames() throws {

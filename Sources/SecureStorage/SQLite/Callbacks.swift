@@ -10,9 +10,6 @@ struct Callbacks {
     var isReporting = false
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
-    /// See `Connection+KeptTransaction`.
-    var keepsTransaction = false
-    var refusedTransaction = false
 
     var isRunning: Bool { functionDepth > 0 || isComparing }
 

@@ -3,7 +3,8 @@ internal import Foundation
 
 /// What SQL may not do, since the store does it, or since it would break what the store promises.
 extension Connection {
-    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared.
+    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared, and notes
+    /// which statements control transactions.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             try requireHandle(),
@@ -15,8 +16,9 @@ extension Connection {
                     }
                 }
                 if action == SQLITE_TRANSACTION || action == SQLITE_SAVEPOINT, let connection {
-                    return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                        .authorize(transaction: action, savepoint: argument)
+                    Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
+                        .preparedControl = TransactionControl(action, name, argument)
+                    return SQLITE_OK
                 }
                 guard let connection else { return SQLITE_OK }
                 return Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()

@@ -33,6 +33,8 @@ extension Connection {
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         origin = configuration.runsUntrustedSQL ? .stranger : .app
         try installAuthorizer()
+        // What was prepared before has not been seen by it.
+        statements.removeAll()
     }
 
     /// The mode that the file is to have, or that it has when it keeps its own.

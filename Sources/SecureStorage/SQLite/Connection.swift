@@ -6,6 +6,7 @@ internal import Logging
 ///
 /// Not thread-safe: its store or queue sees to it that one thread at a time is here.
 final class Connection {
+    let home = HomeProcess()
     /// Non-nil until `close()`. No C function may be called with nil: one that is built without
     /// `SQLITE_ENABLE_API_ARMOR` ends the process then. See `requireHandle()`.
     private(set) var handle: OpaquePointer?
@@ -22,6 +23,8 @@ final class Connection {
     /// Asks whether the pager is in its error state; made when first needed.
     var pagerProbe: OpaquePointer?
     var callbacks = Callbacks()
+    /// What the authorizer was last asked about, for the statement that is being prepared.
+    var preparedControl: TransactionControl?
     /// See `Connection+Watching`.
     var watcher: (() -> Bool)?
     /// See `Connection+LockWaits`.
@@ -97,7 +100,7 @@ final class Connection {
             (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         openFile = FileIdentity(path)
-        if let openFile { OpenFiles.shared.begin(openFile) }
+        if let openFile { try OpenFiles.shared.begin(openFile) }
         // Into a variable of its own: a property that C code may write to is guarded at each later read.
         var opened: OpaquePointer?
         let code =
@@ -125,6 +128,14 @@ final class Connection {
     /// harmless.
     func close() {
         guard let handle else { return }
+        guard home.isCurrent else {
+            // Even closing would write: it ends transactions, and moves and removes the log. What
+            // the engine has in memory stays, and its descriptors, until the child ends or calls
+            // exec.
+            self.handle = nil
+            key = nil
+            return
+        }
         interruption?.detach(handle)
         statements.removeAll()
         for statement in keptStatements.values {

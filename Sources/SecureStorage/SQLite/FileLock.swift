@@ -27,7 +27,7 @@ final class FileLock {
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
             | SQLITE_OPEN_EXRESCODE
-        OpenFiles.shared.begin(identity)
+        try OpenFiles.shared.begin(identity)
         var isLocked = false
         defer { if !isLocked { OpenFiles.shared.end(identity) } }
         var opened: OpaquePointer?

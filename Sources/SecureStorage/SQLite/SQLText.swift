@@ -58,29 +58,8 @@ enum SQLText {
             of: #"'[\s\S]*'|"[\s\S]*"|\[[\s\S]*\]"#, with: "…", options: .regularExpression)
     }
 
-    /// `message` with every word replaced that stands in `expanded`, the statement with its values
-    /// filled in, but not in the statement itself: it came from a value.
-    ///
-    /// Most of SQLite's messages name schema only; some extensions quote what they were given, as
-    /// in `fts5: syntax error near "…"`.
-    static func redact(_ message: String, sql: String, expanded: String) -> String {
-        func words(_ text: String) -> Set<Substring> {
-            Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") })
-        }
-        let fromValues = words(expanded).subtracting(words(sql)).subtracting(["NULL"])
-        guard !fromValues.isEmpty else { return message }
-        var result = ""
-        var rest = Substring(message)
-        while let start = rest.firstIndex(where: { $0.isLetter || $0.isNumber || $0 == "_" }) {
-            result += rest[..<start]
-            let word = rest[start...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-            result += fromValues.contains(word) ? "…" : word
-            rest = rest[word.endIndex...]
-        }
-        return result + rest
-    }
-
-    /// Whether `text`, up to its NUL, is nothing but blanks, semicolons and comments.
+    /// Whether `text`, up to its NUL, is nothing but blanks, byte-order marks, semicolons and
+    /// comments.
     ///
     /// Read here and not by preparing it: some pragmas act while they are prepared.
     static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
@@ -90,6 +69,10 @@ enum SQLText {
             switch text[0] {
             case byte(" "), byte(";"), 0x09...0x0d:
                 text += 1
+            // A byte-order mark, which is a blank to SQLite.
+            case CChar(bitPattern: 0xef)
+            where text[1] == CChar(bitPattern: 0xbb) && text[2] == CChar(bitPattern: 0xbf):
+                text += 3
             case byte("-") where text[1] == byte("-"):
                 while text[0] != 0, text[0] != byte("\n") { text += 1 }
             case byte("/") where text[1] == byte("*"):

@@ -13,6 +13,8 @@ final class Statement {
     unowned(unsafe) let connection: Connection
     /// Valid until `finalize`; nobody uses it after giving the statement back.
     let handle: OpaquePointer
+    /// Its own, since it may be let go after the connection.
+    private let home = HomeProcess()
     let parameterCount: Int
     /// In order of the parameters' index; made when first asked.
     lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
@@ -37,6 +39,8 @@ final class Statement {
     /// Whether SQLite is in its step, from where it may call functions of the caller.
     private var isStepping = false
     private var wasGivenBackInStep = false
+    /// Non-nil for what begins, keeps or ends a transaction or a savepoint when it runs.
+    let control: TransactionControl?
     /// While the connection is observed; see `ChangeRecorder`.
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
@@ -78,6 +82,7 @@ final class Statement {
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
+        control = sqlite3_stmt_isexplain(handle) == 0 ? connection.preparedControl : nil
         facts = connection.recorder?.preparedFacts
     }
 
@@ -85,7 +90,7 @@ final class Statement {
 
     /// Frees the handle: not left to deinit, since a last reference may go on any thread.
     func finalize() {
-        guard !isFinalized else { return }
+        guard !isFinalized, home.isCurrent else { return }
         isFinalized = true
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_finalize(handle)
@@ -109,6 +114,7 @@ final class Statement {
     static func prepare(
         _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
     ) throws -> (OpaquePointer?, consumed: Int) {
+        try connection.home.requireCurrent()
         try connection.callbacks.requireNoComparison()
         guard let size = Int32(exactly: length + 1) else {
             throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
@@ -119,6 +125,7 @@ final class Statement {
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        connection.preparedControl = nil
         let code = connection.preparing {
             sqlite3_prepare_v3(database, start, size, flags, &handle, &tail)
         }
@@ -158,6 +165,7 @@ final class Statement {
     /// `sqlite3_step`, which functions and collations must not enter a second time.
     @inline(__always)
     private func advance() throws -> Int32 {
+        try home.requireCurrent()
         try connection.callbacks.requireNoComparison()
         guard !isStepping else {
             throw SecureStorageError.statementFailed(
@@ -234,6 +242,7 @@ final class Statement {
 
     /// Lets a statement that has ended begin anew, with the values that it has.
     func rewind() {
+        guard home.isCurrent else { return }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)
         hasBegun = false
@@ -271,6 +280,10 @@ final class Statement {
         return .engineFailed(code, safe, in: sql)
     }
 
+    /// Whether the row that it stands on may be read.
+    @inline(__always)
+    var isAtHome: Bool { home.isCurrent }
+
     /// How often this statement has run since it was prepared.
     var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
@@ -278,6 +291,8 @@ final class Statement {
     ///
     /// In its own step, by a function that closes its result set, it waits for the end of the step.
     func giveBack() {
+        // A reset ends transactions; in a child they are the parent's.
+        guard home.isCurrent else { return }
         guard !isStepping else {
             wasGivenBackInStep = true
             return

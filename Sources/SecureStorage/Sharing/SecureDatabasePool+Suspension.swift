@@ -37,7 +37,7 @@ extension SecureDatabasePool: SuspendableDatabase {
     public func suspend(
         keepingReads keepsReads: Bool, waiting grace: Duration = .milliseconds(500)
     ) throws -> Bool {
-        guard PoolBlock.current(of: self) == nil else { return false }
+        guard isAtHome, PoolBlock.current(of: self) == nil else { return false }
         return try connections.suspend(
             keepingReads: keepsReads, grace: grace, configuration
         ) {
@@ -49,7 +49,7 @@ extension SecureDatabasePool: SuspendableDatabase {
     ///
     /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the pool was suspended.
     public func resume() {
-        guard connections.endSuspension() else { return }
+        guard isAtHome, connections.endSuspension() else { return }
         connections.writer.turn.enqueue { [connections] in
             // A pool that was closed in the meantime has nothing to tell.
             try? connections.withWriter { $0.tellOfResumption() }

@@ -6,8 +6,8 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     /// Blocks that run, and those that wait already, may go on for `grace`. Then their statements are interrupted,
     /// their transactions are rolled back, and every call throws ``SecureStorageError/suspended``. The connection is
     /// closed, since SQLite keeps locks as long as one is open; the key is kept, in memory that is not swapped out.
-    /// What belongs to a connection, such as a temporary table or a transaction that was left open between
-    /// two blocks, ends with it. Loops over `rows(of:)` end with ``SecureStorageError/closed``.
+    /// What belongs to a connection, such as a temporary table, ends with it. Loops over
+    /// `rows(of:)` end with ``SecureStorageError/closed``.
     ///
     /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end with
     /// ``SecureStorageError/suspended``.
@@ -17,11 +17,11 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     ///
     /// - Parameter grace: How long running blocks may go on.
     /// - Returns: Whether no lock is held. False when a block still runs two seconds after the grace: it is one that
-    ///   runs no statement, and the file is closed when it ends. Also false inside a block of this queue, and when
-    ///   the suspension was ended before that.
+    ///   runs no statement, and the file is closed when it ends. Also false inside a block of this queue, when
+    ///   the suspension was ended before that, and in a child made with `fork()`.
     @discardableResult
     public func suspend(waiting grace: Duration = .milliseconds(500)) -> Bool {
-        guard !isInTurn else { return false }
+        guard !isInTurn, (try? store.turn.requireHome()) != nil else { return false }
         let suspension = suspension
         if suspension.change({ !$0.isWanted }) {
             NotificationCenter.default.post(name: .secureDatabaseWillSuspend, object: self)

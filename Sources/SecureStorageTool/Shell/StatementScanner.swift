@@ -89,7 +89,7 @@ struct StatementScanner {
             if Self.isInWord(byte) {
                 // Longer than any that matters.
                 if word.count < 16 { word.append(byte) }
-                // A byte-order mark is a blank to SQLite, where a word would begin.
+                // Only where a word would begin: inside of one it is a part of it.
                 if word == byteOrderMark { place = .plain }
                 return false
             }
@@ -151,7 +151,7 @@ struct StatementScanner {
     }
 }
 
-/// U+FEFF in UTF-8.
+/// U+FEFF in UTF-8. A blank to SQLite, before and between words.
 private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
 /// The first words of a statement, in capitals.
@@ -161,6 +161,8 @@ func leadingWords(_ sql: String, _ count: Int) -> [String] {
     while words.count < count, let first = rest.first {
         if rest.starts(with: "--".utf8) {
             rest = rest.drop { $0 != 0x0a }
+        } else if rest.starts(with: byteOrderMark) {
+            rest = rest.dropFirst(byteOrderMark.count)
         } else if rest.starts(with: "/*".utf8) {
             rest = rest.dropFirst(2)
             while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }

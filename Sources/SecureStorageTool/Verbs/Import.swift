@@ -85,17 +85,18 @@ struct Import: ParsableCommand {
         _ input: InputFile, _ reader: Reader, into store: SecureDatabaseStore,
         _ progress: ProgressBar
     ) throws -> Int {
-        try store.beginExclusiveTransaction()
         do {
-            // Rows may come in any order; at the end all references have to be there.
-            try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
-            let count = try reader.read(input, into: store, progress)
-            try store.commit()
+            var count = 0
+            // A block, whose transaction no statement of a script can end.
+            try SecureDatabaseQueue(databaseStore: store).inExclusiveTransaction { store in
+                // Rows may come in any order; at the end all references have to be there.
+                try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
+                count = try reader.read(input, into: store, progress)
+                return false
+            }
             return count
         } catch {
             progress.finish()
-            // The first error is the one to report.
-            try? store.rollback()
             throw error
         }
     }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ForkedChild.h"
+
 /// A disk between SQLite and the system's that fails when told to, and remembers what was written.
 ///
 /// It becomes the default VFS of the process, for good: for a process of its own (an exit test).

@@ -138,18 +138,168 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM child") } == 0)
     }
 
-    @Test func `a block that ends its own transaction gets the failed COMMIT as its error`() throws
-    {
+    @Test(arguments: [
+        "COMMIT", "commit transaction", "END", "ROLLBACK", "BEGIN", "BEGIN IMMEDIATE",
+        "\u{feff}COMMIT", "/* */ ROLLBACK",
+        "INSERT INTO t VALUES (2); COMMIT; INSERT INTO t VALUES (3)",
+        "SAVEPOINT a; RELEASE a; END; INSERT INTO t VALUES (3)",
+    ])
+    func `a block cannot end its own transaction, nor can a batch in it`(_ sql: String) throws {
+        // Prepared and kept from a time when it was allowed.
+        try queue.inDatabase { db in
+            try db.executeUpdate("BEGIN")
+            try db.executeUpdate("COMMIT")
+            try db.beginTransaction()
+            try db.executeUpdate("ROLLBACK")
+        }
         let error = storageError {
             try queue.inExclusiveTransaction { db in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
-                try db.commit()
+                try db.executeStatements(sql)
                 return false
             }
         }
-        #expect(error?.code == 1)
-        #expect(error?.description.contains("no transaction is active") == true)
-        #expect(try rows() == ["1"])
+        #expect(error?.code == 21)
+        #expect(error?.description.contains("return true") == true)
+        #expect(try rows().isEmpty)
+        let isOne = !sql.contains(";")
+        try queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (4)")
+            if isOne {
+                let kept = try db.prepare(sql)
+                #expect(storageError { try kept.executeUpdate() }?.code == 21)
+                #expect(storageError { try db.executeUpdate(sql) }?.code == 21)
+            }
+            for call in [db.commit, db.rollback, db.beginTransaction, db.beginImmediateTransaction]
+            {
+                #expect(storageError { try call() }?.code == 21)
+            }
+            #expect(try db.isInTransaction())
+            return false
+        }
+        #expect(try rows() == ["4"])
+    }
+
+    @Test func `a transaction that a task's block leaves open is rolled back and reported to it`()
+        async throws
+    {
+        await #expect(throws: SecureStorageError.self) {
+            try await queue.inDatabase {
+                try $0.executeStatements("BEGIN; INSERT INTO t VALUES (1)")
+            }
+        }
+        try await queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            return false
+        }
+        #expect(try database.openStore().strings("SELECT a FROM t") == ["2"])
+    }
+
+    @Test func `a transaction that a block leaves open is rolled back and reported to it`() throws {
+        for sql in ["BEGIN; INSERT INTO t VALUES (1)", "SAVEPOINT a; INSERT INTO t VALUES (1)"] {
+            let error = storageError { try queue.inDatabase { try $0.executeStatements(sql) } }
+            #expect(error?.code == 21)
+            #expect(error?.description.contains("left a transaction open") == true)
+            #expect(throws: Failure.self) {
+                try queue.inDatabase { db in
+                    try db.executeStatements(sql)
+                    throw Failure()
+                }
+            }
+        }
+        // Nobody else's call is part of it any more.
+        try queue.inExclusiveTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            return false
+        }
+        let rival = try database.openStore()
+        #expect(try rival.strings("SELECT a FROM t") == ["2"])
+    }
+
+    @Test func `a transaction that was begun on the store directly is no block's`() throws {
+        let values = try SecureKeyValueStore(databaseStore: queue.databaseStore, name: "v")
+        let db = queue.databaseStore
+        try db.beginTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        for call: () throws -> Void in [
+            { try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (2)") } },
+            { try queue.inExclusiveTransaction { _ in false } },
+            { try queue.inSavePoint { _ in false } },
+            { try values.put(1, forKey: "a") },
+            { try values.putAll(["a": nil]) },
+            { try SchemaMigrations().rehearse(on: db).forEach { _ in } },
+        ] {
+            #expect(storageError(call)?.code == 21)
+        }
+        #expect(values.isOpen())
+        // A block of the store's one user is a block, and what it calls is part of it.
+        try db.inSavePoint { _ in
+            try values.put(2, forKey: "b")
+            return false
+        }
+        try db.commit()
+        let rival = try database.openStore()
+        #expect(try rival.strings("SELECT a FROM t") == ["1"])
+        #expect(try values.keys() == ["b"])
+    }
+
+    @Test func `a block ends its own savepoints and no others, whatever their names`() throws {
+        try queue.inDatabase { db in
+            try db.startSavePoint("outer")
+            try queue.inTransaction { db in
+                for call in [db.releaseSavePoint, db.rollbackToSavePoint] {
+                    #expect(storageError { try call("outer") }?.code == 21)
+                    #expect(storageError { try call("securestorage_block") }?.code == 21)
+                }
+                // Those of the names that the library has, or once had, are names like any other.
+                for name in ["securestorage_block", "OUTER", "é"] {
+                    try db.startSavePoint(name)
+                    try db.executeUpdate("INSERT INTO t VALUES (1)")
+                    try db.startSavePoint("inner")
+                    try db.rollbackToSavePoint(name.lowercased())
+                    #expect(storageError { try db.releaseSavePoint("inner") }?.code == 21)
+                    try db.executeUpdate("INSERT INTO t VALUES (2)")
+                    try db.releaseSavePoint(name)
+                    #expect(storageError { try db.releaseSavePoint(name) }?.code == 21)
+                }
+                try db.startSavePoint("left open")
+                try db.executeUpdate("INSERT INTO t VALUES (3)")
+                return false
+            }
+            #expect(storageError { try db.releaseSavePoint("left open") }?.code == 1)
+            try db.releaseSavePoint("outer")
+        }
+        #expect(try rows() == ["2", "2", "2", "3"])
+    }
+
+    @Test func `what was asked for before a transaction ended does not write after it`() throws {
+        try queue.inDatabase {
+            try $0.executeStatements("CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1)")
+        }
+        #expect(throws: (any Error).self) {
+            try queue.inExclusiveTransaction { db in
+                let rs = try db.executeQuery("INSERT INTO t VALUES (1) RETURNING a")
+                try? db.executeUpdate("INSERT OR ROLLBACK INTO u VALUES (1)")
+                _ = try? rs.next()
+                // Neither a batch goes on, nor does a block begin.
+                try? db.executeStatements("SELECT 1; INSERT INTO t VALUES (2)") { _ in true }
+                try? queue.inTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (3)")
+                    return false
+                }
+                return false
+            }
+        }
+        #expect(throws: (any Error).self) {
+            try queue.inExclusiveTransaction { db in
+                try? db.executeStatements("SELECT 1; INSERT INTO t VALUES (4)") { _ in
+                    try? db.executeUpdate("INSERT OR ROLLBACK INTO u VALUES (1)")
+                    return true
+                }
+                return false
+            }
+        }
+        #expect(try rows().isEmpty)
     }
 
     @Test func `nothing is written after a block's transaction has ended`() throws {

@@ -21,6 +21,27 @@ import Testing
         storageError(body).map { "\($0)" } ?? "no error"
     }
 
+    /// To SQLite it is a blank.
+    @Test func `a byte-order mark stands before, between and after statements`() throws {
+        let database = try TemporaryDatabase()
+        let db = try database.openStore()
+        let mark = "\u{feff}"
+        try db.executeStatements(
+            "\(mark)CREATE TABLE b (a);\(mark) INSERT INTO b VALUES (1)\(mark);\(mark)\(mark)")
+        try db.executeStatements(mark)
+        try db.executeUpdate("\(mark)INSERT INTO b VALUES (2);\(mark)")
+        try db.executeUpdate("INSERT INTO b VALUES (?) ; -- \n\(mark) ;", values: [3])
+        try db.prepare("\(mark) INSERT INTO b VALUES (4);\(mark)").executeUpdate()
+        let rs = try db.executeQuery("\(mark)SELECT a FROM b ORDER BY a;\(mark)")
+        var found: [Int?] = []
+        while try rs.next() { found.append(rs.int(forColumnIndex: 0)) }
+        #expect(found == [1, 2, 3, 4])
+        #expect(storageError { try db.executeUpdate("SELECT 1;\(mark)SELECT 2") }?.code == 1)
+        #expect(storageError { try db.executeUpdate(mark) }?.code == 1)
+        // What a mark begins with is none.
+        #expect(storageError { try db.executeUpdate("SELECT 1;\u{fefe}") }?.code == 1)
+    }
+
     // MARK: - One statement
 
     @Test(arguments: [

@@ -275,9 +275,13 @@ import Testing
 
     @Test func `a transaction that has begun before is told without its tables`() async throws {
         let observed = try ObservedDatabase()
-        try observed.run("BEGIN; INSERT INTO t VALUES (1, 1)")
+        // On the store itself: no block of a queue lets a transaction out.
+        let store = observed.queue.databaseStore
+        try store.executeStatements("BEGIN; INSERT INTO t VALUES (1, 1)")
         var iterator = observed.queue.changes().makeAsyncIterator()
-        try observed.run("INSERT INTO u VALUES (1); COMMIT")
+        // Waits until the observer has had its turn.
+        #expect(storageError { try observed.run("SELECT 1") }?.code == 21)
+        try store.executeStatements("INSERT INTO u VALUES (1); COMMIT")
         let change = await iterator.next()
         #expect(change?.hasUnknownTables == true)
         #expect(change?.mayAffect("t") == true)

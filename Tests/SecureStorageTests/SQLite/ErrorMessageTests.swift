@@ -48,6 +48,67 @@ import Testing
         }
     }
 
+    /// SQLite takes a blob for a text wherever it wants one, in the encoding of the database.
+    @Test(.enabled(if: SQLCipherShell.isInstalled), arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func `no bound blob is in a message, as text or in hexadecimal`(_ encoding: String) throws {
+        // Only the first statement on a new file chooses it, and that is the library's own.
+        let file = try TemporaryDatabase()
+        _ = try SQLCipherShell(
+            file.path, key: "x'\(TemporaryDatabase.key.hex)'",
+            "PRAGMA encoding = '\(encoding)'; CREATE TABLE u (a);")
+        let db = try file.openStore()
+        #expect(try db.strings("PRAGMA encoding") == [encoding])
+        try db.executeStatements("CREATE VIRTUAL TABLE search USING fts5 (body)")
+        let units: String.Encoding =
+            encoding == "UTF-8"
+            ? .utf8 : encoding == "UTF-16le" ? .utf16LittleEndian : .utf16BigEndian
+        let marker = "S3CRETVALUE"
+        let statements = [
+            "SELECT * FROM search WHERE search MATCH ?1 || ':x'",
+            "SELECT * FROM search WHERE search MATCH ?1 || 'tail:x'",
+            "SELECT * FROM search WHERE search MATCH lower(?1) || ':x'",
+            "SELECT * FROM search WHERE search MATCH substr(CAST(?1 AS TEXT), 1, 7) || ':x'",
+            "ATTACH ?1 AS other", "ATTACH ?1 AS main", "DETACH ?1", "VACUUM INTO ?1",
+            "SELECT * FROM pragma_table_info('u', ?1)", "SELECT * FROM pragma_index_list(?1, ?1)",
+            "SELECT * FROM pragma_integrity_check(?1)", "SELECT fts3_tokenizer(?1)",
+            "SELECT sqlcipher_export(?1)", "SELECT json(?1)", "SELECT json_extract('{}', ?1)",
+            "INSERT INTO search (search) VALUES (?1)",
+            "INSERT INTO search (search, rank) VALUES ('rank', ?1)",
+            "SELECT * FROM json_each('{}', ?1)", "SELECT load_extension(?1)",
+            "SELECT zeroblob(?1) MATCH ?1",
+        ]
+        var count = 0
+        for prefix in ["", "/nowhere/"] {
+            for suffix in ["", "\0rest", ":x", " \"", "!"] {
+                guard var blob = (prefix + marker + suffix).data(using: units) else { continue }
+                for isCut in [false, true] {
+                    // No whole text any more.
+                    if isCut { blob.append(0xff) }
+                    for sql in statements {
+                        let text = message {
+                            let statement = try db.prepare(sql)
+                            try statement.executeUpdate(values: [blob])
+                        }
+                        if text != "no error" { count += 1 }
+                        #expect(!text.uppercased().contains("S3CRET"), "\(sql): \(text)")
+                        #expect(!text.lowercased().contains(blob.hex.prefix(12)), "\(sql): \(text)")
+                    }
+                }
+            }
+        }
+        #expect(count > 100, "most of them fail")
+    }
+
+    @Test func `what stays of a message is what the engine says itself`() throws {
+        try db.executeUpdate("CREATE VIRTUAL TABLE search USING fts5 (body)")
+        let text = message {
+            let rs = try db.executeQuery(
+                "SELECT * FROM search WHERE search MATCH ?", values: [Data("hunter2:x".utf8)])
+            _ = try rs.next()
+        }
+        #expect(text.contains("no such column: …"), "\(text)")
+    }
+
     @Test func `a key in SQL is in no message`() {
         let key = "2DD29CA851E7B56E4697B0E1F08507293D761A05CE4D1B628663F411A8086D99"
         let statements = [
@@ -171,6 +232,12 @@ import Testing
         ),
         ("no such column: pass", "MATCH ?", "MATCH 'pass:'", "no such column: …"),
         ("failed: u.name", "u(name) ?", "u(name) 'x'", "failed: u.name"),
+        ("unknown: p@ss!word", "f(?)", "f('p@ss!word')", "unknown: …"),
+        ("unknown: 🗝️", "f(?)", "f('🗝️')", "unknown: …"),
+        ("unknown: SECRETtail", "f(? || 'tail')", "f('secret' || 'tail')", "unknown: …"),
+        ("unknown: secret", "f(?)", "f(x'534543524554')", "unknown: …"),
+        ("unknown: 534543", "f(?)", "f(x'534543')", "unknown: …"),
+        ("no such table: a", "f(?)", "f('notable')", "no such table: a"),
         ("", "a", "b", ""),
     ])
     func `words that come from values only are replaced`(

@@ -1,0 +1,223 @@
+import FaultyDisk
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a child made with `fork()` can do with what its parent has made: nothing, and no harm.
+@Suite(.enabled(if: !Sanitizer.isPresent, "a sanitizer's threads are not in the child"))
+struct ForkTests {
+    /// Says which check of a child has failed first, by its exit status.
+    fileprivate struct Checks {
+        private var count: Int32 = 0
+        private(set) var failed: Int32 = 0
+
+        mutating func expect(_ holds: Bool) {
+            count += 1
+            if !holds, failed == 0 { failed = count }
+        }
+
+        /// Whether it is the error of the parent's things in a child.
+        mutating func refuses(_ body: () throws -> Void) {
+            let error = storageError(body)
+            expect(error?.code == 21 && error?.description.contains("fork()") == true)
+        }
+    }
+
+    /// Runs `body` in a child, where it gets all that the process has.
+    fileprivate static func child(_ body: (inout Checks) -> Void) -> Int32 {
+        let child = forked_child_begin()
+        if child == 0 {
+            var checks = Checks()
+            body(&checks)
+            forked_child_exit(checks.failed)
+        }
+        return forked_child_wait(child)
+    }
+
+    /// The size and the last change of each file, by name; none of them is opened, which would cost
+    /// its locks.
+    fileprivate static func files(in database: TemporaryDatabase) throws -> [String: [String]] {
+        var files: [String: [String]] = [:]
+        for name in try database.fileNames() {
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: database.directory.path + "/" + name)
+            files[name] = [FileAttributeKey.size, .modificationDate, .systemFileNumber].map {
+                "\(attributes[$0] ?? "")"
+            }
+        }
+        return files
+    }
+
+    @Test
+    func
+        `a store, its statements and its rows are refused in a child, and closing them touches nothing`()
+        async
+    {
+        await #expect(processExitsWith: .success) { try ForkTests.checkStore() }
+    }
+
+    @Test func `a queue, a pool and a key-value store are refused in a child, and do not wait`()
+        async
+    {
+        await #expect(processExitsWith: .success) { try ForkTests.checkSharing() }
+    }
+
+    @Test
+    func `a child that is made in a block, and leaves it, commits nothing and takes nothing back`()
+        async
+    {
+        await #expect(processExitsWith: .success) { try ForkTests.checkBlocks() }
+    }
+
+    // MARK: - In processes of their own
+
+    fileprivate static func checkStore() throws {
+        let database = try TemporaryDatabase()
+        let other = try TemporaryDatabase()
+        nonisolated(unsafe) var db: SecureDatabaseStore? = try database.openStore()
+        func use(_ body: (SecureDatabaseStore) throws -> Void) throws {
+            if let db { try body(db) }
+        }
+        try db?.executeUpdate("CREATE TABLE t (a)")
+        try db?.executeUpdate("INSERT INTO t VALUES (1), (zeroblob(20000)), (3)")
+        var rows = try db?.executeQuery("SELECT a FROM t ORDER BY rowid")
+        #expect(try rows?.next() == true)
+        var insert = try db?.prepare("INSERT INTO t VALUES (?)")
+        try db?.beginExclusiveTransaction()
+        try insert?.executeUpdate(values: [4])
+        let before = try ForkTests.files(in: database)
+        let status = ForkTests.child { checks in
+            checks.refuses { try use { try $0.executeUpdate("INSERT INTO t VALUES (5)") } }
+            checks.refuses { try use { _ = try $0.executeQuery("SELECT a FROM t") } }
+            checks.refuses { try use { try $0.executeStatements("SELECT 1") } }
+            checks.refuses { try use { try $0.commit() } }
+            checks.refuses { try use { try $0.rollback() } }
+            checks.refuses { try use { _ = try $0.isInTransaction() } }
+            checks.refuses { try use { try $0.inSavePoint { _ in false } } }
+            checks.refuses { try use { _ = try $0.checkpoint(.truncate) } }
+            checks.refuses { try use { _ = try $0.prepare("SELECT 1") } }
+            checks.refuses { _ = try rows?.next() }
+            checks.expect(rows?.int(forColumnIndex: 0) == nil)
+            checks.refuses { try insert?.executeUpdate(values: [6]) }
+            checks.expect(db?.isOpen() == false)
+            db?.interrupt()
+            rows?.close()
+            insert?.close()
+            rows = nil
+            insert = nil
+            db?.close()
+            // Its own store on the same file would take the parent's locks for its own.
+            let same = database.store()
+            checks.expect(storageError { try same.open(with: TemporaryDatabase.key) }?.code == 21)
+            db = nil
+            // Any other file is the child's as much as anybody's.
+            do {
+                let own = try other.openStore()
+                try own.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+                checks.expect(try own.int("SELECT count(*) FROM t") == 1)
+                own.close()
+            } catch {
+                checks.expect(false)
+            }
+        }
+        #expect(status == 0)
+        #expect(try ForkTests.files(in: database) == before)
+        // The parent goes on, with its rows, its locks and its transaction.
+        #expect(rows?.int(forColumnIndex: 0) == 1)
+        #expect(try rows?.next() == true)
+        if SQLCipherShell.isInstalled {
+            let shell = try SQLCipherShell(
+                database.path, key: "x'\(TemporaryDatabase.key.hex)'",
+                "INSERT INTO t VALUES (8);")
+            #expect(shell.errors.contains("locked"), "\(shell)")
+        }
+        let rival = try database.openStore { $0.busyTimeout = .zero }
+        rows?.close()
+        try insert?.executeUpdate(values: [7])
+        try db?.commit()
+        #expect(try rival.int("SELECT count(*) FROM t") == 5)
+        #expect(try rival.strings("PRAGMA integrity_check") == ["ok"])
+        #expect(try other.openStore().int("SELECT count(*) FROM t") == 1)
+    }
+
+    fileprivate static func checkSharing() throws {
+        let (first, second, third) = try (
+            TemporaryDatabase(), TemporaryDatabase(), TemporaryDatabase()
+        )
+        let queue = SecureDatabaseQueue(databaseStore: try first.openStore())
+        let pool = try second.openPool()
+        let values = SecureKeyValueStore(fullDatabasePath: third.path)
+        try values.open(with: TemporaryDatabase.key)
+        try queue.inDatabase { try $0.executeUpdate("CREATE TABLE t (a)") }
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
+        _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
+        try values.put("dark", forKey: "theme")
+        // Another thread has the turn while the child is made.
+        let (isInside, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            try? queue.inDatabase { _ in
+                isInside.signal()
+                mayLeave.wait()
+            }
+            isInside.signal()
+        }
+        isInside.wait()
+        let status = ForkTests.child { checks in
+            checks.refuses { try queue.inDatabase { _ in } }
+            checks.refuses { try queue.inTransaction { _ in false } }
+            checks.refuses { _ = try queue.checkpoint() }
+            checks.expect(!queue.suspend())
+            checks.refuses { try pool.read { _ in } }
+            checks.refuses { try pool.write { _ in } }
+            checks.refuses { try pool.writeWithoutTransaction { _ in } }
+            checks.refuses { try pool.open(with: TemporaryDatabase.key) }
+            checks.refuses { try pool.changeEncryptionKey(with: "another") }
+            checks.expect(!pool.isOpen())
+            pool.releaseMemory()
+            pool.interrupt()
+            pool.close()
+            checks.refuses { try values.put("light", forKey: "theme") }
+            checks.refuses { _ = try values.get("theme") as String? }
+            checks.refuses { try values.putAll([:]) }
+            checks.expect(!values.isOpen())
+            values.close()
+        }
+        #expect(status == 0)
+        mayLeave.signal()
+        isInside.wait()
+        try queue.inTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            return false
+        }
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 1)
+        #expect(try values.get("theme") == "dark")
+    }
+
+    fileprivate static func checkBlocks() throws {
+        let database = try TemporaryDatabase()
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        try queue.inDatabase { try $0.executeUpdate("CREATE TABLE t (a)") }
+        for (number, fails) in [false, true].enumerated() {
+            var child: Int32 = 1
+            var error: SecureStorageError?
+            do {
+                try queue.inTransaction { db in
+                    try db.executeUpdate("INSERT INTO t VALUES (?)", number)
+                    child = forked_child_begin()
+                    if child == 0, fails { throw SecureStorageError.closed }
+                    return false
+                }
+            } catch let thrown as SecureStorageError {
+                error = thrown
+            }
+            if child == 0 {
+                forked_child_exit(error?.code == 21 || fails && error == .closed ? 0 : 1)
+            }
+            #expect(forked_child_wait(child) == 0)
+            #expect(error == nil)
+        }
+        let rival = try database.openStore()
+        #expect(try rival.strings("SELECT a FROM t") == ["0", "1"])
+    }
+}
