@@ -336,7 +336,7 @@ final class PoolConnections: @unchecked Sendable {
     /// Closes the readers that nobody uses.
     func closeIdleReaders() {
         let (readers, place) = condition.withLock {
-            let (readers, place) = (takeIdle(), state.place)
+            let (readers, place) = (state.mayReleaseIdle ? takeIdle() : [], state.place)
             // They keep slots until they are closed, so that the writer is not closed before them.
             for _ in readers { state.enter(place) }
             return (readers, place)

@@ -160,6 +160,7 @@ struct PoolModel: Hashable {
     private func releasing(_ index: Int) -> [PoolModel] {
         let thread = threads[index]
         guard thread.step > 0 else {
+            guard state.mayReleaseIdle else { return [with { $0.threads[index].isDone = true }] }
             return [
                 with {
                     $0.threads[index].step = 1

@@ -116,7 +116,9 @@ private final class StormedPool: Sendable {
                 for try await _ in rows {}
             }
         case "values": try readFirstValue()
-        case "checkpoint": try pool.checkpoint()
+        case "checkpoint":
+            // Busy when a reader of an older state is in the way, which is no error of it.
+            do { try pool.checkpoint() } catch SecureStorageError.backingStoreError(5, _) {}
         case "close": pool.close()
         case "closeInBlock": try pool.read { _ in pool.close() }
         case "open": try open()
@@ -222,7 +224,8 @@ private final class StormedPool: Sendable {
         pool.close()
         #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
         #expect(storageError { try pool.write { _ in } } == .closed)
-        #expect(try database.fileNames() == ["test.db"])
+        let names = try database.fileNames()
+        #expect(names == ["test.db"], "\(storm)")
         let store = database.store()
         try store.open(with: Self.key(key.current))
         #expect(try store.int("SELECT count(*) FROM t") == stored.current)
