@@ -165,7 +165,19 @@ final class PoolConnections: @unchecked Sendable {
             for reader in readers { reader.close() }
         }
         // The last, so that it moves the log into the file and removes it.
+        reopenWriterForLog()
         writer.close()
+    }
+
+    /// Opens a writer that has not been needed since a suspension, when there is a log: readers cannot
+    /// remove one that they share.
+    private func reopenWriterForLog() {
+        guard writer.connection == nil, let path = writer.source?.path,
+            !writer.configuration.isReadOnly, !writer.configuration.keepsWriteAheadLog,
+            FileManager.default.fileExists(atPath: path + "-wal")
+        else { return }
+        // Whoever opens the file next finds the log in its place.
+        _ = try? writer.openConnection()
     }
 
     /// Ends the statements of all connections.

@@ -260,7 +260,12 @@ struct PoolState: Hashable {
     ///
     /// - Returns: nil while it goes on.
     func outcome(ofSuspension number: Int) -> Bool? {
-        if phase == .closed { return true }
+        switch phase {
+        case .closed: return true
+        // Soon it is closed, whatever has become of the suspension.
+        case .closing, .draining: return nil
+        case .opening, .open: break
+        }
         guard suspension.isWanted, suspension.number == number else { return false }
         return suspension.stage == .left && onFile.rows == 0 ? true : nil
     }
