@@ -83,7 +83,7 @@ private final class StormedPool: Sendable {
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    /// - Parameter names: Of the calls that are made at the same time, where they are known.
+    /// The call of a name; `names` are those made at the same time, where they are known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call {
         let resumes = names.map { !Set($0).isDisjoint(with: ["resume", "open"]) } ?? true
         return Storm.Call(name: name) { [self] in
@@ -173,7 +173,8 @@ private final class StormedPool: Sendable {
         if let failure { throw failure }
     }
 
-    private func wait(_ body: @escaping @Sendable (SecureDatabasePool) async throws -> Void) throws {
+    private func wait(_ body: @escaping @Sendable (SecureDatabasePool) async throws -> Void) throws
+    {
         let done = DispatchSemaphore(value: 0)
         let failure = Shared<(any Error)?>(nil)
         Task { [pool] in

@@ -65,7 +65,7 @@ private final class StormedQueue: Sendable {
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    /// - Parameter names: Of the calls that are made at the same time, where they are known.
+    /// The call of a name; `names` are those made at the same time, where they are known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call {
         let resumes = names.map { $0.contains("resume") } ?? true
         return Storm.Call(name: name) { [self] in
