@@ -14,19 +14,20 @@ final class PoolConnections: @unchecked Sendable {
     let rows = RowRegister()
 
     /// Signalled when the state has changed and somebody waits for that.
-    private let condition = NSCondition()
-    private var state: PoolState
+    let condition = NSCondition()
+    /// Not changed but by `change(_:)` and what settles it itself.
+    var state: PoolState
     /// Threads that wait for the condition.
     private var sleeperCount = 0
-    private var waiting = FirstInFirstOut<WaitingReader>()
-    private var suspending: [WaitingSuspension] = []
-    private var idle: [SecureDatabaseStore] = []
+    var waiting = FirstInFirstOut<WaitingReader>()
+    var suspending: [WaitingSuspension] = []
+    var idle: [SecureDatabaseStore] = []
     /// How readers of the file are opened: with the derived key of the writer.
-    private var source: Reopening?
+    private(set) var source: Reopening?
     /// What a suspended pool reads; removed with its last reader.
-    private var copy: Reopening?
+    var copy: Reopening?
     /// Of all readers that are open.
-    private var interruptions: [(interruption: Interruption, place: PoolState.Place)] = []
+    var interruptions: [(interruption: Interruption, place: PoolState.Place)] = []
 
     /// A slot, its connection and how to make one where it has none.
     struct Slot {
@@ -63,7 +64,7 @@ final class PoolConnections: @unchecked Sendable {
     }
 
     /// Does what has fallen to the calling thread, which has the writer for it.
-    private func perform(_ duty: PoolState.Duty) {
+    func perform(_ duty: PoolState.Duty) {
         switch duty {
         case .leave:
             leaveFile()
@@ -75,7 +76,7 @@ final class PoolConnections: @unchecked Sendable {
     }
 
     /// Waits until `body` has a result; under the condition.
-    private func wait<R>(for body: (inout PoolState) -> R?) -> R {
+    func wait<R>(for body: (inout PoolState) -> R?) -> R {
         sleeperCount += 1
         defer { sleeperCount -= 1 }
         while true {
@@ -93,7 +94,7 @@ final class PoolConnections: @unchecked Sendable {
     }
 
     /// To be called after each change, under the condition.
-    private func settle() {
+    func settle() {
         writer.suspensionFlag.set(state.suspension.refusesStatements)
         answerWaiting()
         if !suspending.isEmpty { answerSuspending() }
@@ -165,7 +166,26 @@ final class PoolConnections: @unchecked Sendable {
             for reader in readers { reader.close() }
         }
         // The last, so that it moves the log into the file and removes it.
+        reopenWriterForLog()
         writer.close()
+    }
+
+    /// Opens a writer that has not been needed since a suspension, when there is a log: readers cannot
+    /// remove one that they share.
+    private func reopenWriterForLog() {
+        guard writer.connection == nil, let path = writer.source?.path,
+            !writer.configuration.isReadOnly, !writer.configuration.keepsWriteAheadLog,
+            FileManager.default.fileExists(atPath: path + "-wal")
+        else { return }
+        // Whoever opens the file next finds the log in its place.
+        _ = try? writer.openConnection()
+    }
+
+    /// Closes all connections but keeps the pool open.
+    func leaveFile() {
+        rows.endAll()
+        for reader in condition.withLock({ takeIdle() }) { reader.close() }
+        writer.rest()
     }
 
     /// Ends the statements of all connections.
@@ -229,200 +249,6 @@ final class PoolConnections: @unchecked Sendable {
         }
         guard isOpen else { throw SecureStorageError.closed }
         try body()
-    }
-
-    // MARK: - Readers
-
-    /// Takes a slot, in the order of arrival.
-    ///
-    /// Whoever gets it ends with `leave(_:with:)`.
-    func enter() throws -> Slot {
-        condition.lock()
-        let admission = state.admission
-        guard admission == .waits else {
-            defer { condition.unlock() }
-            return try takeSlot(admission)
-        }
-        let arrival = DispatchSemaphore(value: 0)
-        let waiter = WaitingReader { _ in arrival.signal() }
-        waiting.append(waiter)
-        condition.unlock()
-        arrival.wait()
-        return try answer(to: waiter)
-    }
-
-    /// Runs `body` with a slot, on a thread of Dispatch's, in the order of arrival.
-    ///
-    /// - Parameter body: Gets the slot, which it ends with `leave(_:with:)`; or the reason why there is
-    ///   none.
-    func enqueue(_ body: @escaping @Sendable (Result<Slot, any Error>) -> Void) {
-        let waiter = WaitingReader { waiter in
-            // A serial queue of its own: it gets a thread also when those of the concurrent queues, and of
-            // Swift's tasks, are busy.
-            DispatchQueue(label: "SecureStorage.reader").async { [self] in
-                body(Result { try answer(to: waiter) })
-            }
-        }
-        condition.withLock {
-            waiting.append(waiter)
-            settle()
-        }
-    }
-
-    /// Takes a slot for copying the file, beyond the limit of readers, unless there is no need for it.
-    func enterForCopying() -> Slot? {
-        condition.withLock {
-            let admission = wait { state in
-                state.copyAdmission == .waits ? nil : state.copyAdmission
-            }
-            return try? takeSlot(admission)
-        }
-    }
-
-    private func answer(to waiter: WaitingReader) throws -> Slot {
-        guard let answer = condition.withLock({ waiter.answer }) else {
-            preconditionFailure("a reader was woken without an answer")
-        }
-        return try answer.get()
-    }
-
-    /// Takes the slot that somebody was admitted to; under the condition.
-    private func takeSlot(_ admission: PoolState.Admission) throws(SecureStorageError) -> Slot {
-        switch admission {
-        case .admitted(let place):
-            guard let source = place == .file ? source : copy else { throw .closed }
-            state.enter(place)
-            return Slot(place: place, reader: idle.popLast(), source: source)
-        case .suspended: throw .suspended
-        case .closed, .waits: throw .closed
-        }
-    }
-
-    /// Gives a slot back.
-    ///
-    /// - Parameter reader: nil when it was not made, or cannot be used any more.
-    func leave(_ place: PoolState.Place, with reader: SecureDatabaseStore?) {
-        condition.lock()
-        if let reader, state.keeps(readerOf: place) {
-            idle.append(reader)
-        } else if let reader {
-            // Of the copy that a suspended pool has read, or of the file while it has to be left alone. The
-            // slot is kept until it is closed.
-            condition.unlock()
-            discard(reader)
-            condition.lock()
-        }
-        state.leave(place)
-        let duty = state.takeDuty()
-        settle()
-        condition.unlock()
-        if let duty { perform(duty) }
-    }
-
-    func add(_ reader: SecureDatabaseStore, _ place: PoolState.Place) {
-        condition.withLock { interruptions.append((reader.interruption, place)) }
-    }
-
-    /// Closes a reader that does not go back to its slot.
-    func discard(_ reader: SecureDatabaseStore) {
-        condition.withLock { forget(reader) }
-        reader.close()
-    }
-
-    private func forget(_ reader: SecureDatabaseStore) {
-        interruptions.removeAll { $0.interruption === reader.interruption }
-    }
-
-    /// Closes the readers that nobody uses.
-    func closeIdleReaders() {
-        let (readers, place) = condition.withLock {
-            let (readers, place) = (takeIdle(), state.place)
-            // They keep slots until they are closed, so that the writer is not closed before them.
-            for _ in readers { state.enter(place) }
-            return (readers, place)
-        }
-        for reader in readers {
-            reader.close()
-            leave(place, with: nil)
-        }
-    }
-
-    /// Those that nobody uses, which leave; under the condition.
-    private func takeIdle() -> [SecureDatabaseStore] {
-        defer { idle.removeAll() }
-        for reader in idle { forget(reader) }
-        return idle
-    }
-
-    // MARK: - Suspension; what it means is in `PoolConnections+Suspension`
-
-    /// Closes all connections but keeps the pool open.
-    private func leaveFile() {
-        rows.endAll()
-        for reader in condition.withLock({ takeIdle() }) { reader.close() }
-        writer.rest()
-    }
-
-    /// Begins a suspension, or joins the present one.
-    ///
-    /// - Parameters:
-    ///   - copy: What readers get; nil to refuse them.
-    ///   - needsCopy: Whether a suspension without a copy is only joined.
-    /// - Returns: What tells of its end; nil when it could only have been joined, and there was none.
-    func announceSuspension(readingFrom copy: Reopening?, needsCopy: Bool) -> WaitingSuspension? {
-        var waiter: WaitingSuspension?
-        changeAsLast { state in
-            let begins = !state.suspension.isWanted
-            if begins, needsCopy, copy == nil, state.phase == .open { return }
-            let number = state.announceSuspension(keepingReads: copy != nil)
-            if begins { self.copy = copy }
-            let waiting = WaitingSuspension(number)
-            suspending.append(waiting)
-            waiter = waiting
-        }
-        return waiter
-    }
-
-    /// Ends the grace of a suspension: statements on the file are refused, and those that run interrupted.
-    func forceSuspension(_ number: Int) {
-        change { state in
-            state.forceSuspension(number)
-            guard state.outcome(ofSuspension: number) == nil else { return }
-            // Under the condition: a moment later the suspension may be over, and these others' statements.
-            writer.interruption.interrupt()
-            for case (let interruption, .file) in interruptions { interruption.interrupt() }
-        }
-    }
-
-    /// How a suspension has ended, whose end is not waited for any more.
-    func outcome(of waiter: WaitingSuspension) -> Bool {
-        condition.withLock {
-            suspending.removeAll { $0 === waiter }
-            return waiter.outcome ?? false
-        }
-    }
-
-    /// Ends a suspension.
-    ///
-    /// - Returns: Whether there was one.
-    func endSuspension() -> Bool {
-        // The copy goes when they are closed, and nobody is about to open it.
-        let old: (readers: [SecureDatabaseStore], copy: Reopening?)? = change { state in
-            let readsCopy = state.place != .file
-            guard state.resume() else { return nil }
-            defer { copy = nil }
-            return (readsCopy ? takeIdle() : [], copy)
-        }
-        guard let old else { return false }
-        withExtendedLifetime(old.copy) {
-            for reader in old.readers { reader.close() }
-        }
-        return true
-    }
-
-    /// Whether a suspension would be a new one.
-    var isUnsuspended: Bool {
-        condition.withLock { state.phase != .closed && !state.suspension.isWanted }
     }
 }
 

@@ -182,6 +182,18 @@ struct PoolState: Hashable {
         change(place) { $0.readers -= 1 }
     }
 
+    /// Whether readers that nobody uses can be closed now, by somebody who takes slots for them.
+    ///
+    /// Else others close them, or are about to use their file alone.
+    var mayReleaseIdle: Bool {
+        guard phase == .open else { return false }
+        switch suspension.stage {
+        case .none: return !isRekeying
+        case .left: return true
+        case .announced, .forced, .leaving, .returning: return false
+        }
+    }
+
     /// What readers that are open and idle read.
     var place: Place { suspension.stage == .left ? .copy(suspension.number) : .file }
 
@@ -248,7 +260,12 @@ struct PoolState: Hashable {
     ///
     /// - Returns: nil while it goes on.
     func outcome(ofSuspension number: Int) -> Bool? {
-        if phase == .closed { return true }
+        switch phase {
+        case .closed: return true
+        // Soon it is closed, whatever has become of the suspension.
+        case .closing, .draining: return nil
+        case .opening, .open: break
+        }
         guard suspension.isWanted, suspension.number == number else { return false }
         return suspension.stage == .left && onFile.rows == 0 ? true : nil
     }

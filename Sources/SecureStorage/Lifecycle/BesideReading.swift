@@ -90,6 +90,8 @@ extension SecureDatabaseQueue {
     ///   - progress: What it throws ends the work.
     ///   - isSure: Whether a result can be nothing else than true.
     ///   - body: Is done with the store when it returns.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; `.closed`, `.suspended`.
     func readBeside<T: Sendable>(
         _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
     ) throws -> T {

@@ -9,6 +9,7 @@ extension PoolConnections {
     ///
     /// - Parameters:
     ///   - keepsReads: Whether readers get a copy.
+    ///   - grace: How long blocks that run may go on.
     ///   - configuration: The pool's.
     ///   - announce: Called before a suspension begins.
     /// - Returns: Whether that is so now; true for a closed pool.
@@ -49,5 +50,69 @@ extension PoolConnections {
         try copy.write(to: NewFile(at: url, replacing: false)) { _ in }
         return Reopening(
             path: url.path, keys: slot.source.keys, copy: ReadableCopy(path: url.path))
+    }
+
+    // MARK: - Steps of it
+
+    /// Begins a suspension, or joins the present one.
+    ///
+    /// - Parameters:
+    ///   - copy: What readers get; nil to refuse them.
+    ///   - needsCopy: Whether a suspension without a copy is only joined.
+    /// - Returns: What tells of its end; nil when it could only have been joined, and there was none.
+    func announceSuspension(readingFrom copy: Reopening?, needsCopy: Bool) -> WaitingSuspension? {
+        var waiter: WaitingSuspension?
+        changeAsLast { state in
+            let begins = !state.suspension.isWanted
+            if begins, needsCopy, copy == nil, state.phase == .open { return }
+            let number = state.announceSuspension(keepingReads: copy != nil)
+            if begins { self.copy = copy }
+            let waiting = WaitingSuspension(number)
+            suspending.append(waiting)
+            waiter = waiting
+        }
+        return waiter
+    }
+
+    /// Ends the grace of a suspension: statements on the file are refused, and those that run interrupted.
+    func forceSuspension(_ number: Int) {
+        change { state in
+            state.forceSuspension(number)
+            guard state.outcome(ofSuspension: number) == nil else { return }
+            // Under the condition: a moment later the suspension may be over, and these others' statements.
+            writer.interruption.interrupt()
+            for case (let interruption, .file) in interruptions { interruption.interrupt() }
+        }
+    }
+
+    /// How a suspension has ended, whose end is not waited for any more.
+    func outcome(of waiter: WaitingSuspension) -> Bool {
+        condition.withLock {
+            suspending.removeAll { $0 === waiter }
+            return waiter.outcome ?? false
+        }
+    }
+
+    /// Ends a suspension.
+    ///
+    /// - Returns: Whether there was one.
+    func endSuspension() -> Bool {
+        // The copy goes when they are closed, and nobody is about to open it.
+        let old: (readers: [SecureDatabaseStore], copy: Reopening?)? = change { state in
+            let readsCopy = state.place != .file
+            guard state.resume() else { return nil }
+            defer { copy = nil }
+            return (readsCopy ? takeIdle() : [], copy)
+        }
+        guard let old else { return false }
+        withExtendedLifetime(old.copy) {
+            for reader in old.readers { reader.close() }
+        }
+        return true
+    }
+
+    /// Whether a suspension would be a new one.
+    var isUnsuspended: Bool {
+        condition.withLock { state.phase != .closed && !state.suspension.isWanted }
     }
 }

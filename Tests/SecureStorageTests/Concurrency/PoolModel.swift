@@ -160,13 +160,16 @@ struct PoolModel: Hashable {
     private func releasing(_ index: Int) -> [PoolModel] {
         let thread = threads[index]
         guard thread.step > 0 else {
+            guard state.mayReleaseIdle else { return [with { $0.threads[index].isDone = true }] }
             return [
                 with {
                     $0.threads[index].step = 1
                     $0.threads[index].slots = $0.idleCount
                     $0.threads[index].place = $0.state.place
                     for _ in 0..<$0.idleCount { $0.state.enter($0.state.place) }
-                    if $0.idleCount > 0, $0.idlePlace != $0.state.place { $0.fault = "idle elsewhere" }
+                    if $0.idleCount > 0, $0.idlePlace != $0.state.place {
+                        $0.fault = "idle elsewhere"
+                    }
                     $0.idleCount = 0
                 }
             ]
@@ -449,14 +452,18 @@ extension PoolModel {
     /// What is wrong with a world in which no thread can go on.
     var finalProblem: String? {
         let waiting = threads.filter { !$0.isDone }.map { "\($0.call) at step \($0.step)" }
-        guard waiting.isEmpty else { return "these wait for ever: \(waiting.joined(separator: ", "))" }
+        guard waiting.isEmpty else {
+            return "these wait for ever: \(waiting.joined(separator: ", "))"
+        }
         var state = state
         _ = state.resume()
         guard state.phase == .open else {
             return state.phase == .closed ? nil : "it stays \(state.phase)"
         }
         if state.takeDuty() != nil { return "nobody has done what was left to do" }
-        if state.admission != .admitted(.file) { return "after resume a read gets \(state.admission)" }
+        if state.admission != .admitted(.file) {
+            return "after resume a read gets \(state.admission)"
+        }
         return state.takeWriter() == .admitted(.file) ? nil : "nobody can write"
     }
 }

@@ -65,7 +65,7 @@ private final class StormedQueue: Sendable {
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    /// - Parameter names: Of the calls that are made at the same time, where they are known.
+    /// The call of a name; `names` are those made at the same time, where they are known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call {
         let resumes = names.map { $0.contains("resume") } ?? true
         return Storm.Call(name: name) { [self] in
@@ -110,7 +110,9 @@ private final class StormedQueue: Sendable {
                 var iterator = values.makeAsyncIterator()
                 _ = try await iterator.next()?.get()
             }
-        case "checkpoint": try queue.checkpoint()
+        case "checkpoint":
+            // Busy when a reader of an older state is in the way, which is no error of it.
+            do { try queue.checkpoint() } catch SecureStorageError.backingStoreError(5, _) {}
         case "close": try queue.inDatabase { $0.close() }
         case "open": try open()
         case "resume": queue.resume()
@@ -214,7 +216,8 @@ private final class StormedQueue: Sendable {
         #expect(try queue.verifyIntegrity().isSound)
         try queue.inDatabase { $0.close() }
         #expect(storageError { _ = try queue.inDatabase { try $0.int("SELECT 1") } } == .closed)
-        #expect(try database.fileNames() == ["test.db"])
+        let names = try database.fileNames()
+        #expect(names == ["test.db"], "\(storm)")
         let store = database.store()
         try store.open(with: Self.key(key.current))
         #expect(try store.int("SELECT count(*) FROM t") == stored.current)

@@ -28,35 +28,22 @@ import Testing
     }
 
     #if os(Linux)
-        /// The inodes of the database and its side files on which this process holds a lock.
-        static func lockedFiles(_ path: String) throws -> [String] {
-            // Not with Foundation, which reads no more than a part of a file without a size.
-            let locks = try ChildProcess("cat", ["/proc/locks"]).output
-            let own = locks.split(separator: "\n").map { $0.split(separator: " ") }
-                .filter { $0.contains(Substring("\(getpid())")) }
-            return ["", "-wal", "-shm", "-journal", "-salt"].filter { suffix in
-                var status = stat()
-                guard lstat(path + suffix, &status) == 0 else { return false }
-                return own.contains { $0.contains { $0.hasSuffix(":\(status.st_ino)") } }
-            }
-        }
-
         @Test func `a suspended process holds no lock on the file`() throws {
             let pool = try openPool()
             _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
             // The control: an open pool holds some.
-            #expect(try Self.lockedFiles(database.path) != [])
+            #expect(HeldLocks.onFiles(of: database.path) != [])
             #expect(pool.suspend())
-            #expect(try Self.lockedFiles(database.path) == [])
+            #expect(HeldLocks.onFiles(of: database.path) == [])
             pool.resume()
             #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
-            #expect(try Self.lockedFiles(database.path) != [])
+            #expect(HeldLocks.onFiles(of: database.path) != [])
             pool.close()
 
             let queue = try openQueue()
-            #expect(try Self.lockedFiles(database.path) != [])
+            #expect(HeldLocks.onFiles(of: database.path) != [])
             #expect(queue.suspend())
-            #expect(try Self.lockedFiles(database.path) == [])
+            #expect(HeldLocks.onFiles(of: database.path) == [])
             queue.resume()
             #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
         }
@@ -64,12 +51,12 @@ import Testing
         @Test func `reading goes on from a copy, without a lock on the file`() throws {
             let pool = try openPool()
             #expect(try pool.suspend(keepingReads: true))
-            #expect(try Self.lockedFiles(database.path) == [])
+            #expect(HeldLocks.onFiles(of: database.path) == [])
             let other = try database.openStore()
             try other.executeUpdate("INSERT INTO t VALUES ('meanwhile')")
             other.close()
             #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
-            #expect(try Self.lockedFiles(database.path) == [])
+            #expect(HeldLocks.onFiles(of: database.path) == [])
             let error = storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } }
             #expect(error == .suspended)
             // Once the pool has the file again, a new read sees it, also while an old one runs.

@@ -42,7 +42,8 @@ enum Storm {
 
     /// Makes all calls at once, a thread each, `rounds` times.
     ///
-    /// - Parameter settle: Called after each round, when no call is running; its error ends the storm.
+    /// After each round, when no call is running, `settle` is called; its error ends the storm.
+    ///
     /// - Returns: False when calls did not end. They are reported, and their threads left behind.
     static func blow(
         _ calls: [Call], rounds: Int, settle: () throws -> Void
@@ -66,8 +67,9 @@ enum Storm {
     /// Lets `count` threads make calls of their own choice for `duration`.
     ///
     /// - Returns: How many calls were made; nil when one did not end.
-    static func mix(_ calls: [Call], threads count: Int, for duration: Duration, seed: UInt64) -> Int?
-    {
+    static func mix(
+        _ calls: [Call], threads count: Int, for duration: Duration, seed: UInt64
+    ) -> Int? {
         let end = ContinuousClock.now + duration
         let made = Shared(0)
         let present = Shared<[String?]>(Array(repeating: nil, count: count))
