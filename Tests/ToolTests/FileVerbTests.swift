@@ -51,11 +51,13 @@ import Testing
         let toDelete = try run("query a.db \"PRAGMA journal_mode = delete\" \(Self.key)")
         try #require(toDelete.status == 0)
         for command in [
-            "query a.db \"SELECT 1\"", "query a.db --read-only \"SELECT 1\"", "info a.db", "verify a.db",
+            "query a.db \"SELECT 1\"", "query a.db --read-only \"SELECT 1\"", "info a.db",
+            "verify a.db",
             "kv get a.db k", "kv put a.db k w", "query a.db \"DELETE FROM t WHERE i = 1\"",
             "shell a.db < /dev/null",
         ] {
-            let (verb, rest) = command.contains(" <")
+            let (verb, rest) =
+                command.contains(" <")
                 ? (command.replacingOccurrences(of: " < /dev/null", with: ""), " < /dev/null")
                 : (command, "")
             #expect(try run("\(verb) \(Self.key)\(rest)").status == 0, "\(command)")

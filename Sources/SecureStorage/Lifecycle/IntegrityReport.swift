@@ -30,7 +30,8 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
 
     /// Whether nothing was found.
     public var isSound: Bool {
-        logDamage == nil && damagedPages.isEmpty && structureProblems.isEmpty && foreignKeyViolations.isEmpty
+        logDamage == nil && damagedPages.isEmpty && structureProblems.isEmpty
+            && foreignKeyViolations.isEmpty
     }
 
     /// A line for each finding.

@@ -199,7 +199,8 @@ struct Diagnostician {
     }
 
     /// The diagnosis of a file whose pages were looked at, and what is damaged beside it.
-    private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis {
+    private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis
+    {
         let journal = try JournalExamination(path: path, cipher: scan.cipher).damage()
         let log = try LogExamination(path: path, cipher: scan.cipher, syncsCommits: true).damage()
         // Until its journal is played back, a file's pages say nothing.

@@ -50,7 +50,8 @@ struct JournalExamination {
         return bytes[0] == 0 && bytes[1...].elementsEqual(RollbackJournal.magic[1...])
     }
 
-    private func headerDamage(_ journal: RollbackJournal, _ file: RawFile) throws -> JournalDamage? {
+    private func headerDamage(_ journal: RollbackJournal, _ file: RawFile) throws -> JournalDamage?
+    {
         // Pages of another size belong to a file with another cipher configuration: then it is that
         // which is wrong. Here the key and the configuration have opened a page of the file.
         guard try isKeyProved(file) else { return nil }

@@ -28,7 +28,7 @@ struct RollbackJournal {
         let number: UInt32
         /// Where the page begins.
         let offset: Int
-        /// Whether the checksum is right. It covers every 200th byte of the page.
+        /// Whether the checksum is right, which covers every 200th byte of the page.
         let isWhole: Bool
     }
 

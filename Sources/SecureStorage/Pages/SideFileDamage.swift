@@ -55,8 +55,8 @@ extension LogDamage {
     func openingError(_ path: String) -> SecureStorageError {
         .openFailed(
             code: Int(ResultCode.corrupt.rawValue),
-            message: "cannot open \"\(path)\": \(description); nothing was changed. Restore the file "
-                + "from a backup, or salvage what can be read")
+            message: "cannot open \"\(path)\": \(description); nothing was changed. Restore the "
+                + "file from a backup, or salvage what can be read")
     }
 }
 
@@ -68,8 +68,8 @@ extension JournalDamage {
             ? "; a file that is written with synchronous = .normal has to be opened so" : ""
         return .openFailed(
             code: Int(ResultCode.corrupt.rawValue),
-            message: "cannot open \"\(path)\": \(description); played back, it would leave a mix of "
-                + "two states, so nothing was changed. Restore the file from a backup, or salvage what can "
-                + "be read\(hint)")
+            message: "cannot open \"\(path)\": \(description); played back, it would leave a mix "
+                + "of two states, so nothing was changed. Restore the file from a backup, or salvage "
+                + "what can be read\(hint)")
     }
 }

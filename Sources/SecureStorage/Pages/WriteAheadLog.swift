@@ -78,9 +78,11 @@ struct WriteAheadLog {
         }
 
         mutating func add(_ bytes: UnsafeRawBufferPointer) {
-            for offset in stride(from: 0, to: bytes.count, by: 8) {
+            var offset = 0
+            while offset < bytes.count {
                 sums.0 &+= word(bytes, offset) &+ sums.1
                 sums.1 &+= word(bytes, offset + 4) &+ sums.0
+                offset += 8
             }
         }
 

@@ -43,7 +43,8 @@ struct Verify: ParsableCommand {
             try Output.standard.write(
                 json: Answer(
                     sound: report.isSound, pages: report.pageCount,
-                    damagedPages: report.damagedPages, problems: (report.logDamage.map { [$0.description] } ?? [])
+                    damagedPages: report.damagedPages,
+                    problems: [report.logDamage?.description].compactMap { $0 }
                         + report.structureProblems,
                     violations: report.foreignKeyViolations.map {
                         Answer.Violation(

@@ -67,7 +67,8 @@ import Testing
                     text = "error"
                     failures.append("\(trial): \(error)")
                 }
-                counts["\(state) \(file.isEmpty ? "main" : file)", default: [:]][text, default: 0] += 1
+                let kind = "\(state) \(file.isEmpty ? "main" : file)"
+                counts[kind, default: [:]][text, default: 0] += 1
             }
         }
 

@@ -11,7 +11,8 @@ extension DamageTrial {
         case ("-journal", .flip(let offset, let byte)):
             // As an earlier transaction's header that was made to end the journal.
             let isHeader = content[offset...].starts(with: Self.journalMagic)
-            return isHeader && offset > 0 && byte == 0 ? "the first byte of a later header, made 0" : nil
+            guard isHeader, offset > 0, byte == 0 else { return nil }
+            return "the first byte of a later header, made 0"
         default: return nil
         }
     }
@@ -39,7 +40,9 @@ extension DamageTrial {
             let end = segment + 512 + records * (DamagedState.pageSize + 8)
             let next = (end + 511) / 512 * 512
             // A header that is not whole, behind records that are.
-            if segment > 0, (segment..<(segment + 28)).contains(count) { return "cut between two parts" }
+            if segment > 0, (segment..<(segment + 28)).contains(count) {
+                return "cut between two parts"
+            }
             if (end...next).contains(count) { return "cut between two parts" }
             segment = next
         }

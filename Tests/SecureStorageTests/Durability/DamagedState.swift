@@ -49,7 +49,7 @@ struct DamagedState: Codable, Sendable {
         for (suffix, content) in files {
             let path = directory + "/test.db" + suffix
             try content.write(to: URL(fileURLWithPath: path))
-            var times = [timeval(tv_sec: 1_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000, tv_usec: 0)]
+            var times = Array(repeating: timeval(tv_sec: 1_000_000, tv_usec: 0), count: 2)
             utimes(path, &times)
         }
         return directory + "/test.db"

@@ -66,7 +66,8 @@ import Testing
             try campaign.eachState(atLeast: states) { directory, _ in
                 let db = campaign.store(directory + "/test.db")
                 let error = storageError { try db.open(with: PowerCut.oldKey) }
-                #expect(error?.description.contains("damaged") != true, "\(error?.description ?? "")")
+                let text = error?.description ?? ""
+                #expect(!text.contains("damaged"), "\(text)")
                 db.close()
             }
             #expect(campaign.log.warnings == [])

@@ -44,7 +44,8 @@ import Testing
                 let error = storageError { try db.open(with: TemporaryDatabase.key) }
                 #expect(error?.kind == .openFailed && error?.code == 8)
                 let text = error?.description ?? ""
-                #expect(text.contains("test.db-journal\"") && text.contains("may not write"), "\(text)")
+                #expect(text.contains("test.db-journal\""), "\(text)")
+                #expect(text.contains("may not write"), "\(text)")
             }
             let after = try DirectorySnapshot(of: database.directory)
             #expect(after.entries.mapValues(\.content) == before.entries.mapValues(\.content))

@@ -114,8 +114,9 @@ import Testing
     @Test func `a transaction that was cut short at the end of the log is no damage`() throws {
         let state = try DamagedState.log(isMoved: false)
         let log = try #require(state.files["-wal"])
-        for count in [log.count - 1, log.count - Self.frameSize, log.count - 3 * Self.frameSize / 2] {
-            let found = try look(at: changed(state, "-wal") { $0 = $0.prefix(count) })
+        for missing in [1, Self.frameSize, 3 * Self.frameSize / 2] {
+            let found = try look(
+                at: changed(state, "-wal") { $0 = $0.prefix(log.count - missing) })
             #expect(found.diagnosis == .ok && found.warnings.isEmpty)
             #expect(found.rows == state.committed[7] && found.report?.isSound == true)
         }
@@ -171,7 +172,8 @@ import Testing
             }
             for (name, damaged) in damages {
                 let found = try look(at: damaged)
-                #expect(found.error?.kind == .openFailed && found.error?.code == 11, "\(mode) \(name)")
+                #expect(
+                    found.error?.kind == .openFailed && found.error?.code == 11, "\(mode) \(name)")
                 #expect(found.isUnchanged, "\(mode) \(name)")
                 guard case .damagedJournal = found.diagnosis else {
                     Issue.record("\(mode) \(name): \(found.diagnosis)")
@@ -197,8 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a journal of a transaction over several files that was committed is not played back`()
-        throws
+    @Test func `a journal of a committed transaction over several files is not played back`() throws
     {
         var state = try DamagedState.spilledJournal("delete")
         let name = Array("/nowhere/test.db-mj12345678".utf8)
