@@ -36,7 +36,8 @@ extension SecureDatabaseStore {
     ///   another URL. Code 14 also when the disk fails in the middle: the next call removes the rest.
     @discardableResult
     public static func remove(at url: URL) throws -> Bool {
-        guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains else {
+        guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains
+        else {
             return false
         }
         try file.requireWritableDirectory()

@@ -119,8 +119,9 @@ extension SecureDatabaseStore {
             return
         case .changedNotDurably:
             throw UnknownOutcome(
-                reason: "the new key opens the file, but the disk failed, and a power cut may bring the "
-                    + "old key back")
+                reason:
+                    "the new key opens the file, but the disk failed, and a power cut may bring "
+                    + "the old key back")
         case .failed:
             closeConnection()
             reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
@@ -141,8 +142,9 @@ extension SecureDatabaseStore {
             // Only the look at the outcome had failed.
             guard !reopened.makeDurable() else { return }
             throw UnknownOutcome(
-                reason: "the new key opens the file, but the disk failed, and a power cut may bring the "
-                    + "old key back")
+                reason:
+                    "the new key opens the file, but the disk failed, and a power cut may bring "
+                    + "the old key back")
         }
         let file = DatabaseFile(resolvedPath: path)
         func isUnchanged() throws -> Bool {
@@ -155,7 +157,8 @@ extension SecureDatabaseStore {
         }
         guard isOld else {
             throw UnknownOutcome(
-                reason: "the disk failed at the commit, and what the file has now cannot be read for certain")
+                reason: "the disk failed at the commit, and what the file has now cannot be read "
+                    + "for certain")
         }
         throw SecureStorageError.statementFailed(
             .error,

@@ -93,8 +93,9 @@ extension DatabaseFile {
         }
     }
 
-    /// The salt of the draft, if it is kept beside it, comes before its file and the older one's goes after it: a
-    /// kill in between leaves both. What fails before the file has its name is taken back; after that it is
+    /// Gives the draft its name with `rename`, and its salt, if it is kept beside it, before that.
+    ///
+    /// The older file's salt goes after it: a kill in between leaves both. What fails before the file has its name is taken back; after that it is
     /// published, and what is left to tidy up is no failure.
     private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
         let own = SaltFile(of: self)

@@ -123,7 +123,8 @@ private struct RekeyTrial {
         return Outcome(error: error, isFailureMet: failures > 0)
     }
 
-    func check(_ outcome: Outcome, _ place: String) throws {
+    func check(_ outcome: Outcome, _ call: String) throws {
+        let place = "\(call): \(outcome.error.map { "\($0)" } ?? "")"
         let db = store()
         let opens = [Self.oldKey, Self.newKey].map { key in
             defer { db.close() }
@@ -131,9 +132,9 @@ private struct RekeyTrial {
         }
         switch outcome.name {
         case "changed": #expect(opens == [false, true], "\(place)")
-        case "not changed": #expect(opens == [true, false], "\(place): \(outcome.error!)")
-        case "unknown": #expect(opens.filter { $0 }.count == 1, "\(place): \(outcome.error!)")
-        default: Issue.record("\(place): \(outcome.error!)")
+        case "not changed": #expect(opens == [true, false], "\(place)")
+        case "unknown": #expect(opens.filter { $0 }.count == 1, "\(place)")
+        default: Issue.record("\(place)")
         }
         try db.open(with: opens[0] ? Self.oldKey : Self.newKey)
         #expect(try db.int("SELECT count(*) FROM t") == Self.rows, "\(place)")

@@ -50,9 +50,9 @@ import Testing
         let path = database.path
         let error = storageError {
             try db.open(with: TemporaryDatabase.key) { db in
-                storageError { try db.executeUpdate("CREATE TABLE t (x)") } ?? {
-                    mkdir(path, 0o700) == 0 ? nil : SecureStorageError.closed
-                }()
+                let error = storageError { try db.executeUpdate("CREATE TABLE t (x)") }
+                guard error == nil else { return error }
+                return mkdir(path, 0o700) == 0 ? nil : SecureStorageError.closed
             }
         }
         #expect(error?.kind == .openFailed)

@@ -4,7 +4,8 @@ extension SecureStorageError {
     /// Which case it is, without what it carries.
     enum Kind: String {
         case openFailed, closed, suspended, authenticationFailed, notEncrypted, legacyFormat
-        case encryptionKeyChangeFailed, encryptionKeyChangeUnknown, typeConversionFailed, backingStoreError
+        case encryptionKeyChangeFailed, encryptionKeyChangeUnknown, typeConversionFailed
+        case backingStoreError
     }
 
     var kind: Kind {
