@@ -154,9 +154,16 @@ let package = Package(
             swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
+        // A program whose system calls fail one after the other; see Tests/FaultySystem.
+        .executableTarget(
+            name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
-            dependencies: ["FaultyDisk", "SecureStorage"],
+            dependencies: [
+                "FaultyDisk", "SecureStorage",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings),
         .testTarget(
