@@ -14,7 +14,7 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
     public let pageCount: Int
 
     /// The numbers of the pages (the first is 1) that are missing or not as they were written;
-    /// of each kind not more than a million.
+    /// of each kind not more than 100,000.
     public let damagedPages: [Int]
 
     /// What `PRAGMA integrity_check` says, a line each; empty when it says "ok".

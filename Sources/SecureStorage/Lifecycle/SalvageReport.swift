@@ -19,7 +19,7 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The numbers of the pages (the first is 1) that are missing or not as they were written; of
-    /// each kind not more than a million.
+    /// each kind not more than 100,000.
     public internal(set) var damagedPages: [Int] = []
 
     /// The tables, in the order of the schema; without those that SQLite keeps for itself.

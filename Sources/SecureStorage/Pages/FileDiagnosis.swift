@@ -32,7 +32,7 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case legacyFormat(version: Int)
         /// The key opens the file with this cipher configuration instead of the given one.
         case otherCipher(CipherConfiguration)
-        /// The key is right; these pages (the first is 1) are not as they were written; not more than a million
+        /// The key is right; these pages (the first is 1) are not as they were written; not more than 100,000
         /// are named.
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.

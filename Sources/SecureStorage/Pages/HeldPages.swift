@@ -17,7 +17,7 @@ struct HeldPages: RandomAccessCollection, Sendable {
 /// A list of page numbers that stays short, and counts what it leaves out.
 struct PageList: Equatable, Sendable {
     /// How many numbers a list holds at most.
-    static let limit = 1_000_000
+    static let limit = 100_000
 
     /// The first ones, in the order in which they were added.
     private(set) var numbers: [UInt32] = []
