@@ -66,7 +66,7 @@ extension PoolConnections {
             let begins = !state.suspension.isWanted
             if begins, needsCopy, copy == nil, state.phase == .open { return }
             let number = state.announceSuspension(keepingReads: copy != nil)
-            if begins { self.copy = copy }
+            if begins, state.keepsReads { self.copy = copy }
             let waiting = WaitingSuspension(number)
             suspending.append(waiting)
             waiter = waiting
