@@ -46,13 +46,11 @@ struct Restoring {
                 try unlocked.dataKeys.map { try WrappedKeySet(wrapping: $0, with: key) }
             } ?? []
         try database.withStore(readOnly: false) { store in
-            try store.beginExclusiveTransaction()
-            do {
+            // A block: nothing in `preparing` can end its transaction, and key-value stores on the
+            // store take part in it.
+            try SecureDatabaseQueue(databaseStore: store).inExclusiveTransaction { store in
                 try preparing(store, unlocked.dataKeys, sets, databaseKey)
-                try store.commit()
-            } catch {
-                try? store.rollback()
-                throw error
+                return false
             }
         }
         // Again: unpacking takes its time.
