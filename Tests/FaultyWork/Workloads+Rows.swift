@@ -190,7 +190,7 @@ extension Workload {
                 }
                 let first = try kv.getString("1")
                 if record.done.contains("remove")
-                    ? first != nil : record.errors["remove"] == nil && first == nil
+                    ? first != nil : !record.begun.contains("remove") && first == nil
                 {
                     problems.append("removed: \(String(describing: first))")
                 }
