@@ -11,6 +11,8 @@ struct PageView: Sendable {
     let source: Source
     /// Whole pages of the database.
     let pageCount: Int
+    /// Whether frames of the log follow that count for nothing; what they are, `LogExamination` finds out.
+    private(set) var isLogFollowed = false
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
     private let moment: Moment
@@ -63,6 +65,7 @@ struct PageView: Sendable {
                 return
             }
             let log = try WriteAheadLog(content, pageSize: pageSize)
+            isLogFollowed = try log.isFollowed(in: content, pageSize: pageSize)
             if let pages = log.pageCount {
                 overlay = content
                 offsets = log.offsets
