@@ -11,28 +11,31 @@ struct IntegrityCheck {
     func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
         try inSnapshot {
             // Half of the work is the pages', the other half that of the statements.
-            let pages = try examine { try progress($0.asFirstHalf) }
+            let (pages, logDamage) = try examine { try progress($0.asFirstHalf) }
             var next = ContinuousClock.now
             return try connection.withTicks {
                 guard .now >= next else { return }
                 try progress(FileProgress(pages.pageCount, of: pages.pageCount * 2))
                 next = .now + .milliseconds(50)
             } _: {
-                let report = try report(pages, connection.logDamage())
+                let report = try report(pages, logDamage)
                 try progress(FileProgress(pages.pageCount * 2, of: pages.pageCount * 2))
                 return report
             }
         }
     }
 
-    private func examine(_ progress: FileProgress.Handler) throws -> Examination.Outcome {
+    private func examine(
+        _ progress: FileProgress.Handler
+    ) throws -> (Examination.Outcome, LogDamage?) {
         // Nothing authenticates the pages of a plain file.
-        guard let key = connection.key else { return Examination.Outcome() }
+        guard let key = connection.key else { return (Examination.Outcome(), nil) }
         let cipher = connection.configuration.cipher
+        let view = try PageView(connection.path, pageSize: cipher.pageSize)
         let scan = PageScan(
-            view: try PageView(connection.path, pageSize: cipher.pageSize), key: key,
-            cipher: try PageCipher(key, format: PageFormat(cipher)))
-        return try Examination(scan: scan).run(progress)
+            view: view, key: key, cipher: try PageCipher(key, format: PageFormat(cipher)))
+        let outcome = try Examination(scan: scan).run(progress)
+        return (outcome, view.isLogFollowed ? try connection.logDamage() : nil)
     }
 
     /// Nobody changes the file meanwhile, or what it says.

@@ -202,14 +202,14 @@ struct Diagnostician {
     private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis
     {
         let journal = try JournalExamination(path: path, cipher: scan.cipher).damage()
-        let log = try LogExamination(path: path, cipher: scan.cipher, syncsCommits: true).damage()
         // Until its journal is played back, a file's pages say nothing.
         if let journal {
             return FileDiagnosis(
                 finding: .damagedJournal(journal),
                 reasons: diagnosis.reasons + [journal.description])
         }
-        guard let log else { return diagnosis }
+        let examination = LogExamination(path: path, cipher: scan.cipher, syncsCommits: true)
+        guard scan.view.isLogFollowed, let log = try examination.damage() else { return diagnosis }
         return FileDiagnosis(
             finding: diagnosis.finding == .ok ? .damagedLog(log) : diagnosis.finding,
             reasons: diagnosis.reasons + [log.description])

@@ -40,7 +40,7 @@ struct LogExamination {
         // What comes while it is read is not behind its end.
         let count = (content.size - WriteAheadLog.headerSize) / frameSize
         let log = try WriteAheadLog(content, pageSize: pageSize)
-        guard log.wholeFrames < count else { return nil }
+        guard try log.isFollowed(in: content, pageSize: pageSize) else { return nil }
         guard let header = try log.header ?? salvagedHeader(content) else { return nil }
         let frames = try unreadFrames(of: count, log, header, content)
         guard let last = frames.last(where: { $0.isKnown && $0.endsTransaction }) else {

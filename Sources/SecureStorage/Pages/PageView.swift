@@ -11,6 +11,8 @@ struct PageView: Sendable {
     let source: Source
     /// Whole pages of the database.
     let pageCount: Int
+    /// Whether frames of the log follow that count for nothing; what they are, `LogExamination` finds out.
+    let isLogFollowed: Bool
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
     /// The pages of the log or the journal, in order.
@@ -47,21 +49,23 @@ struct PageView: Sendable {
         moment = Moment(file)
         self.pageSize = pageSize
         let beside = try Beside(path, pageSize: pageSize)
-        overlay = beside?.content
-        offsets = beside?.offsets ?? [:]
+        overlay = beside.content
+        offsets = beside.offsets
         overlaid = offsets.keys.filter { (1...Self.lastPossiblePage).contains($0) }.sorted()
-        source = beside?.source ?? .fileOnly
-        pageCount = beside?.pageCount ?? file.size / pageSize
+        source = beside.source
+        pageCount = beside.pageCount ?? file.size / pageSize
+        isLogFollowed = beside.isLogFollowed
     }
 
-    /// What stands beside the file and counts.
+    /// What stands beside the file and counts; nothing by default.
     private struct Beside {
-        let content: RawFile
-        let offsets: [UInt32: Int]
-        let source: Source
-        let pageCount: Int
+        private(set) var content: RawFile?
+        private(set) var offsets: [UInt32: Int] = [:]
+        private(set) var source = Source.fileOnly
+        private(set) var pageCount: Int?
+        private(set) var isLogFollowed = false
 
-        init?(_ path: String, pageSize: Int) throws {
+        init(_ path: String, pageSize: Int) throws {
             if let journal = RollbackJournal(of: path, pageSize: pageSize), journal.header != nil {
                 content = journal.content
                 offsets = journal.offsets
@@ -70,15 +74,18 @@ struct PageView: Sendable {
                 return
             }
             let database = DatabaseFile(resolvedPath: path)
-            guard try database.status("-wal") != nil else { return nil }
+            guard try database.status("-wal") != nil else { return }
+            let file: RawFile
             do {
-                content = try RawFile(path + "-wal")
+                file = try RawFile(path + "-wal")
             } catch  where (try? database.status("-wal") == nil) == true {
                 // The process that wrote it has just moved it into the file.
-                return nil
+                return
             }
-            let log = try WriteAheadLog(content, pageSize: pageSize)
-            guard let pages = log.pageCount else { return nil }
+            let log = try WriteAheadLog(file, pageSize: pageSize)
+            isLogFollowed = try log.isFollowed(in: file, pageSize: pageSize)
+            guard let pages = log.pageCount else { return }
+            content = file
             offsets = log.offsets
             source = .log(pages: offsets.count)
             pageCount = pages

@@ -15,12 +15,15 @@ struct WriteAheadLog {
     private(set) var committedFrames = 0
     /// Frames up to the first that is not whole.
     private(set) var wholeFrames = 0
+    /// Frames that were there when the log began to be read.
+    private let frameCount: Int
 
     static let headerSize = 32
     static let frameHeaderSize = 24
 
     /// Reads the log up to the last commit whose frames are whole.
     init(_ file: RawFile, pageSize: Int) throws {
+        frameCount = max(file.size - Self.headerSize, 0) / (Self.frameHeaderSize + pageSize)
         guard let header = try file.bytes(at: 0, count: Self.headerSize),
             Self.number(header, at: 0) & ~1 == 0x377f_0682, Self.number(header, at: 8) == pageSize
         else { return }
@@ -49,6 +52,16 @@ struct WriteAheadLog {
                 committedFrames = wholeFrames
             }
             offset += frameSize
+        }
+    }
+
+    /// Whether frames follow that may belong to the log, and that nobody reads.
+    func isFollowed(in file: RawFile, pageSize: Int) throws -> Bool {
+        guard let header else { return frameCount > 0 }
+        return try (wholeFrames..<max(frameCount, wholeFrames)).contains { index in
+            let offset = Self.headerSize + index * (Self.frameHeaderSize + pageSize)
+            guard let salts = try file.bytes(at: offset + 8, count: 8) else { return false }
+            return salts == Array(header[16..<24])
         }
     }
 

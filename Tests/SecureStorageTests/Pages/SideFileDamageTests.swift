@@ -184,6 +184,25 @@ import Testing
         }
     }
 
+    @Test func `salvage reads what open refuses, and names the damage`() throws {
+        let log = changed(try DamagedState.log(isMoved: false), "-wal") { $0[500] ^= 1 }
+        let journal = changed(try DamagedState.spilledJournal("delete"), "-journal") { $0[14] ^= 1 }
+        for (state, name) in [(log, "the log is damaged"), (journal, "the journal")] {
+            let path = try state.lay()
+            let target = try TemporaryDatabase(name: "saved.db")
+            defer {
+                try? FileManager.default.removeItem(
+                    atPath: (path as NSString).deletingLastPathComponent)
+            }
+            let report = try SecureDatabaseStore.salvage(
+                at: URL(fileURLWithPath: path), key: Self.key,
+                cipher: DamagedState.configuration().cipher, to: target.url)
+            #expect(report.problems.contains { $0.contains(name) }, "\(report)")
+            #expect(!report.isWhole)
+            #expect(try DamagedState.files(of: path) == state.files)
+        }
+    }
+
     @Test func `a finished journal, and one that was just begun, are no damage`() throws {
         let state = try DamagedState.atRest()
         let journal = try #require(try DamagedState.spilledJournal("persist").files["-journal"])
