@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Logging
 
 /// The program: its verbs, and how it ends.
 @main
@@ -37,6 +38,7 @@ struct Tool: ParsableCommand {
     static func main() {
         fillStandardDescriptors()
         letSignalsThrough()
+        LoggingSystem.bootstrap { _ in ToolLog() }
         do {
             var command = try parseAsRoot()
             try command.run()

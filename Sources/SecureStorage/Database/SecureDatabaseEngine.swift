@@ -53,7 +53,8 @@ extension SecureDatabaseEngine.Weakness {
         (
             Self(
                 name: "CVE-2025-6965",
-                summary: "a SELECT with more aggregate functions than columns writes out of bounds; "
+                summary:
+                    "a SELECT with more aggregate functions than columns writes out of bounds; "
                     + "it takes SQL of an attacker",
                 fixedIn: "3.50.2", isAvoided: false), nil
         ),

@@ -49,7 +49,7 @@ extension Connection {
             case .passive where try !Engine.examined.get().hasWALResetBug:
                 var outcome = CheckpointOutcome()
                 outcome.code = sqlite3_wal_checkpoint_v2(
-                    handle, name, SQLITE_CHECKPOINT_PASSIVE, &outcome.logFrames,
+                    try requireHandle(), name, SQLITE_CHECKPOINT_PASSIVE, &outcome.logFrames,
                     &outcome.checkpointedFrames)
                 return outcome
             case .passive:

@@ -41,7 +41,8 @@ extension Connection {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {
                 try check(
-                    sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32(clamping: $0.count)))
+                    sqlite3_key_v2(
+                        requireHandle(), "main", $0.baseAddress, Int32(clamping: $0.count)))
             }
         case .raw(let key), .rawWithSalt(let key, _):
             try DerivedKey(key: key, salt: []).withKeySpecification {

@@ -7,8 +7,10 @@ internal import Logging
 /// Not thread-safe: its store or queue sees to it that one thread at a time is here.
 final class Connection {
     let home = HomeProcess()
-    /// Non-nil until `close()`. No C function may be called with nil: one that is built without
-    /// `SQLITE_ENABLE_API_ARMOR` ends the process then. See `requireHandle()`.
+    /// Non-nil until `close()`.
+    ///
+    /// No C function may be called with nil: an engine that is built without `SQLITE_ENABLE_API_ARMOR` ends
+    /// the process then. See `requireHandle()`.
     private(set) var handle: OpaquePointer?
     let path: String
     let configuration: SecureDatabaseConfiguration

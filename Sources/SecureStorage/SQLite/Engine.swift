@@ -56,7 +56,8 @@ struct Engine: @unchecked Sendable {
                 sqliteVersion: sqliteVersion, cipherVersion: version,
                 provider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown",
                 providerVersion: text(of: "PRAGMA cipher_provider_version", handle),
-                options: options, weaknesses: SecureDatabaseEngine.Weakness.of(
+                options: options,
+                weaknesses: SecureDatabaseEngine.Weakness.of(
                     sqlite: sqliteVersion, options: options)),
             keeper: handle)
     }

@@ -1,6 +1,5 @@
 internal import CSQLCipher
 internal import Foundation
-internal import Logging
 
 /// SQLite's exclusive lock on a file that nobody shall use meanwhile: to move it, or to remove it.
 ///
@@ -23,7 +22,8 @@ final class FileLock {
         guard let identity = FileIdentity(path) else {
             throw SecureStorageError.statementFailed(.cannotOpen, "there is no such file")
         }
-        _ = try Engine.shared(announcingTo: Logger(label: "SecureStorage"))
+        // Not announced: there is no logger of the caller here.
+        _ = try Engine.examined.get()
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
             | SQLITE_OPEN_EXRESCODE

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import Logging
 internal import SecureStorage
 
 /// The file, its key and its cipher: what every verb needs.
@@ -36,7 +35,6 @@ struct FileOptions: ParsableArguments {
             throw Failure("there is no file \"\(file)\"")
         }
         var configuration = SecureDatabaseConfiguration()
-        configuration.logger = Logger(label: "securestorage") { _ in ToolLog() }
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading
         // What looks at a file, or changes rows of it, leaves the kind of its journal to its owner.

@@ -109,7 +109,7 @@ import Testing
         try requireWhole()
     }
 
-    @Test(arguments: [1, 2, 3, 4])
+    @Test(arguments: [1, 2, 3])
     func `a change of the key ends when its progress handler closes the store`(
         _ call: Int
     ) throws {
