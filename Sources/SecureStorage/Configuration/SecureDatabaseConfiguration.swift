@@ -23,13 +23,15 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// The journal of the file.
     ///
     /// Default: ``JournalMode/wal``. A file that is there already is converted when a store opens it, for all
-    /// that use it; see ``keepsJournalMode``. A read-only store takes the file as it is. SQL cannot set another one.
+    /// that use it; see ``keepsJournalMode``. A read-only store takes the file as it is. SQL can set
+    /// another one only with that.
     public var journalMode = JournalMode.wal
 
     /// Whether a file that is there already keeps its journal mode, whatever ``journalMode`` says; a new file gets
     /// that one.
     ///
-    /// Default: false. For programs that look into files of others.
+    /// Default: false. For programs that look into files of others. SQL can then change the mode, but to
+    /// none in which a crash can damage the file.
     public var keepsJournalMode = false
 
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.

@@ -21,8 +21,7 @@ extension Connection {
             "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text(
-            "PRAGMA synchronous = \(configuration.synchronousLevel(try journalModeOfSetting()))")
+        try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
         #if canImport(Darwin)
             // An fsync there does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
@@ -35,14 +34,6 @@ extension Connection {
         try installAuthorizer()
         // What was prepared before has not been seen by it.
         statements.removeAll()
-    }
-
-    /// The mode that the file is to have, or that it has when it keeps its own.
-    private func journalModeOfSetting() throws -> SecureDatabaseConfiguration.JournalMode {
-        guard configuration.keepsJournalMode, !configuration.isReadOnly else {
-            return configuration.journalMode
-        }
-        return try text("PRAGMA journal_mode")?.lowercased() == "wal" ? .wal : .delete
     }
 
     private func keepWriteAheadLog() throws {
@@ -64,14 +55,14 @@ extension Connection {
 }
 
 extension SecureDatabaseConfiguration {
-    /// The value of `PRAGMA synchronous` for a file with that journal.
+    /// The value of `PRAGMA synchronous`.
     ///
-    /// FULL does not sync the directory after it has removed a journal: a power cut can bring the journal back,
-    /// and that takes back what was committed. EXTRA does.
-    func synchronousLevel(_ mode: JournalMode) -> String {
-        switch (synchronous, mode) {
+    /// FULL does not sync the directory after it has removed a journal: a power cut can bring the
+    /// journal back, and that takes back what was committed. EXTRA does, and is FULL with a log.
+    var synchronousLevel: String {
+        switch (synchronous, journalMode) {
         case (.full, .delete): "EXTRA"
-        case (.full, .wal): "FULL"
+        case (.full, .wal): keepsJournalMode ? "EXTRA" : "FULL"
         case (.normal, _): "NORMAL"
         }
     }

@@ -148,17 +148,18 @@ struct PragmaRules {
     }
 
     private var neededLevel: Int {
-        Self.level(configuration.synchronousLevel(configuration.journalMode).lowercased()) ?? 3
+        Self.level(configuration.synchronousLevel.lowercased()) ?? 3
     }
 
     /// The configured mode.
     ///
-    /// TRUNCATE and PERSIST are as safe as DELETE, and an attached file has a mode of its
-    /// own; MEMORY and OFF are safe nowhere.
+    /// TRUNCATE and PERSIST are as safe as DELETE. An attached file has a mode of its own, as a
+    /// file has that keeps its mode; MEMORY and OFF are safe nowhere.
     private func allowsJournal(_ value: String, isMain: Bool) -> Bool {
-        switch value {
-        case "wal": !isMain || configuration.journalMode == .wal
-        case "delete", "truncate", "persist": !isMain || configuration.journalMode == .delete
+        let isFree = !isMain || configuration.keepsJournalMode
+        return switch value {
+        case "wal": isFree || configuration.journalMode == .wal
+        case "delete", "truncate", "persist": isFree || configuration.journalMode == .delete
         default: false
         }
     }
