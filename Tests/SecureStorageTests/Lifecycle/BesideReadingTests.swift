@@ -18,7 +18,8 @@ import Testing
     }
 
     /// Changes the key on another thread, which waits for its turn; `isWaiting` also for its end.
-    private func changeKey(to number: UInt8, isWaiting: Bool) {
+    @discardableResult
+    private func changeKey(to number: UInt8, isWaiting: Bool) -> DispatchSemaphore {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [queue] in
             let error = storageError {
@@ -29,7 +30,11 @@ import Testing
             #expect(error == nil)
             done.signal()
         }
-        if isWaiting { done.wait() }
+        if isWaiting {
+            done.wait()
+            done.signal()
+        }
+        return done
     }
 
     @Test func `what was found while the key was changed does not count`() throws {
@@ -49,9 +54,10 @@ import Testing
 
     @Test func `the third time the calls wait until it is done`() throws {
         var attempts = 0
+        var last: DispatchSemaphore?
         try queue.readBeside({ _ in }, isSure: { true }) { store, _ in
             attempts += 1
-            changeKey(to: UInt8(attempts), isWaiting: attempts < 3)
+            last = changeKey(to: UInt8(attempts), isWaiting: attempts < 3)
             guard attempts == 3 else {
                 throw SecureStorageError.backingStoreError(code: 26, message: "not a database")
             }
@@ -60,6 +66,7 @@ import Testing
             _ = try store.int("SELECT count(*) FROM t")
         }
         #expect(attempts == 3)
+        last?.wait()
         try queue.inDatabase { _ = try $0.int("SELECT count(*) FROM t") }
     }
 
