@@ -166,13 +166,16 @@ extension Workload {
         Workload(
             name: "key-value",
             prepare: { place in
-                let kv = SecureKeyValueStore(fullDatabasePath: place.path("test.db"))
+                let kv = try SecureKeyValueStore(databaseStore: place.store(), name: "kv")
                 try kv.open(with: Place.key)
                 try kv.put("1", forKey: "1")
                 kv.close()
             },
             run: { place, log in
-                let kv = SecureKeyValueStore(fullDatabasePath: place.path("test.db"))
+                // The locks that a failed call leaves are waited for, so not for long.
+                guard
+                    let kv = try? SecureKeyValueStore(databaseStore: place.store(), name: "kv")
+                else { return }
                 log.attempt("open") { try kv.open(with: Place.key) }
                 for row in 2...6 {
                     log.attempt("row \(row)") { try kv.put("\(row)", forKey: "\(row)") }
@@ -181,7 +184,7 @@ extension Workload {
                 kv.close()
             },
             check: { place, record in
-                let kv = SecureKeyValueStore(fullDatabasePath: place.path("test.db"))
+                let kv = try SecureKeyValueStore(databaseStore: place.store(), name: "kv")
                 try kv.open(with: Place.key)
                 defer { kv.close() }
                 var problems: [String] = []
