@@ -4,7 +4,7 @@ SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Pack
 	Fuzz/Package.swift Fuzz/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash damage soak fuzz bench trait engines docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -42,15 +42,29 @@ check: lint test docs ## what CI runs
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
-crash: setup ## long campaigns of kills, power cuts, failing and full disks (KILLS=500)
+crash: setup ## long campaigns of kills, power cuts, failing and full disks, changed bytes (KILLS=500)
 	SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
-	SECURESTORAGE_DISKS=50 Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit'
+	SECURESTORAGE_DISKS=50 SECURESTORAGE_CHANGED_BYTES=60000 \
+	Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit|DamageCampaignTests'
+
+faults: setup ## system calls that fail, once and for ever, in each of 31 workloads (STEP=1)
+	SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
+
+salvage: setup ## salvage of all kinds of files, damaged and forged ones (DAMAGES=50)
+	SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
+	SECURESTORAGE_FORGERIES=10000 Scripts/run-tests --filter 'SalvageMatrixTests|ForgedPageTests'
 
 damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)
 	SECURESTORAGE_DAMAGES=$(or $(DAMAGES),10000) Scripts/run-tests --filter 'DamageTests'
 
-soak: setup ## 16 threads of mixed calls on a queue, and on a pool (CALLS=10000)
-	SECURESTORAGE_CALLS=$(or $(CALLS),10000) Scripts/run-tests --filter "16 threads of calls"
+transactions: setup ## every order of up to five steps of transactions (STEPS=5)
+	SECURESTORAGE_TRANSACTION_STEPS=$(or $(STEPS),5) Scripts/run-tests --filter TransactionModelTests
+
+soak: setup ## 16 threads of mixed calls, storms over every pair of calls (CALLS=10000, TSAN=1)
+	SECURESTORAGE_CALLS=$(or $(CALLS),10000) SECURESTORAGE_ROUNDS=$(or $(ROUNDS),2000) \
+	SECURESTORAGE_STORM_SECONDS=$(or $(SECONDS),1800) SECURESTORAGE_THREADS=3 Scripts/run-tests \
+	$(if $(TSAN),--sanitize=thread --scratch-path .build/tsan) \
+	--filter '16 threads of calls|StormTests|PoolStateTests'
 
 fuzz: setup ## mutated inputs for all that reads what others may have written (SECONDS=600 each, FUZZ="sql values")
 	FUZZ_SECONDS=$(or $(SECONDS),600) Scripts/fuzz $(FUZZ)

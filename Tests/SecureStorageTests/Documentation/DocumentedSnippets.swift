@@ -207,6 +207,8 @@ import Testing
             logger.notice("wrong passphrase, ask again")
         } catch SecureStorageError.encryptionKeyChangeFailed(_, let message) {
             logger.error("the old key is still in force: \(message)")
+        } catch SecureStorageError.encryptionKeyChangeUnknown(_, let message) {
+            logger.error("keep both keys, and try again: \(message)")
         } catch SecureStorageError.backingStoreError(let code, let message) where code == 5 {
             logger.notice("busy, try again: \(message)")
         }
