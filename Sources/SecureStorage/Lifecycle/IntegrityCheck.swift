@@ -71,7 +71,7 @@ struct IntegrityCheck {
             }
         } catch let error as SecureStorageError {
             // Because of the damage; what else there may be cannot be told.
-            guard !pages.isSound || error.isOfDamage else { throw error }
+            guard !pages.isSound || error.isOfFile else { throw error }
             problems.append("the check of the structure ended early: \(error)")
         }
         return IntegrityReport(
@@ -91,9 +91,9 @@ struct IntegrityCheck {
 }
 
 extension SecureStorageError {
-    /// Whether the file is the cause, not the moment.
-    fileprivate var isOfDamage: Bool {
+    /// Whether the file is the cause, not the moment: damage, or a virtual table that cannot be set up.
+    fileprivate var isOfFile: Bool {
         guard case .backingStoreError(let code, _) = self else { return false }
-        return [ResultCode.corrupt, .notADatabase].map { Int($0.rawValue) }.contains(code)
+        return [ResultCode.corrupt, .notADatabase, .error].map { Int($0.rawValue) }.contains(code)
     }
 }

@@ -81,20 +81,25 @@ struct LogExamination {
         let salts = header[16..<24]
         let isBigEndian = header[3] & 1 == 1
         var frames: [Frame] = []
-        var previous =
-            count == 0
-            ? Array(header[8...])
-            : try content.bytes(at: offset(count - 1), count: WriteAheadLog.frameHeaderSize)
-        var index = count
-        while index < frameCount, let stored = previous,
-            let start = try content.bytes(at: offset(index), count: WriteAheadLog.frameHeaderSize)
-        {
-            defer { index += 1 }
-            previous = start
+        // What a frame's checksum goes on from, and where that frame begins.
+        var previous: (bytes: [UInt8], offset: Int)?
+        if count == 0 { previous = (Array(header[8...]), offset(-1)) }
+        try WriteAheadLog.forEachStoredFrame(count..<max(frameCount, count), of: content, pageSize) {
+            start in
+            let before = start - frameSize
+            if previous?.offset != before {
+                previous = try content.bytes(at: before, count: WriteAheadLog.frameHeaderSize)
+                    .map { ($0, before) }
+            }
+            guard let stored = previous?.bytes,
+                let found = try content.bytes(at: start, count: WriteAheadLog.frameHeaderSize)
+            else { return false }
+            previous = (found, start)
+            let index = (start - WriteAheadLog.headerSize) / frameSize
             // Frames of an earlier use of the log are many, and are not read.
-            guard start[8..<16] == salts || index == log.wholeFrames,
-                let frame = try content.bytes(at: offset(index), count: frameSize)
-            else { continue }
+            guard found[8..<16] == salts || index == log.wholeFrames,
+                let frame = try content.bytes(at: start, count: frameSize)
+            else { return true }
             var sum = WriteAheadLog.Checksum(
                 goingOnFrom: stored, at: 16, isBigEndian: isBigEndian)
             sum.add(frame: frame)
@@ -106,6 +111,7 @@ struct LogExamination {
                     endsTransaction: WriteAheadLog.number(frame, at: 4) > 0,
                     isKnown: (frame[8..<16] == salts || isLinked) && isAuthentic(frame, page),
                     isLinked: isLinked))
+            return true
         }
         return frames
     }

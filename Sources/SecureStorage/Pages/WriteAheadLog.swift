@@ -58,10 +58,30 @@ struct WriteAheadLog {
     /// Whether frames follow that may belong to the log, and that nobody reads.
     func isFollowed(in file: RawFile, pageSize: Int) throws -> Bool {
         guard let header else { return frameCount > 0 }
-        return try (wholeFrames..<max(frameCount, wholeFrames)).contains { index in
-            let offset = Self.headerSize + index * (Self.frameHeaderSize + pageSize)
-            guard let salts = try file.bytes(at: offset + 8, count: 8) else { return false }
-            return salts == Array(header[16..<24])
+        var isFollowed = false
+        try Self.forEachStoredFrame(wholeFrames..<max(frameCount, wholeFrames), of: file, pageSize) {
+            isFollowed = try file.bytes(at: $0 + 8, count: 8) == Array(header[16..<24])
+            return !isFollowed
+        }
+        return isFollowed
+    }
+
+    /// Lends where each frame begins of which something is stored, until `body` returns false.
+    ///
+    /// What is a hole reads as zeros, which are no frame: so a log costs what it holds, not its size.
+    static func forEachStoredFrame(
+        _ frames: Range<Int>, of file: RawFile, _ pageSize: Int, _ body: (Int) throws -> Bool
+    ) rethrows {
+        let frameSize = frameHeaderSize + pageSize
+        let end = headerSize + frames.upperBound * frameSize
+        var offset = headerSize + frames.lowerBound * frameSize
+        while offset < end, let stored = file.storedBytes(from: offset) {
+            let skipped = max(stored.lowerBound - offset, 0) / frameSize
+            offset += skipped * frameSize
+            while offset < min(end, stored.upperBound) {
+                guard try body(offset) else { return }
+                offset += frameSize
+            }
         }
     }
 

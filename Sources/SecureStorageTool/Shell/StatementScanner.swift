@@ -151,8 +151,8 @@ struct StatementScanner {
     }
 }
 
-/// U+FEFF in UTF-8. A blank to SQLite, before and between words.
 /// U+FEFF in UTF-8, a blank to SQLite before and between words.
+private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
 /// The first words of a statement, in capitals.
 func leadingWords(_ sql: String, _ count: Int) -> [String] {

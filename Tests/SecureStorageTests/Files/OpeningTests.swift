@@ -144,7 +144,9 @@ import Testing
             try db.open(with: TemporaryDatabase.key)
             #expect(storageError { try db.executeUpdate("no SQL") } != nil)
         }
-        #expect(result?.standardErrorContent.text == "")
+        // What the library says of its engine goes to the logger, which writes there by default.
+        let lines = result?.standardErrorContent.text.split(separator: "\n")
+        #expect(lines?.filter { !$0.contains("the engine has known weaknesses") } == [])
         // The testing library itself writes a NUL or two there.
         #expect(result?.standardOutputContent.text.filter { $0 != "\0" } == "")
     }
