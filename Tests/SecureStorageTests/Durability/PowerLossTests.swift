@@ -63,13 +63,19 @@ import Testing
                     if number % 5 == 0 { try db.checkpoint(.passive) }
                 }
             }
-            try campaign.eachState(atLeast: states) { directory, _ in
+            // A record of a journal whose sectors are of two transactions passes SQLite's checksum, the sum of
+            // every 200th byte, about once in 500 times: the engine would write it into the file.
+            var tornRecords = 0
+            let tried = try campaign.eachState(atLeast: states) { directory, _ in
                 let db = campaign.store(directory + "/test.db")
                 let error = storageError { try db.open(with: PowerCut.oldKey) }
                 let text = error?.description ?? ""
-                #expect(!text.contains("damaged"), "\(text)")
+                let isTorn = text.contains("the journal that a crash has left is damaged: record ")
+                #expect(isTorn || !text.contains("damaged"), "\(text)")
+                tornRecords += isTorn ? 1 : 0
                 db.close()
             }
+            #expect(tornRecords * 20 <= tried)
             // The engine is the machine's.
             #expect(campaign.log.warnings.filter { !$0.contains("known weaknesses") } == [])
         }
