@@ -91,7 +91,7 @@ extension SecureKeyValueStore {
     ///
     /// - Parameter prefix: Empty for every key.
     /// - Returns: The keys in the order of their UTF-8 bytes.
-    /// - Throws: as ``keys()``.
+    /// - Throws: as `keys()`.
     public func keys(withPrefix prefix: String) throws -> [String] {
         try read { db, table in
             var keys: [String] = []
