@@ -84,7 +84,8 @@ struct LogExamination {
         // What a frame's checksum goes on from, and where that frame begins.
         var previous: (bytes: [UInt8], offset: Int)?
         if count == 0 { previous = (Array(header[8...]), offset(-1)) }
-        try WriteAheadLog.forEachStoredFrame(count..<max(frameCount, count), of: content, pageSize) {
+        try WriteAheadLog.forEachStoredFrame(count..<max(frameCount, count), of: content, pageSize)
+        {
             start in
             let before = start - frameSize
             if previous?.offset != before {
