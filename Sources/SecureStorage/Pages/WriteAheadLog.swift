@@ -59,7 +59,8 @@ struct WriteAheadLog {
     func isFollowed(in file: RawFile, pageSize: Int) throws -> Bool {
         guard let header else { return frameCount > 0 }
         var isFollowed = false
-        try Self.forEachStoredFrame(wholeFrames..<max(frameCount, wholeFrames), of: file, pageSize) {
+        try Self.forEachStoredFrame(wholeFrames..<max(frameCount, wholeFrames), of: file, pageSize)
+        {
             isFollowed = try file.bytes(at: $0 + 8, count: 8) == Array(header[16..<24])
             return !isFollowed
         }
