@@ -96,7 +96,8 @@ extension Connection {
     /// A commit between the look at the version and the look at the change log would be read with
     /// the log now, and found without a row in the log at the next look.
     private func inSnapshot<R>(_ body: () -> R) -> R {
-        let begins = !isInTransaction && succeeds("BEGIN")
+        // Without the log only the version is looked at.
+        let begins = configuration.keepsChangeLog && !isInTransaction && succeeds("BEGIN")
         // Not a rollback, which the recorder would take for the end of the caller's transaction.
         defer { if begins { _ = succeeds("COMMIT") } }
         return body()
