@@ -28,6 +28,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     /// - Throws: What its block throws, or `finish(_:)` is given; `CancellationError`.
     static func perform(_ start: (AsyncCall<T>) -> Void) async throws -> T {
         let call = AsyncCall()
+        // What the block made was made by another thread. The runtime's own order of the two is not always seen
+        // by ThreadSanitizer (4 reports in half a million calls), that of a lock is.
+        defer { call.lock.withLock {} }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard call.wait(continuation) else { return }

@@ -126,27 +126,26 @@ extension SecureDatabaseStore {
         do {
             return try Connection.open(file.path, key: key, configuration: configuration)
         } catch SecureStorageError.backingStoreError(let code, let message) {
-            guard code == ResultCode.notADatabase.rawValue else {
-                throw SecureStorageError.openFailed(
-                    code: code, message: "cannot open \"\(file.path)\": \(message)")
-            }
-            throw notADatabase(file, given, message)
+            throw unreadable(file, given, code, message)
         }
     }
 
-    /// The error for a file whose first page the key does not open, with what the file is found to be.
-    private func notADatabase(
-        _ file: DatabaseFile, _ key: EncryptionKey, _ message: String
+    /// The error for a file that could not be read, with what the file is found to be.
+    private func unreadable(
+        _ file: DatabaseFile, _ key: EncryptionKey, _ code: Int, _ message: String
     ) -> SecureStorageError {
+        let asReported = SecureStorageError.openFailed(
+            code: code, message: "cannot open \"\(file.path)\": \(message)")
+        // Which of these a page becomes that is not as it was written, differs from engine to engine.
+        let codes: [ResultCode] = [.notADatabase, .error, .outOfMemory]
+        guard codes.contains(where: { Int($0.rawValue) == code }) else { return asReported }
         var diagnostician = Diagnostician(
             path: file.path, key: key, cipher: configuration.cipher)
         // A wrong key is the usual case, and told so without reading all of a large file.
         diagnostician.sampleLimit = 256
-        guard let diagnosis = try? diagnostician.diagnose() else {
-            return .openFailed(
-                code: Int(ResultCode.notADatabase.rawValue),
-                message: "cannot open \"\(file.path)\": \(message)")
-        }
+        guard let diagnosis = try? diagnostician.diagnose() else { return asReported }
+        // The pages are sound: then it was something else.
+        if diagnosis.finding == .ok, code != ResultCode.notADatabase.rawValue { return asReported }
         return diagnosis.openingError(file.path)
     }
 

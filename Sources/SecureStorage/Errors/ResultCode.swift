@@ -16,6 +16,7 @@ struct ResultCode: RawRepresentable, Equatable, Sendable {
     static let notAuthorized = ResultCode(rawValue: 23)
     static let busySnapshot = ResultCode(rawValue: 517)
     static let range = ResultCode(rawValue: 25)
+    static let outOfMemory = ResultCode(rawValue: 7)
     static let readOnly = ResultCode(rawValue: 8)
     static let schema = ResultCode(rawValue: 17)
     static let tooBig = ResultCode(rawValue: 18)

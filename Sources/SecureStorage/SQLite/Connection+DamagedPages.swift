@@ -7,6 +7,8 @@ internal import CSQLCipher
 /// zeros, with no error. Most pages are not valid as zeros, but the last overflow page of a long value
 /// is: that value would end in zeros. So after each step that has read pages from the file, the pager
 /// is asked whether it is in its error state.
+///
+/// SQLCipher 4.9 reports "out of memory" for a damaged page, and for every page that it reads afterwards.
 extension Connection {
     enum StepVerdict {
         case sound
@@ -98,6 +100,22 @@ extension Connection {
             handle, "SELECT 1 FROM \(schema) LIMIT 1", -1, UInt32(SQLITE_PREPARE_PERSISTENT),
             &probe, nil)
         return probe
+    }
+
+    /// Whether the file, read without the engine, has a page that is not as it was written.
+    ///
+    /// For an engine that has reported something else. It reads the whole file, once: what was found is remembered,
+    /// as no engine forgets it either.
+    func hasDamagedPage() -> Bool {
+        guard !knowsDamage, let key else { return knowsDamage }
+        let cipher = configuration.cipher
+        guard let view = try? PageView(path, pageSize: cipher.pageSize),
+            let pages = try? PageCipher(key, format: PageFormat(cipher)),
+            let outcome = try? Examination(scan: PageScan(view: view, key: key, cipher: pages))
+                .run({ _ in })
+        else { return false }
+        knowsDamage = !outcome.isSound
+        return knowsDamage
     }
 
     /// Whether the last step has read pages from the file: without that, none can have been damaged.

@@ -80,6 +80,27 @@ extension Connection {
             .notADatabase, "the key does not open the file, which was left in a transaction")
     }
 
+    /// Proves the key on the first page before the engine reads the file.
+    ///
+    /// What an engine does to a file that its key does not open, and which code it then reports, differs from
+    /// release to release.
+    func proveFirstPage(_ key: DerivedKey) throws {
+        let pageSize = configuration.cipher.pageSize
+        let cipher = try PageCipher(key, format: PageFormat(configuration.cipher))
+        func isAuthentic(_ page: [UInt8]?) -> Bool {
+            page?.withUnsafeBytes { cipher.isAuthentic($0, number: 1) } ?? false
+        }
+        // Another process may be writing page 1 just now.
+        for attempt in 1...3 {
+            if try isAuthentic(readFirstBytes(pageSize)) { return }
+            // The file's own may be damaged, or not written yet, and the one in the log sound.
+            if isAuthentic(try? PageView(path, pageSize: pageSize).page(1)) { return }
+            if attempt < 3 { usleep(10_000) }
+        }
+        throw SecureStorageError.statementFailed(
+            .notADatabase, "the key does not open the file's first page")
+    }
+
     /// Derives the key of a coming re-key, which keeps the file's salt.
     ///
     /// SQLCipher can replace it, but puts the new one into the rollback journal's copy of page 1: a
@@ -138,12 +159,15 @@ extension Connection {
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1))
         do {
             try text("SELECT count(*) FROM sqlite_schema")
-        } catch SecureStorageError.backingStoreError(Int(SQLITE_ERROR), let message)
+        } catch SecureStorageError.backingStoreError(let code, let message)
             where configuration.cipher.plaintextHeaderSize > 0
+            && [SQLITE_ERROR, SQLITE_NOMEM].contains(Int32(code))
         {
-            // The header is right under any key, and SQLCipher's error for the rest of the page is this one.
+            // The header is right under any key, and the rest of the page is not: SQLCipher up to 4.6 reports the
+            // first of these, 4.9 the second.
             throw SecureStorageError.backingStoreError(code: Int(SQLITE_NOTADB), message: message)
         }
+        isProven = true
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
     }
 }

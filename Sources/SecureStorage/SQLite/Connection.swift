@@ -17,11 +17,15 @@ final class Connection {
     /// What opens the file now; kept, locked and cleared at the end, to open it again when the
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
+    /// Whether the engine has read the file with `key`; before that, no statement may run.
+    var isProven = false
     let statements = StatementCache(capacity: 64)
     /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
     /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
     var knownCacheMisses: Int32 = 0
     var knownDataVersion: UInt32 = 0
+    /// Whether the library's own reading has found a damaged page; see `hasDamagedPage()`.
+    var knowsDamage = false
     /// Asks whether the pager is in its error state; made when first needed.
     var pagerProbe: OpaquePointer?
     var callbacks = Callbacks()
@@ -73,6 +77,7 @@ final class Connection {
             try connection.refuseReadOnlyFallback()
             let derived = try connection.derive(key)
             if case .given = key {
+                try connection.proveFirstPage(derived)
                 try connection.examineSideFiles(derived)
                 try connection.explainingJournal { try connection.playBackJournal(derived) }
             }
@@ -195,6 +200,7 @@ final class Connection {
         let code = ResultCode(rawValue: code)
         guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         if let refused = refused(code, sql) { return refused }
+        if code == .outOfMemory, hasDamagedPage() { return .damagedPage(in: sql) }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
         return .engineFailed(code, reason, in: sql)
     }

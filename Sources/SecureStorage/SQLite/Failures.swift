@@ -22,6 +22,11 @@ extension SecureStorageError {
         statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 
+    /// The error for a statement that has met a page whose HMAC fails.
+    static func damagedPage(in sql: String?) -> SecureStorageError {
+        statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
+    }
+
     /// The error for a statement that was ended while it waited for a lock.
     static func interruptedWait(in sql: String?) -> SecureStorageError {
         statementFailed(.interrupted, "interrupted while it waited for a lock", in: sql)

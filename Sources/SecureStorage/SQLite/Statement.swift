@@ -231,9 +231,7 @@ final class Statement {
         return !connection.isInTransaction || !connection.isPagerSound()
     }
 
-    private func damagedPage() -> SecureStorageError {
-        .statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
-    }
+    private func damagedPage() -> SecureStorageError { .damagedPage(in: sql) }
 
     /// Runs to the end and discards the rows, if there are any.
     func run() throws {
@@ -255,6 +253,7 @@ final class Statement {
         let code = ResultCode(rawValue: code)
         guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         if let refused = connection.refused(code, sql) { return refused }
+        if code == .outOfMemory, connection.hasDamagedPage() { return damagedPage() }
         var reason = String(cString: sqlite3_errmsg(database))
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.

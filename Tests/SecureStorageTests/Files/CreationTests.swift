@@ -220,7 +220,7 @@ import Testing
     ) async throws {
         var left = 0
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(15) {
+        for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [

@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a kill at any time loses no row, and a second move finishes`() async throws {
         var outcomes: [String: Int] = [:]
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
             let target = database.directory.appendingPathComponent("moved.db")
             try await KilledDatabase.make(database, .wal)

@@ -377,7 +377,7 @@ import Testing
         let original = try makeLargeFile(mode)
         var outcomes: [Key?: Int] = [:]
         var moment = SuddenDeath.Moment()
-        for round in 1...SuddenDeath.count(8) {
+        for round in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
             try original.write(to: database.url)
             await #expect(processExitsWith: .signal(SIGKILL)) {

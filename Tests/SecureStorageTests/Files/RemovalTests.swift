@@ -214,7 +214,7 @@ import Testing
     @Test func `a kill while it is removed leaves nothing that opens without its log`() async throws
     {
         var left: [[String]] = []
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
             try await KilledDatabase.make(database, .wal)
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in

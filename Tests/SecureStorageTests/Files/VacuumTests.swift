@@ -317,7 +317,7 @@ import Testing
         db.close()
         var outcomes: [String: Int] = [:]
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             try SecureDatabaseStore.remove(at: copy)
             if replacing {
                 let old = try openCopy()

@@ -204,7 +204,7 @@ import Testing
         db.close()
         var moment = SuddenDeath.Moment()
         var outcomes: [String: Int] = [:]
-        for round in 0..<SuddenDeath.count(8) {
+        for round in 0..<SuddenDeath.count(4) {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [
                     source = database.path as String, target = copy.path as String,

@@ -158,7 +158,7 @@ import Testing
         let original = try Self.makeLegacyFile(database, mode)
         var moment = SuddenDeath.Moment()
         var outcomes: [String: Int] = [:]
-        for _ in 0..<SuddenDeath.count(4) {
+        for _ in 0..<SuddenDeath.count(2) {
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [path = database.path as String, delay = moment.next() as Int] in
                 SuddenDeath.after(microseconds: delay)

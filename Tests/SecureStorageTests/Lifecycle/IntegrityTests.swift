@@ -61,13 +61,15 @@ import Testing
                 try store.open(with: TemporaryDatabase.key)
                 let report = try store.verifyIntegrity()
                 #expect(report.damagedPages == [page], "byte \(offset): \(report)")
-                // The connection goes on.
+                // Each by a connection of its own: SQLCipher 4.9 reads nothing more after a damaged page.
                 for (sql, expected) in [
                     ("SELECT name || hex(x) FROM t ORDER BY id", names),
                     ("SELECT id FROM t ORDER BY name", byName),
                 ] {
                     do {
-                        #expect(try store.strings(sql) == expected, "byte \(offset)")
+                        let reader = try database.openStore { $0.journalMode = .delete }
+                        defer { reader.close() }
+                        #expect(try reader.strings(sql) == expected, "byte \(offset)")
                         counts.right += 1
                     } catch let error as SecureStorageError {
                         #expect(error.code == 11, "byte \(offset): \(error)")

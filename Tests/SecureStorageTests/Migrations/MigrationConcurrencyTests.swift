@@ -136,7 +136,7 @@ import Testing
     ) async throws {
         var counts: [Int] = []
         var moment = SuddenDeath.Moment()
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
             try database.openStore { $0.journalMode = mode }.close()
             await #expect(processExitsWith: .signal(SIGKILL)) {

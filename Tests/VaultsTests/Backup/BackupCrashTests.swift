@@ -17,7 +17,7 @@ struct BackupCrashTests {
         }
         var moment = SuddenDeath.Moment()
         var (leftovers, ended) = (0, 0)
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             let before = try VaultBackup.metadata(at: vault.backup).claimed.generation
             let delay = moment.next()
             let result = await #expect(processExitsWith: .failure) {
@@ -64,7 +64,7 @@ struct BackupCrashTests {
         let device = try TestVault(emptyWith: keys.store())
         var moment = SuddenDeath.Moment()
         var (old, new, unfinished) = (0, 0, 0)
-        for round in 1...SuddenDeath.count(10) {
+        for round in 1...SuddenDeath.count(4) {
             // In turns over nothing, and over the vault that is there.
             if round % 2 == 1 {
                 try SecureDatabaseStore.remove(at: device.url)

@@ -128,7 +128,7 @@
 
         @Test func `what a killed member leaves is no obstacle to another one`() async throws {
             var moment = SuddenDeath.Moment()
-            for round in 1...SuddenDeath.count(6) {
+            for round in 1...SuddenDeath.count(3) {
                 await #expect(processExitsWith: .signal(SIGKILL)) {
                     [path = home.path as String, delay = moment.next() as Int] in
                     Users.become(1)

@@ -19,7 +19,7 @@ struct DataVaultKillTests {
         var tries: UInt32 = 0
         var (counted, answered) = (0, 0)
         var moment = SuddenDeath.Moment()
-        let kills = SuddenDeath.count(6)
+        let kills = SuddenDeath.count(3)
         for round in 1...kills {
             // Half of them around the moment in which the try is stored, which is short.
             let isEarly = round.isMultiple(of: 2)

@@ -142,7 +142,7 @@ struct SealedNotes {
             try notes.put("text", sealedWith: key)
             notes.db.close()
         }
-        for _ in 1...SuddenDeath.count(10) {
+        for _ in 1...SuddenDeath.count(4) {
             let delay = Int.random(in: 0...100_000)
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 [folder = folder.path as String, delay = delay as Int] in

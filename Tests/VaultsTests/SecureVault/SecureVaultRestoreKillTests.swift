@@ -43,7 +43,7 @@ struct SecureVaultRestoreKillTests {
         defer { folder.remove() }
         var moment = SuddenDeath.Moment()
         var counts: [VaultFolder.State: Int] = [:]
-        for round in 1...SuddenDeath.count(10) {
+        for round in 1...SuddenDeath.count(4) {
             let isReplacing = round % 2 == 0
             let place = try place("\(round)", isReplacing)
             let delay = moment.next()

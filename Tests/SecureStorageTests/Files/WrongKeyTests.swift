@@ -1,0 +1,99 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a wrong key is told, and what it leaves alone, is the library's decision: engines differ in both.
+@Suite(.timeLimit(.minutes(10))) struct WrongKeyTests {
+    /// What stands where the key is tried.
+    enum Kind: String, CaseIterable {
+        case closed, leftLog, hotJournal
+        case plaintextHeader, plaintextHeaderAndLeftLog, plaintextHeaderAndHotJournal
+        case damagedFirstPage, damagedFirstPageAndLeftLog, damagedFirstPageAndHotJournal
+        case format1, format2, format3
+
+        /// nil for a file that is closed.
+        var journalMode: SecureDatabaseConfiguration.JournalMode? {
+            if rawValue.lowercased().hasSuffix("leftlog") { return .wal }
+            return rawValue.lowercased().hasSuffix("hotjournal") ? .delete : nil
+        }
+
+        var hasPlaintextHeader: Bool { rawValue.hasPrefix("plaintextHeader") }
+        var isDamaged: Bool { rawValue.hasPrefix("damaged") }
+        var version: Int? { rawValue.hasPrefix("format") ? rawValue.last?.wholeNumberValue : nil }
+
+        var configuration: SecureDatabaseConfiguration {
+            var configuration = SecureDatabaseConfiguration()
+            configuration.journalMode = journalMode ?? .wal
+            if hasPlaintextHeader { configuration.cipher.plaintextHeaderSize = 32 }
+            return configuration
+        }
+    }
+
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a wrong key is named, and every file stays as it is`(_ kind: Kind) async throws {
+        try await make(kind)
+        let before = try DirectorySnapshot(of: database.directory)
+        for isReadOnly in [false, true] {
+            var configuration = kind.configuration
+            configuration.isReadOnly = isReadOnly
+            for key in [
+                DatabaseKey.raw(SecretBytes(copying: Data(repeating: 9, count: 32))),
+                .passphrase("wrong"),
+            ] {
+                let store = SecureDatabaseStore(
+                    fullDatabasePath: database.path, configuration: configuration)
+                let error = storageError { try store.open(with: key) }
+                #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "opened")")
+                #expect(error?.description.contains("it was not changed") == true)
+                let after = try DirectorySnapshot(of: database.directory)
+                #expect(after == before, "\(isReadOnly): \(after)\ninstead of \(before)")
+            }
+        }
+        guard !kind.isDamaged, kind.version == nil else { return }
+        let store = SecureDatabaseStore(
+            fullDatabasePath: database.path, configuration: kind.configuration)
+        try store.open(with: TemporaryDatabase.key)
+        #expect(try store.int("SELECT count(*) FROM t") == 100)
+        #expect(try store.verifyIntegrity().isSound)
+    }
+
+    private func make(_ kind: Kind) async throws {
+        if let version = kind.version {
+            return try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
+        }
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = database.path as String, name = kind.rawValue as String] in
+            let kind = try #require(Kind(rawValue: name))
+            var configuration = kind.configuration
+            configuration.cacheSize = 8192
+            let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+            try db.open(with: TemporaryDatabase.key)
+            try db.executeStatements(
+                """
+                CREATE TABLE t (x);
+                WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+                INSERT INTO t SELECT randomblob(500) FROM n;
+                """)
+            if kind.journalMode == nil {
+                db.close()
+            } else {
+                try db.executeStatements("BEGIN; UPDATE t SET x = randomblob(500)")
+            }
+            SuddenDeath.now()
+        }
+        let sideFile = kind.journalMode.map { database.path + ($0 == .wal ? "-wal" : "-journal") }
+        if let sideFile {
+            try #require(Data(contentsOf: URL(fileURLWithPath: sideFile)).count > 512)
+        }
+        guard kind.isDamaged else { return }
+        var content = try Data(contentsOf: database.url)
+        content[2000] ^= 1
+        try content.write(to: database.url)
+    }
+}
