@@ -57,7 +57,9 @@ import Testing
     private func makeFile(_ rows: Int = 3) throws -> Data {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (x)")
+        try db.beginTransaction()
         for _ in 0..<rows { try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))") }
+        try db.commit()
         db.close()
         return try Data(contentsOf: database.url)
     }
