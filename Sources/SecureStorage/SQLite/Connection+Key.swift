@@ -95,7 +95,7 @@ extension Connection {
         return try key.derived(salt: salt, cipher: configuration.cipher)
     }
 
-    private var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
+    var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
 
     /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the caller keeps it.
     ///
@@ -145,5 +145,6 @@ extension Connection {
             throw SecureStorageError.backingStoreError(code: Int(SQLITE_NOTADB), message: message)
         }
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
+        hasProvedKey = true
     }
 }

@@ -17,6 +17,8 @@ final class Connection {
     /// What opens the file now; kept, locked and cleared at the end, to open it again when the
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
+    /// Whether it has opened the file; until then, a failure says that it is wrong.
+    var hasProvedKey = false
     let statements = StatementCache(capacity: 64)
     /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
     /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
@@ -196,6 +198,7 @@ final class Connection {
         guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         if let refused = refused(code, sql) { return refused }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
+        if let foreignRekey = foreignRekey(code, reason) { return foreignRekey }
         return .engineFailed(code, reason, in: sql)
     }
 

@@ -232,7 +232,9 @@ final class Statement {
     }
 
     private func damagedPage() -> SecureStorageError {
-        .statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
+        connection.foreignRekey(.corrupt, "")
+            ?? .statementFailed(
+                .corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
 
     /// Runs to the end and discards the rows, if there are any.
@@ -256,6 +258,7 @@ final class Statement {
         guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         if let refused = connection.refused(code, sql) { return refused }
         var reason = String(cString: sqlite3_errmsg(database))
+        if let foreignRekey = connection.foreignRekey(code, reason) { return foreignRekey }
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
             if reason == "SQL logic error", connection.hasReadPages() {
