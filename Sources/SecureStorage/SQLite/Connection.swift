@@ -153,6 +153,7 @@ final class Connection {
         stopRecording()
         // One that came while nothing ran would end the last checkpoint, and leave the log behind.
         dropIdleInterruption()
+        emptyKeptLog()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
         // that a statement that is still held somewhere keeps the handle alive and not a dangling
         // pointer.
