@@ -273,7 +273,9 @@ final class Statement {
             // Functions and virtual tables quote what they were given, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
         }
-        guard hasBoundValues else { return .engineFailed(code, reason, in: sql) }
+        guard hasBoundValues, !connection.isOfSchema(reason, code) else {
+            return .engineFailed(code, reason, in: sql)
+        }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
             return .statementFailed(code, "the statement failed", in: sql)
