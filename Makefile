@@ -9,7 +9,7 @@ SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Pack
 OPTIMISED := -Xcxx -O2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines formats docs clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -87,6 +87,9 @@ trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher
 
 engines: setup ## the tests over other builds of SQLCipher (SOURCE=FOLDER: and over that release)
 	SOURCE="$(SOURCE)" Scripts/engines
+
+formats: setup ## files of other programs, of SQLCipher 4.5 to 4.19 with 34 settings each, and ours there (PACKAGES="sqlcipher3==0.6.4")
+	Scripts/formats $(PACKAGES)
 
 docs: setup ## the documentation, in .build/docs
 	Scripts/docs

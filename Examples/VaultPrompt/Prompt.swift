@@ -79,7 +79,7 @@ struct Prompt {
             let policy = try session.withVault { try $0.passwordPolicy }
             for line in Policy.lines(of: policy) { say(line) }
         case ("policy", let rule?, 3):
-            // A locked vault takes it, too; but who sits here must not lift the limit of tries.
+            // A locked vault takes a stricter one, too; here none is changed without the password.
             try session.touch()
             var policy = try session.withVault { try $0.passwordPolicy }
             try Policy.set(rule, words[2], in: &policy)

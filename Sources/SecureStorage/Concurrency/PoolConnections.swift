@@ -174,8 +174,9 @@ final class PoolConnections: @unchecked Sendable {
     /// remove one that they share.
     private func reopenWriterForLog() {
         guard writer.connection == nil, let path = writer.source?.path,
-            !writer.configuration.isReadOnly, !writer.configuration.keepsWriteAheadLog,
-            FileManager.default.fileExists(atPath: path + "-wal")
+            !writer.configuration.isReadOnly,
+            let log = try? DatabaseFile(resolvedPath: path).status("-wal"),
+            !writer.configuration.keepsWriteAheadLog || log.st_size > 0
         else { return }
         // Whoever opens the file next finds the log in its place.
         _ = try? writer.openConnection()

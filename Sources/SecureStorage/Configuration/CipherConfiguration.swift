@@ -65,6 +65,12 @@ public struct CipherConfiguration: Sendable, Equatable {
     /// theirs.
     public var salt: Data?
 
+    /// What a caller has to set for a file of this kind, for people.
+    var summary: String {
+        "pages of \(pageSize) bytes, \(hmacAlgorithm.rawValue), and for passphrases \(kdfAlgorithm.rawValue) with "
+            + "\(kdfIterations) rounds"
+    }
+
     /// Bytes of salt, of any file.
     static let saltLength = 16
 

@@ -37,6 +37,11 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
     ///
     /// Default: false. Other processes that may read and not write need it: without a log they would have to make one.
+    ///
+    /// Each connection that may write empties the log when it closes. The log keeps its content when at that moment another
+    /// connection reads in a transaction or writes, and when the process is killed; the next connection that may write
+    /// empties it at its end. A read-only connection never does.
+    ///
     /// The corresponding C constant is
     /// [`SQLITE_FCNTL_PERSIST_WAL`](https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlpersistwal).
     public var keepsWriteAheadLog = false

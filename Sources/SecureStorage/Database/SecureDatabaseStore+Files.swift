@@ -32,8 +32,8 @@ extension SecureDatabaseStore {
     /// - Throws: `.backingStoreError`, and nothing was removed: code 5 while a store of this process
     ///   has the file open, read-only ones included, or another connection holds a lock on it, as one in WAL mode
     ///   does all the time; code 8 for a file that may not be written; code 14 for a directory, a
-    ///   link, a file with several hard links, and a directory that cannot be written; code 21 for
-    ///   another URL. Code 14 also when the disk fails in the middle: the next call removes the rest.
+    ///   link, a file with several hard links, a directory that cannot be written, and a creation by another
+    ///   user, whether that process still runs or was killed; code 21 for another URL. Code 14 also when the disk fails in the middle: the next call removes the rest.
     @discardableResult
     public static func remove(at url: URL) throws -> Bool {
         guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains

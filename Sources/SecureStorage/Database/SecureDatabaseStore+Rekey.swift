@@ -5,7 +5,8 @@ extension SecureDatabaseStore {
     ///
     /// Takes as long as reading and writing the whole file once, and as much free disk space. A kill
     /// at any point leaves a file that opens with exactly one of the two keys and holds all
-    /// committed rows. Other connections to the file have to be opened again afterwards.
+    /// committed rows. Other connections to the file have to be opened again afterwards; until then their calls throw
+    /// `.authenticationFailed`.
     ///
     /// After a failure of the disk in the middle the store opens the file anew by itself: temporary tables
     /// and attached databases are gone then.
@@ -186,12 +187,15 @@ struct Reopening {
     var copy: ReadableCopy?
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
-        try withEachKey {
+        try withEachKey(configuration) {
             try Connection.open(path, key: .derived($0), configuration: configuration)
         }
     }
 
-    func withEachKey(_ open: (DerivedKey) throws -> Connection) throws -> Connection {
+    /// - Throws: What `open` throws; `.authenticationFailed` when somebody else has changed the key.
+    func withEachKey(
+        _ configuration: SecureDatabaseConfiguration, _ open: (DerivedKey) throws -> Connection
+    ) throws -> Connection {
         var failure: (any Error)?
         for key in keys {
             do {
@@ -208,6 +212,17 @@ struct Reopening {
                 failure = error
             }
         }
+        if let storageError = failure as? SecureStorageError,
+            case .backingStoreError(Int(ResultCode.notADatabase.rawValue), _) = storageError,
+            (try? isUnderAnotherKey(configuration.cipher)) == true
+        {
+            throw SecureStorageError.foreignRekey(of: path)
+        }
         throw failure ?? SecureStorageError.closed
+    }
+
+    private func isUnderAnotherKey(_ cipher: CipherConfiguration) throws -> Bool {
+        let file = DatabaseFile(resolvedPath: path)
+        return try keys.allSatisfy { try file.isUnderAnotherKey(than: $0, cipher) }
     }
 }

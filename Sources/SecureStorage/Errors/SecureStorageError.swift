@@ -20,6 +20,9 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     case suspended
 
     /// The key does not open the file, or the key itself cannot be used (empty, wrong length).
+    ///
+    /// From an open store, queue, pool or key-value store: somebody else has changed the key since it was opened. Close it, and
+    /// open it with the new key; nothing is damaged.
     case authenticationFailed(message: String)
 
     /// The file is not encrypted: it begins like a plain SQLite database. It was not changed.

@@ -184,7 +184,14 @@ extension DatabaseFile {
         while true {
             let descriptor = Self.openFile(lockPath, O_RDWR | O_CREAT)
             guard descriptor >= 0 else {
-                throw failure("it cannot be made: \(Self.reason(errno))")
+                let reason = errno
+                guard [EACCES, EPERM].contains(reason), access(lockPath, F_OK) == 0 else {
+                    throw failure("it cannot be made: \(Self.reason(reason))")
+                }
+                // Without the lock it cannot be told which.
+                throw failure(
+                    "another user is making a file of this name, or was killed while doing so; when "
+                        + "no such process runs, have \"\(lockPath)\" removed by its owner")
             }
             var own = stat()
             var named = stat()

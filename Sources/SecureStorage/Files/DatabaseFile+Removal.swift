@@ -100,6 +100,11 @@ extension DatabaseFile {
         // The last: a file without its salt is lost.
         try SaltFile(of: self).remove()
         draft.removeDraft()
+        guard try draft.status() == nil else {
+            throw failure(
+                "\"\(draft.path)\", which another user has begun to make, may not be removed; have "
+                    + "its owner remove it")
+        }
         syncDirectory()
     }
 

@@ -27,7 +27,7 @@ extension NewFile {
 extension Reopening {
     /// Opens the file to copy its content.
     func openContent(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
-        try withEachKey {
+        try withEachKey(configuration) {
             try Connection.open(
                 path, content: .encrypted(.derived($0)), configuration: configuration)
         }

@@ -31,8 +31,11 @@ struct Migration {
             ? diagnosis
             : try Diagnostician(path: file.path, key: key, cipher: oldCipher ?? cipher).diagnose()
         switch old.finding {
-        case .legacyFormat(let version):
-            return (.legacy(key, version: version), CipherConfiguration())
+        case .legacyFormat, .withoutHMAC:
+            guard let format = old.format, format.isReadByEngine else {
+                throw old.openingError(file.path)
+            }
+            return (.legacy(key, format), CipherConfiguration())
         case .otherCipher(let found):
             return (.encrypted(.given(key)), found)
         // Of another key, or of the configuration that was named.

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Brings a file of SQLCipher 1, 2 or 3, or of another cipher configuration, into the format of `cipher`.
+    /// Brings a file of SQLCipher 1, 2 or 3, of another cipher configuration or without HMACs into the format of `cipher`.
     ///
     /// The content is copied into a new file, whose rows are counted and whose pages and structures are
     /// checked; then the new file takes the old one's name, at once. The old file is kept beside it, as
@@ -26,7 +26,7 @@ extension SecureDatabaseStore {
     ///   - url: The place of the file, which nobody has open.
     ///   - key: Its key.
     ///   - oldCipher: How it is encrypted, for a file of SQLCipher 4 with a plaintext header or rounds of its own;
-    ///     the formats 1, 2 and 3, other page sizes and other HMACs are found out.
+    ///     the formats 1, 2 and 3, other page sizes and other HMACs, or none, are found out.
     ///   - cipher: How the new file is encrypted.
     ///   - newKey: The new file's key; nil for the same.
     ///   - progress: Told of rows, then of pages; what it throws ends the work, and the old file stays.

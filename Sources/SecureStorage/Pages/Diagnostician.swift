@@ -98,7 +98,10 @@ struct Diagnostician {
             path: path, key: key, cipher: other, sampleLimit: sampleLimit
         ).diagnose(progress)
         notes.lines += diagnosis.reasons.filter { !notes.lines.contains($0) }
-        return notes.result(diagnosis.finding == .ok ? .otherCipher(other) : diagnosis.finding)
+        var result = notes.result(
+            diagnosis.finding == .ok ? .otherCipher(other) : diagnosis.finding)
+        result.format = diagnosis.format
+        return result
     }
 
     private func withoutKey(_ first: [UInt8], _ start: Notes) -> FileDiagnosis {
@@ -163,15 +166,11 @@ struct Diagnostician {
             sampleLimit == nil
                 ? "no page has an HMAC that is right under the key"
                 : "none of the pages looked at has an HMAC that is right under the key")
-        if let other = try otherCipher(scan.key) {
-            notes.lines.append(
-                "with pages of \(other.pageSize) bytes and \(other.hmacAlgorithm.rawValue) one is")
-            return notes.result(.otherCipher(other))
-        }
-        for version in [3, 2, 1] where try LegacyFormat.matches(path, key: key, version: version) {
-            notes.lines.append(
-                "the key opens it with the settings of SQLCipher \(version)")
-            return notes.result(.legacyFormat(version: version))
+        if let format = try FormatSearch(path: path, key: key, cipher: cipher).run(scan.key) {
+            notes.lines.append(format.evidence(cipher))
+            var diagnosis = notes.result(format.finding(cipher))
+            diagnosis.format = format
+            return diagnosis
         }
         if header.isReadable { return notes.result(.notEncrypted) }
         if let reason = Randomness.objection(to: first) {
@@ -213,24 +212,6 @@ struct Diagnostician {
         return FileDiagnosis(
             finding: diagnosis.finding == .ok ? .damagedLog(log) : diagnosis.finding,
             reasons: diagnosis.reasons + [log.description])
-    }
-
-    /// The page size and HMAC under which the first page is authentic; the key derivation stays.
-    private func otherCipher(_ key: DerivedKey) throws -> CipherConfiguration? {
-        for pageSize in [1024, 2048, 4096, 8192, 16384, 32768, 65536] {
-            for algorithm in CipherConfiguration.HMACAlgorithm.allCases {
-                var other = cipher
-                other.pageSize = pageSize
-                other.hmacAlgorithm = algorithm
-                guard other != cipher else { continue }
-                let view = try PageView(path, pageSize: pageSize)
-                let scan = PageScan(
-                    view: view, key: key,
-                    cipher: try PageCipher(key, format: PageFormat(other)))
-                if try scan.knowsKey(lookingAt: 1) { return other }
-            }
-        }
-        return nil
     }
 
     /// Whether pages make sense when they are decrypted, whatever their HMAC says.

@@ -26,12 +26,16 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case keyNeeded
         /// No page of the file was written with this key.
         case wrongKey
-        /// The key opens the file, which has the format of SQLCipher 1, 2 or 3.
+        /// The key opens the file, which has the format of SQLCipher 1, 2 or 3, also in the variants of the first programs
+        /// with SQLCipher 2.0.
         ///
         /// With a raw key, 2 and 3 are the same; it is 3 then.
         case legacyFormat(version: Int)
         /// The key opens the file with this cipher configuration instead of the given one.
         case otherCipher(CipherConfiguration)
+        /// The key opens the file, whose pages have no HMAC (`PRAGMA cipher_use_hmac = OFF`): any change of them would go
+        /// unnoticed, so that it has to be migrated first.
+        case withoutHMAC
         /// The key is right; these pages (the first is 1) are not as they were written; not more than 100,000
         /// are named.
         case corrupt(pages: [Int])
@@ -50,6 +54,9 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
 
     /// What was seen, in the order in which it was looked at, for people.
     public let reasons: [String]
+
+    /// How the pages are encrypted of a file that is to be migrated first.
+    var format: PageFormat?
 
     /// The finding and its reasons, a line each.
     public var description: String {
@@ -70,6 +77,7 @@ extension FileDiagnosis.Finding {
         case .wrongKey: "wrong key"
         case .legacyFormat(let version): "a file of SQLCipher \(version)"
         case .otherCipher: "another cipher configuration"
+        case .withoutHMAC: "encrypted, without HMACs; to be migrated"
         case .corrupt(let pages):
             pages.count == 1 ? "1 damaged page" : "\(pages.count) damaged pages"
         case .truncated: "the file was cut off"
@@ -91,19 +99,27 @@ extension FileDiagnosis {
         }
         switch finding {
         case .legacyFormat(let version):
+            let variant = format?.variant.map { " (\($0))" } ?? ""
             return .legacyFormat(
                 version: version,
                 message:
-                    "\"\(path)\" was written by SQLCipher \(version) and was not changed; "
-                    + "migrate it to the format of SQLCipher 4 first")
+                    "\"\(path)\" was written by SQLCipher \(version)\(variant) and was not changed; "
+                    + (format?.isReadByEngine == false
+                        ? "let the sqlcipher shell copy it into another file with sqlcipher_export(), after "
+                            + "PRAGMA cipher_compatibility = 2 and PRAGMA cipher_hmac_salt_mask = \"x'00'\""
+                        : "migrate it to the format of SQLCipher 4 first"))
         case .notEncrypted:
             return .notEncrypted(
                 message: "\"\(path)\" is a plain SQLite database; it was not changed")
         case .otherCipher(let cipher):
             return failed(
                 .notADatabase,
-                "the key is right, the cipher configuration is not: the file has pages of "
-                    + "\(cipher.pageSize) bytes and \(cipher.hmacAlgorithm.rawValue)")
+                "the key is right, the cipher configuration is not: the file has \(cipher.summary)")
+        case .withoutHMAC:
+            return failed(
+                .notADatabase,
+                "the key is right, but the file's pages have no HMAC (PRAGMA cipher_use_hmac = OFF), so that nobody "
+                    + "would notice a change of them; migrate it first")
         case .corrupt(let pages):
             return failed(
                 .corrupt,
@@ -138,7 +154,10 @@ extension SecureDatabaseStore {
     /// Reads every page once, decrypts none but the first, and changes nothing, not even a time of
     /// access where the system allows that. Side files are looked at as well: what counts is what who
     /// opens the file would find. A passphrase costs a key derivation, and two short ones more for a
-    /// file that it does not open.
+    /// file that it does not open; a third one where `cipher` has another derivation than SQLCipher 4's.
+    ///
+    /// Page sizes, HMACs and the key derivations of SQLCipher's versions are found out. Another number of rounds is not: such a
+    /// file is called `.wrongKey` unless `cipher` has it.
     ///
     /// - Parameters:
     ///   - url: The place of the file.

@@ -26,6 +26,25 @@ struct FirstPages {
 }
 
 extension DatabaseFile {
+    /// Whether the file, which this key has opened before, is encrypted with another one now.
+    ///
+    /// A change of the key rewrites each page, so that none is left under the old one, with the log or without it. A file
+    /// that was overwritten with anything else has no other key.
+    func isUnderAnotherKey(than key: DerivedKey, _ cipher: CipherConfiguration) throws -> Bool {
+        let pageCipher = try PageCipher(key, format: PageFormat(cipher))
+        // While somebody writes, a look may find pages on their way from the log to the file.
+        for _ in 1...20 {
+            let view = try PageView(path, pageSize: cipher.pageSize)
+            guard let first = try view.page(1),
+                Randomness.objection(to: Array(first[cipher.plaintextHeaderSize...])) == nil,
+                try !PageScan(view: view, key: key, cipher: pageCipher).knowsKey(lookingAt: 256)
+            else { return false }
+            if view.isCurrent { break }
+            usleep(5000)
+        }
+        return true
+    }
+
     /// Reads the first page, wherever it stands.
     func firstPages(_ cipher: CipherConfiguration) throws -> FirstPages {
         try FirstPages(of: self, cipher)

@@ -5,11 +5,19 @@ internal import Foundation
 /// How the pages of a file are encrypted, of SQLCipher 4 with any settings and of its elders.
 struct PageFormat: Equatable, Sendable {
     var pageSize: Int
-    /// nil in files of SQLCipher 1, whose pages nothing protects.
+    /// nil in files of SQLCipher 1, and of others with `PRAGMA cipher_use_hmac = OFF`, whose pages nothing protects.
     var hmac: CipherConfiguration.HMACAlgorithm?
     var kdf: CipherConfiguration.KDFAlgorithm
     var kdfIterations: Int
     var plaintextHeaderSize = 0
+    /// How the page's number goes into its HMAC: little-endian but in files of some programs with SQLCipher 2.0
+    /// (`PRAGMA cipher_hmac_pgno`).
+    var hasBigEndianNumbers = false
+    /// What the salt of the HMAC's key differs by from the file's: another one in files of the betas of SQLCipher 2.0
+    /// (`PRAGMA cipher_hmac_salt_mask`).
+    var saltMask: UInt8 = Self.usualSaltMask
+
+    static let usualSaltMask: UInt8 = 0x3a
 
     init(_ cipher: CipherConfiguration) {
         pageSize = cipher.pageSize
@@ -59,7 +67,7 @@ extension CipherConfiguration.HMACAlgorithm {
 ///
 /// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the
 /// page's number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by
-/// two rounds of PBKDF2 with the salt XOR 0x3a. See [SQLCipher's
+/// two rounds of PBKDF2 with the salt XOR 0x3a (in old files another one). See [SQLCipher's
 /// design](https://www.zetetic.net/sqlcipher/design/).
 struct PageCipher: Sendable {
     let format: PageFormat
@@ -71,7 +79,8 @@ struct PageCipher: Sendable {
         self.key = key.key
         hmacKey = try key.key.withUnsafeBytes { bytes in
             try KDF.Insecure.PBKDF2.deriveKey(
-                from: bytes, salt: key.salt.map { $0 ^ 0x3a }, using: format.kdf.hashFunction,
+                from: bytes, salt: key.salt.map { $0 ^ format.saltMask },
+                using: format.kdf.hashFunction,
                 outputByteCount: 32, unsafeUncheckedRounds: 2)
         }
     }
@@ -96,7 +105,8 @@ struct PageCipher: Sendable {
         var code = HMAC<H>(key: hmacKey)
         code.update(
             data: UnsafeRawBufferPointer(rebasing: page[format.start(ofPage: number)..<end]))
-        withUnsafeBytes(of: number.littleEndian) { code.update(data: $0) }
+        let storedNumber = format.hasBigEndianNumbers ? number.bigEndian : number.littleEndian
+        withUnsafeBytes(of: storedNumber) { code.update(data: $0) }
         // Not in constant time: an attacker that can change the file learns nothing from how early
         // it differs.
         let stored = page[end..<(end + H.Digest.byteCount)]

@@ -22,6 +22,12 @@ struct PlainHeader {
                 BTreePage.Header(page, at: 100)?.kind)
     }
 
+    /// Bytes per page, as the header of a file with this size has them.
+    var pageSize: Int {
+        let size = Int(page[16]) << 8 | Int(page[17])
+        return size == 1 ? 65536 : size
+    }
+
     /// Pages of the database by its header; nil when the header does not know.
     var pageCount: Int? {
         guard page.count >= 100, number(at: 24) == number(at: 92), number(at: 28) > 0 else {

@@ -33,8 +33,9 @@ extension Connection {
             }
             // A damaged page was lent as zeros; see `Connection+DamagedPages`.
             guard source.isPagerSound() else {
-                throw SecureStorageError.statementFailed(
-                    .corrupt, "the database is damaged: a page is not as it was written")
+                throw source.foreignRekey(.corrupt, "")
+                    ?? SecureStorageError.statementFailed(
+                        .corrupt, "the database is damaged: a page is not as it was written")
             }
             if left > remaining { restarts += 1 }
             remaining = left

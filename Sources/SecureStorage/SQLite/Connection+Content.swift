@@ -5,8 +5,8 @@ internal import Foundation
 enum ContentAccess {
     /// A plain SQLite file.
     case plaintext
-    /// A file of SQLCipher 1, 2 or 3, with that version's defaults.
-    case legacy(EncryptionKey, version: Int)
+    /// A file of SQLCipher 1, 2 or 3, or without HMACs.
+    case legacy(EncryptionKey, PageFormat)
     case encrypted(Connection.Key)
 }
 
@@ -22,7 +22,7 @@ extension Connection {
         do {
             switch content {
             case .plaintext: break
-            case .legacy(let key, let version): try connection.applyLegacyKey(key, version)
+            case .legacy(let key, let format): try connection.applyLegacyKey(key, format)
             case .encrypted(let key): try connection.applyKey(connection.derive(key))
             }
             try connection.applyDefences()
@@ -36,7 +36,7 @@ extension Connection {
         }
     }
 
-    private func applyLegacyKey(_ key: EncryptionKey, _ version: Int) throws {
+    private func applyLegacyKey(_ key: EncryptionKey, _ format: PageFormat) throws {
         switch key {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {
@@ -50,7 +50,17 @@ extension Connection {
                     sqlite3_key_v2(requireHandle(), "main", $0.baseAddress, Int32($0.count)))
             }
         }
-        try text("PRAGMA cipher_compatibility = \(version)")
+        try text("PRAGMA cipher_compatibility = 4")
+        try text("PRAGMA cipher_page_size = \(format.pageSize)")
+        if let hmac = format.hmac {
+            try text("PRAGMA cipher_hmac_algorithm = \(hmac.rawValue)")
+        } else {
+            try text("PRAGMA cipher_use_hmac = OFF")
+        }
+        try text("PRAGMA cipher_kdf_algorithm = \(format.kdf.rawValue)")
+        try text("PRAGMA kdf_iter = \(format.kdfIterations)")
+        // Not named where it need not be: SQLCipher calls it deprecated.
+        if format.hasBigEndianNumbers { try text("PRAGMA cipher_hmac_pgno = be") }
     }
 
     private func applyContentSettings() throws {

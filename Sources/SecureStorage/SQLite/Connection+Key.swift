@@ -116,7 +116,7 @@ extension Connection {
         return try key.derived(salt: salt, cipher: configuration.cipher)
     }
 
-    private var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
+    var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
 
     /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the caller keeps it.
     ///

@@ -36,6 +36,18 @@ extension Connection {
         statements.removeAll()
     }
 
+    /// Moves the log that stays beside the file into it, and cuts it to nothing, unless the transaction of another
+    /// connection is in the way; at the end of this one.
+    ///
+    /// The last connection does that by itself, but one that only reads cannot.
+    func emptyKeptLog() {
+        guard configuration.keepsWriteAheadLog, !configuration.isReadOnly, isProven,
+            let handle, ((try? file.status("-wal"))??.st_size ?? 0) > 0
+        else { return }
+        if isInTransaction { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+        _ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, of: "main", waiting: false)
+    }
+
     private func keepWriteAheadLog() throws {
         var keeps: Int32 = 1
         try check(

@@ -17,7 +17,7 @@ final class Connection {
     /// What opens the file now; kept, locked and cleared at the end, to open it again when the
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
-    /// Whether the engine has read the file with `key`; before that, no statement may run.
+    /// Whether the key has opened the file: before that, a failure says that it is wrong, and no statement may run.
     var isProven = false
     let statements = StatementCache(capacity: 64)
     /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
@@ -156,6 +156,7 @@ final class Connection {
         stopRecording()
         // One that came while nothing ran would end the last checkpoint, and leave the log behind.
         dropIdleInterruption()
+        emptyKeptLog()
         // With every statement of this connection finalised this cannot be refused. close_v2, so
         // that a statement that is still held somewhere keeps the handle alive and not a dangling
         // pointer.
@@ -200,8 +201,9 @@ final class Connection {
         let code = ResultCode(rawValue: code)
         guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
         if let refused = refused(code, sql) { return refused }
-        if code == .outOfMemory, hasDamagedPage() { return .damagedPage(in: sql) }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
+        if let foreignRekey = foreignRekey(code, reason) { return foreignRekey }
+        if code == .outOfMemory, hasDamagedPage() { return .damagedPage(in: sql) }
         return .engineFailed(code, reason, in: sql)
     }
 

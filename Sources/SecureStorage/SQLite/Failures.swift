@@ -19,7 +19,28 @@ extension SecureStorageError {
     static func engineFailed(
         _ code: ResultCode, _ message: String, in sql: String? = nil
     ) -> SecureStorageError {
-        statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+        if let sql, let failure = attachFailed(code, in: sql) { return failure }
+        return statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+    }
+
+    /// The error for a file that cannot be attached; nil for other statements, and where SQLite's message says enough.
+    ///
+    /// Names the file where its path stands in the statement, of which nothing else is shown: a bound path is a value.
+    private static func attachFailed(_ code: ResultCode, in sql: String) -> SecureStorageError? {
+        guard let file = SQLText.attachedFile(in: sql) else { return nil }
+        let name = file.path.map { "\"\($0)\"" } ?? "the file"
+        switch code.primary {
+        case .notADatabase:
+            return statementFailed(
+                code,
+                "cannot attach \(name): the key does not open it. A file has a salt of its own, so that "
+                    + "the key of this one fits no other, whatever the passphrase: give the passphrase, or x'…' "
+                    + "around a raw key, with ATTACH ? AS name KEY ?. The file has to have SQLCipher 4's default "
+                    + "settings")
+        case .cannotOpen where SQLText.holdsKey(sql):
+            return statementFailed(code, "cannot attach \(name): it cannot be opened or made")
+        default: return nil
+        }
     }
 
     /// The error for a statement that has met a page whose HMAC fails.

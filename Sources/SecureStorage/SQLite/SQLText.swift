@@ -105,6 +105,32 @@ enum SQLText {
 }
 
 extension SQLText {
+    /// What an ATTACH attaches, as its text has it.
+    struct AttachedFile: Equatable {
+        /// nil when it is bound, or an expression.
+        let path: String?
+    }
+
+    /// nil when `sql` is no ATTACH.
+    static func attachedFile(in sql: String) -> AttachedFile? {
+        let blank = #"(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)"#
+        let options: NSString.CompareOptions = [.regularExpression, .caseInsensitive]
+        guard
+            let start = sql.range(
+                of: "^(?:\(blank)|;)*attach\\b(?:\(blank)*database\\b)?\(blank)*", options: options)
+        else { return nil }
+        let rest = sql[start.upperBound...]
+        // Nothing but a single literal: of an expression, a part might be something else than a path.
+        guard
+            let literal = rest.range(
+                of: #"^('(?:[^']|'')*'|"(?:[^"]|"")*")(?=\s+as\b)"#, options: options),
+            let quote = rest.first
+        else { return AttachedFile(path: nil) }
+        let quoted = rest[literal].dropFirst().dropLast()
+        return AttachedFile(
+            path: quoted.replacingOccurrences(of: "\(quote)\(quote)", with: "\(quote)"))
+    }
+
     /// Whether a statement, or one of its names or texts, speaks of REPLACE.
     static func mayReplace(_ sql: String) -> Bool {
         sql.range(of: "replace", options: .caseInsensitive) != nil

@@ -231,7 +231,9 @@ final class Statement {
         return !connection.isInTransaction || !connection.isPagerSound()
     }
 
-    private func damagedPage() -> SecureStorageError { .damagedPage(in: sql) }
+    private func damagedPage() -> SecureStorageError {
+        connection.foreignRekey(.corrupt, "") ?? .damagedPage(in: sql)
+    }
 
     /// Runs to the end and discards the rows, if there are any.
     func run() throws {
@@ -255,6 +257,7 @@ final class Statement {
         if let refused = connection.refused(code, sql) { return refused }
         if code == .outOfMemory, connection.hasDamagedPage() { return damagedPage() }
         var reason = String(cString: sqlite3_errmsg(database))
+        if let foreignRekey = connection.foreignRekey(code, reason) { return foreignRekey }
         if code == .error {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
             if reason == "SQL logic error", connection.hasReadPages() {
@@ -269,7 +272,9 @@ final class Statement {
             // Functions and virtual tables quote what they were given, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
         }
-        guard hasBoundValues else { return .engineFailed(code, reason, in: sql) }
+        guard hasBoundValues, !connection.isOfSchema(reason, code) else {
+            return .engineFailed(code, reason, in: sql)
+        }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
             return .statementFailed(code, "the statement failed", in: sql)

@@ -77,6 +77,7 @@ struct Diagnose: ParsableCommand {
         case .wrongKey: "wrong-key"
         case .legacyFormat: "legacy-format"
         case .otherCipher: "other-cipher"
+        case .withoutHMAC: "without-hmac"
         case .corrupt: "corrupt"
         case .truncated: "truncated"
         case .damagedLog: "damaged-log"

@@ -62,6 +62,18 @@ extension DataVault {
     ) async throws {
         try await onOwnThread { try self.changePassword(password, newPassword: newPassword) }
     }
+
+    /// Sets the policy with the password; as the call that is not `async`, on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - policy: Whatever it is.
+    ///   - password: The one that the vault has.
+    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try then.
+    public func setPasswordPolicy(
+        _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
+    ) async throws {
+        try await onOwnThread { try self.setPasswordPolicy(policy, password: password) }
+    }
 }
 
 /// Runs what blocks where a task may wait for it.

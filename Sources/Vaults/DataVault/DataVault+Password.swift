@@ -126,26 +126,55 @@ extension DataVault {
         }
     }
 
-    /// Sets the policy; whether the password complies is found at the next unlock.
+    /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; whether the password complies is found at
+    /// the next unlock.
     ///
-    /// Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try is always left.
+    /// Whoever has no password cannot take a rule off, nor lift the limit of tries: for that the vault has to be unlocked, or
+    /// the password given, with `setPasswordPolicy(_:password:)`. Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try is always left.
     ///
     /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and ``DataVaultPasswordPolicy/lockTimeout`` stay as they
     ///   are where they are nil, and while the vault is locked. The time of inactivity of other processes that have the
     ///   vault unlocked changes at their next unlock.
-    /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.doesNotExist`, `.ioReadError`,
-    ///   `.ioWriteError`.
+    /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.locked` for a locked vault and a
+    ///   policy that is less strict in any rule; `.doesNotExist`, `.ioReadError`, `.ioWriteError`. The policy stays then.
     public func setPasswordPolicy(_ policy: DataVaultPasswordPolicy) throws {
         try policy.validate()
         try withRecord { record in
-            let opened = openedNow
-            let isOpen = opened?.incarnation == record.incarnation
+            let isOpen = openedNow?.incarnation == record.incarnation
             let policy = (isOpen ? policy : policy.asSeenWhileLocked)
                 .completed(by: record.policy)
-            record.policy = policy
-            try container.records.store(&record, place)
-            if let opened { setTimeout(of: opened, OpenedVault.timeout(policy)) }
+            guard isOpen || !policy.isLooser(than: record.policy) else {
+                throw DataVaultError.locked
+            }
+            try store(policy, in: &record)
         }
+    }
+
+    /// Sets the policy, whatever it is, with the password; the vault stays locked or unlocked.
+    ///
+    /// A wrong password counts as a try, also when the vault is unlocked.
+    ///
+    /// - Parameters:
+    ///   - policy: As for ``setPasswordPolicy(_:)`` of an unlocked vault.
+    ///   - password: The one that the vault has, also where it has expired or breaks a rule.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
+    ///   password too many; and as ``setPasswordPolicy(_:)``.
+    public func setPasswordPolicy(
+        _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
+    ) throws {
+        try policy.validate()
+        let password = password.passwordBytes
+        try withRecord { record in
+            // The key itself is not needed.
+            _ = try container.check(password, of: &record, place)
+            try store(policy.completed(by: record.policy), in: &record)
+        }
+    }
+
+    private func store(_ policy: DataVaultPasswordPolicy, in record: inout VaultRecord) throws {
+        record.policy = policy
+        try container.records.store(&record, place)
+        if let opened = openedNow { setTimeout(of: opened, OpenedVault.timeout(policy)) }
     }
 
     // MARK: - The record

@@ -87,6 +87,19 @@ extension DataVaultPasswordPolicy {
         }
     }
 
+    /// Whether any rule for passwords and tries asks for less than `before` does.
+    func isLooser(than before: DataVaultPasswordPolicy) -> Bool {
+        let flags = [
+            (before.hasDigits, hasDigits), (before.hasUpper, hasUpper), (before.hasLower, hasLower),
+            (before.hasSpecial, hasSpecial),
+            (!before.defaultPasswordAllowed, !defaultPasswordAllowed),
+        ]
+        let hasMoreTries =
+            before.retryLimit > 0 && (retryLimit == 0 || retryLimit > before.retryLimit)
+        return hasMoreTries || minLength < before.minLength
+            || minUniqueChars < before.minUniqueChars || flags.contains { $0 && !$1 }
+    }
+
     /// This policy as a locked vault shows it.
     var asSeenWhileLocked: DataVaultPasswordPolicy {
         var policy = self

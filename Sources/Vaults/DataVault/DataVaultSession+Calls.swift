@@ -76,6 +76,25 @@ extension DataVaultSession {
         }
     }
 
+    /// Sets the policy with the password; the vault stays locked or unlocked.
+    ///
+    /// - Parameters:
+    ///   - policy: Whatever it is; a stricter one needs no password, with ``withVault(_:)``.
+    ///   - password: The one that the vault has.
+    /// - Returns: The state after the call.
+    /// - Throws: `DataVaultError`, as `DataVault.setPasswordPolicy(_:password:)`; `CancellationError` when the task was
+    ///   cancelled before: no try then.
+    @discardableResult
+    public func setPasswordPolicy(
+        _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
+    ) async throws -> State {
+        try await onOwnThread { vault, _ in
+            try vault.setPasswordPolicy(policy, password: password)
+        } outcome: {
+            Self.outcome($0)
+        }
+    }
+
     /// Deletes the vault, or takes note that it has destroyed itself: to `.noVault`.
     ///
     /// - Returns: The state after the call.

@@ -232,5 +232,74 @@ import Testing
             }
             #expect(try database.openStore().int("SELECT count(*) FROM t") == 5)
         }
+
+        // MARK: - What another user has begun to make
+
+        /// A database whose creation was killed, in a directory that others may write to.
+        private func makeRemains(_ directory: mode_t, keepsLock: Bool) async throws -> [String] {
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
+                let db = SecureDatabaseStore(fullDatabasePath: path)
+                try db.open(with: TemporaryDatabase.key) { _ in SuddenDeath.now() }
+            }
+            let names = try database.fileNames()
+            let lock = try #require(names.first { $0.hasSuffix(".lock") })
+            #expect(names.contains { $0.hasSuffix(".draft") })
+            if !keepsLock {
+                try FileManager.default.removeItem(
+                    at: database.directory.appendingPathComponent(lock))
+            }
+            try #require(chmod(database.directory.path, directory) == 0)
+            return try database.fileNames()
+        }
+
+        /// What `remove(at:)` does as another user: "true", "false" or the error.
+        private func removeAsNobody(
+            mentioning words: [String] = [], code: Int? = nil, _ removes: Bool? = nil
+        ) async {
+            await #expect(processExitsWith: .success) {
+                [
+                    url = database.url as URL, words = words as [String], code = code as Int?,
+                    removes = removes as Bool?
+                ] in
+                OtherUserTests.becomeNobody()
+                var removed: Bool?
+                let error = storageError { removed = try SecureDatabaseStore.remove(at: url) }
+                #expect(removed == removes, "\(error as Any)")
+                #expect(error?.code == code, "\(error as Any)")
+                for word in words {
+                    #expect(error?.description.contains(word) == true, "\(error as Any)")
+                }
+            }
+        }
+
+        @Test
+        func
+            `a creation of another user, killed or not, is not removed, and the error says whose it is`()
+            async throws
+        {
+            let names = try await makeRemains(0o777, keepsLock: true)
+            let lock = try #require(names.first { $0.hasSuffix(".lock") })
+            await removeAsNobody(mentioning: [lock, "another user", "cannot remove"], code: 14)
+            #expect(try database.fileNames() == names)
+            // Who it belongs to may, since nobody makes it any more.
+            #expect(try SecureDatabaseStore.remove(at: database.url))
+            #expect(try database.fileNames() == [])
+        }
+
+        @Test func `a draft that another user may not remove is an error, not a removal`()
+            async throws
+        {
+            let names = try await makeRemains(0o1777, keepsLock: false)
+            let draft = try #require(names.first { $0.hasSuffix(".draft") })
+            await removeAsNobody(mentioning: [draft, "cannot remove"], code: 14)
+            #expect(try database.fileNames() == names)
+        }
+
+        @Test func `a draft that another user may remove is removed`() async throws {
+            _ = try await makeRemains(0o777, keepsLock: false)
+            await removeAsNobody(true)
+            #expect(try database.fileNames() == [])
+            await removeAsNobody(false)
+        }
     }
 #endif

@@ -152,6 +152,127 @@ import Testing
         #expect(text.contains("NOT NULL constraint failed: u.name"))
     }
 
+    // MARK: - What the schema says itself
+
+    @Test func `what an app's trigger says is shown, whatever words the values have`() throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE u (name TEXT);
+            CREATE TRIGGER quota BEFORE INSERT ON u WHEN length(NEW.name) > 4 BEGIN
+                SELECT RAISE(ABORT, 'quota exceeded for user');
+            END;
+            CREATE TRIGGER quotes BEFORE DELETE ON u BEGIN
+                SELECT RAISE(ABORT, 'the user''s quota: "exceeded" [quota]');
+            END;
+            CREATE TEMP TABLE v (name TEXT);
+            CREATE TEMP TRIGGER limits BEFORE INSERT ON v BEGIN
+                SELECT RAISE(FAIL, 'quota exceeded here');
+            END;
+            INSERT INTO u VALUES ('user');
+            """)
+        for value in ["user exceeded", "quota exceeded for user", "exceeded", "for quota"] {
+            #expect(
+                message { try db.executeUpdate("INSERT INTO u VALUES (?)", value) }
+                    .contains("quota exceeded for user;"))
+            #expect(
+                message { try db.executeUpdate("INSERT INTO u VALUES (?)", Data(value.utf8)) }
+                    .contains("quota exceeded for user;"))
+            #expect(
+                message { try db.executeUpdate("INSERT INTO v VALUES (?)", value) }
+                    .contains("quota exceeded here;"))
+        }
+        let text = storageError {
+            try db.executeUpdate("DELETE FROM u WHERE name = ? OR 'exceeded' = ?", "user", "quota")
+        }
+        #expect(text?.description.contains(#"the user's quota: "exceeded" [quota];"#) == true)
+    }
+
+    @Test func `names in a violated constraint are shown, whatever words the values have`() throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE account (
+                name TEXT UNIQUE NOT NULL, balance INTEGER CONSTRAINT positive CHECK (balance > 0),
+                owner INTEGER REFERENCES parent (id)) STRICT;
+            INSERT INTO account VALUES ('account', 1, NULL);
+            """)
+        let attempts: [([(any SQLiteDatatypeBridgeable)?], String)] = [
+            (["account", 1, nil], "UNIQUE constraint failed: account.name;"),
+            ([nil, 1, "account name"], "NOT NULL constraint failed: account.name;"),
+            (["positive", -1, nil], "CHECK constraint failed: positive;"),
+            (["failed", 1, 7], "FOREIGN KEY constraint failed;"),
+        ]
+        for (values, expected) in attempts {
+            let text = message {
+                try db.executeUpdate("INSERT INTO account VALUES (?, ?, ?)", values: values)
+            }
+            #expect(text.contains(expected), "\(text)")
+        }
+    }
+
+    /// SQLite 3.47 takes any expression there; before that the trigger cannot be made.
+    @Test(.engine(since: "3.47.0"))
+    func `what a trigger makes of a value is left out`() throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE u (name TEXT);
+            CREATE TRIGGER quota BEFORE INSERT ON u BEGIN
+                SELECT RAISE(ABORT, 'no room for ' || NEW.name);
+            END;
+            """)
+        for value in ["hunter2", "hunter2 no room"] {
+            let text = message { try db.executeUpdate("INSERT INTO u VALUES (?)", value) }
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
+    // MARK: - Attached files
+
+    @Test func `a file that is attached without its key: the error says what KEY it needs`() throws
+    {
+        let passphrase = "correct horse battery"
+        let (first, second) = (try TemporaryDatabase(), try TemporaryDatabase(name: "other.db"))
+        let other = second.store()
+        try other.open(with: passphrase)
+        try other.executeStatements("CREATE TABLE u (a); INSERT INTO u VALUES (1)")
+        other.close()
+        let db = first.store()
+        try db.open(with: passphrase)
+
+        for sql in [
+            "ATTACH '\(second.path)' AS other",
+            "/* x */ attach database '\(second.path)' AS other;",
+            "ATTACH \"\(second.path)\" AS other", "ATTACH '\(second.path)' AS other KEY 'hunter2'",
+        ] {
+            for error in [
+                storageError { try db.executeUpdate(sql) },
+                storageError { try db.executeStatements(sql) },
+            ] {
+                let text = error?.description ?? "no error"
+                #expect(error?.code == 26, "\(text)")
+                #expect(text.contains(second.path), "\(text)")
+                #expect(text.contains("salt of its own") && text.contains("KEY"), "\(text)")
+                #expect(!text.contains("hunter2") && !text.contains("horse"), "\(text)")
+            }
+        }
+        // A path that is bound is a value.
+        let text = message { try db.executeUpdate("ATTACH ? AS other", second.path) }
+        #expect(text.contains("salt of its own"), "\(text)")
+        #expect(!text.contains("other.db"), "\(text)")
+        // As the error says.
+        try db.executeUpdate("ATTACH ? AS other KEY ?", second.path, passphrase)
+        #expect(try db.int("SELECT a FROM other.u") == 1)
+    }
+
+    @Test func `a missing file that is attached is named`() throws {
+        let path = database.directory.path + "/none/other.db"
+        for sql in ["ATTACH '\(path)' AS other", "ATTACH '\(path)' AS other KEY 'hunter2'"] {
+            let text = message { try db.executeUpdate(sql) }
+            #expect(text.contains(path), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test func `what a function quotes is left out, wherever it came from`() throws {
         try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES ('hunter2')")
         for (sql, values) in [

@@ -89,6 +89,74 @@ import Testing
         #expect(try database.fileNames().isEmpty)
     }
 
+    private func logSize() throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: database.path + "-wal")[.size] as? Int
+    }
+
+    /// Some hundred kilobytes, too few for a checkpoint.
+    private func fillLog(_ writer: SecureDatabasePool) throws {
+        try writer.write {
+            for _ in 0..<100 {
+                try $0.executeUpdate("INSERT INTO entry VALUES (1, randomblob(3000))")
+            }
+        }
+        #expect(try logSize() ?? 0 > 300_000)
+    }
+
+    @Test func `the log is empty although one that only reads closes last`() throws {
+        let writer = try shared.open(with: Self.key, migrations: Self.migrations)
+        let reader = try #require(try shared.openReadOnly(with: Self.key))
+        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 0)
+        try fillLog(writer)
+        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+        writer.close()
+        #expect(try logSize() == 0)
+        #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+        reader.close()
+        #expect(try logSize() == 0)
+        let again = try #require(try shared.openReadOnly(with: Self.key))
+        #expect(try again.read { try $0.int("SELECT count(*) FROM entry") } == 100)
+    }
+
+    @Test
+    func `a store that keeps its log empties it beside a reader, and with a transaction open`()
+        throws
+    {
+        let writer = try database.openStore { $0.keepsWriteAheadLog = true }
+        let reader = try database.openStore { $0.isReadOnly = true }
+        try writer.executeStatements(
+            "CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(300000))")
+        #expect(try reader.int("SELECT count(*) FROM t") == 1)
+        try writer.executeStatements("BEGIN; INSERT INTO t VALUES (1)")
+        let rs = try writer.executeQuery("SELECT x FROM t")
+        #expect(try rs.next())
+        writer.close()
+        #expect(try logSize() == 0)
+        #expect(try reader.int("SELECT count(*) FROM t") == 1)
+        reader.close()
+        #expect(try logSize() == 0)
+    }
+
+    @Test
+    func
+        `a snapshot that is read when the writer closes keeps the log, until the next writer closes`()
+        throws
+    {
+        let writer = try shared.open(with: Self.key, migrations: Self.migrations)
+        let reader = try #require(try shared.openReadOnly(with: Self.key))
+        try fillLog(writer)
+        try reader.read { db in
+            #expect(try db.int("SELECT count(*) FROM entry") == 100)
+            try writer.write { try $0.executeUpdate("DELETE FROM entry WHERE rowid > 50") }
+            writer.close()
+            #expect(try logSize() ?? 0 > 0)
+            #expect(try db.int("SELECT count(*) FROM entry") == 100)
+        }
+        reader.close()
+        try shared.open(with: Self.key).close()
+        #expect(try logSize() == 0)
+    }
+
     @Test func `who has to wait too long gets an error that says so`() throws {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         var impatient = shared.configuration

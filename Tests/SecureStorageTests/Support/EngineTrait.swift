@@ -1,3 +1,4 @@
+import Foundation
 import SecureStorage
 import Testing
 
@@ -9,6 +10,17 @@ extension Trait where Self == ConditionTrait {
     static func engine(has option: String) -> Self {
         .enabled("the engine is built without \(option)") {
             try SecureDatabaseStore.engine.hasOption(option)
+        }
+    }
+
+    /// Skips a test over an engine that is older than a version of SQLite.
+    ///
+    /// - Parameter version: Such as "3.47.0".
+    /// - Returns: A trait of the test.
+    static func engine(since version: String) -> Self {
+        .enabled("the engine is older than SQLite \(version)") {
+            try SecureDatabaseStore.engine.sqliteVersion
+                .compare(version, options: .numeric) != .orderedAscending
         }
     }
 }

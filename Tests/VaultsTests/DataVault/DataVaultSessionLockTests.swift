@@ -105,11 +105,18 @@ struct DataVaultSessionLockTests {
         #expect(vaultCode { _ = try session.withVault { try $0.dataNames } } == 8)
         #expect(session.state == .locked(triesLeft: 3))
         #expect(vaultCode { try session.touch() } == 8)
-        // The policy of a locked vault can be had, and changed; the tries show.
+        // The policy of a locked vault can be had, and made stricter; the tries show.
         var policy = try session.withVault { try $0.passwordPolicy }
-        policy.retryLimit = 5
+        policy.retryLimit = 2
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
-        #expect(session.state == .locked(triesLeft: 5))
+        #expect(session.state == .locked(triesLeft: 2))
+        policy.retryLimit = 5
+        #expect(
+            vaultCode { try session.withVault { [policy] in try $0.setPasswordPolicy(policy) } }
+                == 8)
+        #expect(
+            try await session.setPasswordPolicy(policy, password: Self.password)
+                == .locked(triesLeft: 5))
     }
 
     @Test func `observers see the state, then each change, then the end`() async throws {

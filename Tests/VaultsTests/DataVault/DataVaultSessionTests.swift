@@ -175,7 +175,7 @@ struct DataVaultSessionTests {
         }
         await violate(Self.password)
         policy.minLength = 8
-        try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
+        try await session.setPasswordPolicy(policy, password: Self.password)
         #expect(session.state == .locked(triesLeft: nil))
         policy.minLength = 20
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }

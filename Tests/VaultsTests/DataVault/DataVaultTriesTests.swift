@@ -86,7 +86,13 @@ struct DataVaultTriesTests {
     }
 
     @Test func `a new limit gives no try back, and leaves one at least`() throws {
-        for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
+        try vault.unlock(password: "P4sSw0rD1")
+        for _ in 1...2 {
+            #expect(
+                vaultCode {
+                    try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
+                } == 5)
+        }
         var policy = try vault.passwordPolicy
         for (limit, left) in [(3, 1), (2, 1), (1, 1), (0, nil), (3, 1), (10, 8)] as [(Int, Int?)] {
             policy.retryLimit = limit
@@ -96,6 +102,7 @@ struct DataVaultTriesTests {
         policy.retryLimit = 1
         try vault.setPasswordPolicy(policy)
         // By itself it destroys nothing.
+        vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
         #expect(try vault.getString("name") == "value")
         #expect(try container.records.read(vault.place)?.tries == 0)
@@ -115,11 +122,82 @@ struct DataVaultTriesTests {
         }
     }
 
+    @Test func `whoever has no password lifts no limit of tries, and takes no rule off`() throws {
+        var strict = try vault.passwordPolicy
+        strict.hasDigits = true
+        strict.minLength = 9
+        strict.minUniqueChars = 4
+        strict.defaultPasswordAllowed = false
+        // A stricter one is taken from anybody, and so is the one that it has.
+        for _ in 1...2 { try vault.setPasswordPolicy(strict) }
+        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        let changes: [(inout DataVaultPasswordPolicy) -> Void] = [
+            { $0.retryLimit = 0 }, { $0.retryLimit = 4 }, { $0.retryLimit = 1000 },
+            { $0.hasDigits = false }, { $0.minLength = 8 }, { $0.minUniqueChars = 3 },
+            { $0.defaultPasswordAllowed = true },
+            {
+                $0.hasSpecial = true
+                $0.retryLimit = 0
+            },
+        ]
+        for change in changes {
+            var looser = strict
+            change(&looser)
+            #expect(vaultCode { try vault.setPasswordPolicy(looser) } == 8)
+            // Nor with another object of the vault, nor with another container.
+            #expect(
+                vaultCode { try home.container().vault(id: "a").setPasswordPolicy(looser) } == 8)
+        }
+        #expect(try vault.passwordPolicy == strict)
+        #expect(try vault.triesLeft == 2)
+        strict.retryLimit = 2
+        try vault.setPasswordPolicy(strict)
+        #expect(try vault.triesLeft == 1)
+
+        // With the password, locked or unlocked.
+        var looser = strict
+        for limit in [5, 0] {
+            looser.retryLimit = limit
+            try vault.setPasswordPolicy(looser, password: "P4sSw0rD1")
+            #expect(vault.isLocked)
+            #expect(try vault.passwordPolicy == looser)
+            #expect(try vault.triesLeft == (limit == 0 ? nil : limit))
+        }
+        try vault.unlock(password: "P4sSw0rD1")
+        looser.minLength = 1
+        try vault.setPasswordPolicy(looser)
+        #expect(try vault.passwordPolicy.minLength == 1)
+        looser.expirationDays = 3
+        try vault.setPasswordPolicy(looser, password: "P4sSw0rD1")
+        #expect(!vault.isLocked)
+        #expect(try vault.passwordPolicy.expirationDays == 3)
+    }
+
+    @Test func `a wrong password for a policy is a try, and the last one destroys the vault`()
+        throws
+    {
+        var policy = try vault.passwordPolicy
+        policy.retryLimit = 0
+        for left in [2, 1] {
+            let error = dataVaultError {
+                try vault.setPasswordPolicy(policy, password: "wrong password")
+            }
+            #expect(error?.code == 5)
+            #expect(error?.triesLeft == left)
+        }
+        #expect(try vault.passwordPolicy.retryLimit == 3)
+        #expect(
+            dataVaultError { try vault.setPasswordPolicy(policy, password: "wrong password") }?
+                .isSelfDestructed == true)
+    }
+
     @Test func `without a limit any number of wrong passwords does nothing, and is counted`() throws
     {
+        try vault.unlock(password: "P4sSw0rD1")
         var policy = try vault.passwordPolicy
         policy.retryLimit = DataVaultPasswordPolicy.unlimitedRetriesAllowed
         try vault.setPasswordPolicy(policy)
+        vault.lock()
         for _ in 1...20 {
             let error = dataVaultError { try vault.unlock(password: "wrong password") }
             #expect(error?.code == 5)

@@ -1,0 +1,231 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Connections to a file whose key somebody else has changed.
+@Suite(.timeLimit(.minutes(10))) struct ForeignRekeyTests {
+    typealias JournalMode = SecureDatabaseConfiguration.JournalMode
+
+    /// Who changes the key.
+    enum Changer: CaseIterable {
+        case otherStore
+        /// Leaves the new pages in the log, since it is not the last connection.
+        case otherProgram
+
+        static var present: [Changer] { SQLCipherShell.isInstalled ? allCases : [.otherStore] }
+    }
+
+    let database: TemporaryDatabase
+
+    init() throws { database = try TemporaryDatabase() }
+
+    private static let newKey = Data((101...132).map { UInt8($0) })
+
+    private func makeFile(_ mode: JournalMode = .wal) throws {
+        let db = try database.openStore { $0.journalMode = mode }
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
+        for _ in 0..<50 { try db.executeUpdate("INSERT INTO t VALUES (randomblob(3000))") }
+        db.close()
+    }
+
+    private func changeKey(
+        _ mode: JournalMode = .wal, by changer: Changer = .otherStore,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        switch changer {
+        case .otherStore:
+            let other = try database.openStore { $0.journalMode = mode }
+            try other.changeEncryptionKey(with: Self.newKey)
+            other.close()
+        case .otherProgram:
+            let shell = try SQLCipherShell(
+                database.path, key: "x'\(TemporaryDatabase.key.hex)'",
+                "PRAGMA wal_autocheckpoint = 0; PRAGMA rekey = \"x'\(Self.newKey.hex)'\"; "
+                    + "SELECT count(*) FROM t;")
+            #expect(shell.lines.last == "51", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Checks that the error speaks of the key, and of nothing that leads to a salvage.
+    private func expectKeyChange(
+        _ error: (any Error)?, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let text = error.map { "\($0)" } ?? "no error"
+        #expect(
+            (error as? SecureStorageError)?.kind == .authenticationFailed, "\(text)",
+            sourceLocation: sourceLocation)
+        #expect(
+            text.contains("somebody else has changed"), "\(text)", sourceLocation: sourceLocation)
+        for word in ["damage", "salvage the", "logic error", "not a database", "malformed"] {
+            #expect(!text.contains(word), "\(text)", sourceLocation: sourceLocation)
+        }
+        for key in [TemporaryDatabase.key, Self.newKey] {
+            #expect(!text.lowercased().contains(key.hex.prefix(8)), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(arguments: JournalMode.allCases, Changer.present)
+    func `a store says that the key was changed, whatever it is asked`(
+        _ mode: JournalMode, _ changer: Changer
+    ) throws {
+        try makeFile(mode)
+        let db = try database.openStore { $0.journalMode = mode }
+        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        try changeKey(mode, by: changer)
+
+        // Prepared before, and in the cache; read and written.
+        expectKeyChange(storageError { _ = try db.int("SELECT count(*) FROM t") })
+        expectKeyChange(storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") })
+        expectKeyChange(storageError { _ = try db.strings("SELECT x FROM t WHERE rowid = 1") })
+        expectKeyChange(storageError { try db.executeUpdate("CREATE TABLE u (x)") })
+        expectKeyChange(storageError { try db.beginExclusiveTransaction() })
+        expectKeyChange(storageError { try db.executeStatements("BEGIN; SELECT * FROM t; COMMIT") })
+        if try db.isInTransaction() { try db.rollback() }
+        expectKeyChange(storageError { _ = try db.tableExists("t") })
+        expectKeyChange(storageError { _ = try db.verifyIntegrity() })
+        let copy = database.directory.appendingPathComponent("copy.db")
+        expectKeyChange(storageError { try db.backup(to: copy) })
+        expectKeyChange(storageError { try db.vacuum(into: copy) })
+        #expect(!FileManager.default.fileExists(atPath: copy.path))
+
+        // The way out that the error names.
+        db.close()
+        try db.open(with: Self.newKey)
+        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        #expect(try db.verifyIntegrity().isSound)
+    }
+
+    @Test(arguments: JournalMode.allCases, Changer.present)
+    func `the old key is wrong, and leads to no damage and no salvage`(
+        _ mode: JournalMode, _ changer: Changer
+    ) throws {
+        try makeFile(mode)
+        let db = try database.openStore { $0.journalMode = mode }
+        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        try changeKey(mode, by: changer)
+        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+        #expect(try SecureDatabaseStore.diagnose(at: database.url, key: key).finding == .wrongKey)
+        let saved = database.directory.appendingPathComponent("saved.db")
+        let error = storageError {
+            try SecureDatabaseStore.salvage(at: database.url, key: key, to: saved)
+        }
+        #expect(error?.kind == .authenticationFailed, "\(error as Any)")
+        #expect(!FileManager.default.fileExists(atPath: saved.path))
+        #expect(
+            try SecureDatabaseStore.diagnose(
+                at: database.url, key: .raw(SecretBytes(copying: Self.newKey))
+            ).finding == .ok)
+    }
+
+    @Test(arguments: Changer.present)
+    func `queue, pool and key-value store say it as well`(_ changer: Changer) throws {
+        try makeFile()
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        let pool = try database.openPool()
+        // A reader that is open, and room for one that is not.
+        #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 51)
+        let settings = try SecureKeyValueStore(
+            databaseStore: try database.openStore(), name: "settings")
+        try settings.put("dark", forKey: "theme")
+        try changeKey(by: changer)
+
+        expectKeyChange(storageError { try queue.inDatabase { _ = try $0.int("SELECT 1 FROM t") } })
+        expectKeyChange(
+            storageError {
+                try queue.inExclusiveTransaction {
+                    try $0.executeUpdate("INSERT INTO t VALUES (1)")
+                    return false
+                }
+            })
+        expectKeyChange(storageError { _ = try queue.verifyIntegrity() })
+        let copy = database.directory.appendingPathComponent("copy.db")
+        expectKeyChange(storageError { try queue.backup(to: copy) })
+        expectKeyChange(storageError { _ = try pool.read { try $0.int("SELECT 1 FROM t") } })
+        expectKeyChange(
+            storageError { try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") } })
+        expectKeyChange(storageError { _ = try settings.getString("theme") })
+        expectKeyChange(storageError { try settings.put("light", forKey: "theme") })
+    }
+
+    @Test func `a pool's reader that is made after the change says it, to tasks too`() async throws
+    {
+        try makeFile()
+        let pool = try database.openPool()
+        try changeKey()
+        for _ in 1...2 {
+            do {
+                _ = try await pool.read { try $0.int("SELECT 1 FROM t") }
+                Issue.record("no error")
+            } catch {
+                expectKeyChange(error)
+            }
+        }
+    }
+
+    @Test(.enabled(if: SQLCipherShell.isInstalled))
+    func `a reader in a snapshot goes on to its end`() throws {
+        try makeFile()
+        let db = try database.openStore { $0.cacheSize = 0 }
+        try db.beginDeferredTransaction()
+        let rs = try db.executeQuery("SELECT x FROM t")
+        #expect(try rs.next())
+        try changeKey(by: .otherProgram)
+        var count = 1
+        while try rs.next() { count += 1 }
+        #expect(count == 51)
+        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        rs.close()
+        try db.commit()
+        expectKeyChange(storageError { _ = try db.int("SELECT count(*) FROM t") })
+    }
+
+    @Test func `a file with a plaintext header says it`() throws {
+        func store() throws -> SecureDatabaseStore {
+            try database.openStore { $0.cipher.plaintextHeaderSize = 32 }
+        }
+        let db = try store()
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(30000))")
+        let other = try store()
+        try other.changeEncryptionKey(with: Self.newKey)
+        other.close()
+        expectKeyChange(storageError { _ = try db.strings("SELECT x FROM t") })
+        expectKeyChange(storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") })
+    }
+
+    // MARK: - What is damage is still called so
+
+    @Test(arguments: [[1], [2], [1, 2, 3, 4]])
+    func `damaged pages are no change of the key`(_ pages: [Int]) throws {
+        try makeFile(.delete)
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cacheSize = 0
+        }
+        var bytes = try Data(contentsOf: database.url)
+        for page in pages { bytes[page * 4096 - 2000] ^= 1 }
+        let file = try FileHandle(forWritingTo: database.url)
+        try file.write(contentsOf: bytes)
+        try file.close()
+        let error = storageError { _ = try db.strings("SELECT x FROM t") }
+        let text = error?.description ?? "no error"
+        #expect(error == nil || error?.kind == .backingStoreError, "\(text)")
+        #expect(!text.contains("somebody else has changed"), "\(text)")
+    }
+
+    @Test(arguments: [0, 0x20] as [UInt8])
+    func `a file that was overwritten has no other key`(_ byte: UInt8) throws {
+        try makeFile(.delete)
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cacheSize = 0
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 51)
+        let size = try Data(contentsOf: database.url).count
+        let file = try FileHandle(forWritingTo: database.url)
+        try file.write(contentsOf: Data(repeating: byte, count: size))
+        try file.close()
+        let error = storageError { _ = try db.strings("SELECT x FROM t") }
+        #expect(error?.kind == .backingStoreError, "\(error as Any)")
+        #expect(!"\(error as Any)".contains("somebody else has changed"))
+    }
+}
