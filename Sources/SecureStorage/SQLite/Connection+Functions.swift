@@ -170,13 +170,13 @@ private final class InstalledFunction {
     /// Says which type of error it was, and no more: a description may quote the arguments.
     private func fail(_ context: OpaquePointer?, _ error: any Error) {
         var kind = String(describing: type(of: error))
-        var resultCode = SQLITE_ERROR
         if case SecureStorageError.backingStoreError(let code, _) = error {
             kind += ", code \(code)"
-            // The statement around is interrupted as well.
-            if code == Int(SQLITE_INTERRUPT) { resultCode = SQLITE_INTERRUPT }
         }
-        fail(context, "failed: \(kind)", resultCode)
+        let interruption = SecureDatabaseInterruption(error)
+        // The statement around is interrupted as well, for the same reason.
+        if let interruption { connection.interruption?.note(interruption) }
+        fail(context, "failed: \(kind)", interruption == nil ? SQLITE_ERROR : SQLITE_INTERRUPT)
     }
 
     private func fail(_ context: OpaquePointer?, _ reason: String, _ code: Int32 = SQLITE_ERROR) {

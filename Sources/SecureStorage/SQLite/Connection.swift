@@ -192,11 +192,11 @@ final class Connection {
 
     /// The error for `code`, with the message of the last call on this connection.
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
-        let code = ResultCode(rawValue: code)
-        guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        let code = ResultCode(code)
+        if let ended = interrupted(code, sql) { return ended }
         if let refused = refused(code, sql) { return refused }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
-        return .engineFailed(code, reason, in: sql)
+        return .engineFailed(code, reason, code.hint, in: sql)
     }
 
     /// The error for a statement that the authorizer has refused; nil for all others.

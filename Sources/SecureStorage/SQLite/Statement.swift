@@ -252,8 +252,8 @@ final class Statement {
 
     private func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
-        let code = ResultCode(rawValue: code)
-        guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        let code = ResultCode(code)
+        if let ended = connection.interrupted(code, sql) { return ended }
         if let refused = connection.refused(code, sql) { return refused }
         var reason = String(cString: sqlite3_errmsg(database))
         if code == .error {
@@ -270,14 +270,14 @@ final class Statement {
             // Functions and virtual tables quote what they were given, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
         }
-        guard hasBoundValues else { return .engineFailed(code, reason, in: sql) }
+        guard hasBoundValues else { return .engineFailed(code, reason, code.hint, in: sql) }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
             return .statementFailed(code, "the statement failed", in: sql)
         }
         defer { sqlite3_free(expanded) }
         let safe = SQLText.redact(reason, sql: sql, expanded: String(cString: expanded))
-        return .engineFailed(code, safe, in: sql)
+        return .engineFailed(code, safe, code.hint, in: sql)
     }
 
     /// Whether the row that it stands on may be read.
