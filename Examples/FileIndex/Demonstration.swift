@@ -53,7 +53,7 @@ struct Demonstration {
         do {
             let pairs = try await index.pairsOfSameSize(within: .milliseconds(300))
             print("\n\(pairs) pairs of files have the same size")
-        } catch SecureStorageError.backingStoreError(let code, _) where code == 9 {
+        } catch let error as SecureStorageError where error.interruption == .deadline {
             print("\nPairs of files of the same size: not counted within 0.3 s")
         }
     }

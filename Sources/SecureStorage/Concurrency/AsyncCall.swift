@@ -116,7 +116,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
                 return continuation
             case .running(_, let interruption):
                 // Under the lock: a moment later the connection may be another call's.
-                interruption.interrupt()
+                interruption.interrupt(.cancellation)
                 return nil
             case .new, .ran, .ended: return nil
             }

@@ -147,7 +147,7 @@ final class PoolConnections: @unchecked Sendable {
             state.phase == .opening ? nil : state.beginClosing()
         }
         if begins {
-            rows.endAll()
+            rows.endAll(with: .closed)
             changeAsLast { _ in }
         }
         guard isWaiting else { return }
@@ -184,7 +184,7 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Closes all connections but keeps the pool open.
     func leaveFile() {
-        rows.endAll()
+        rows.endAll(with: .suspended)
         for reader in condition.withLock({ takeIdle() }) { reader.close() }
         writer.rest()
     }

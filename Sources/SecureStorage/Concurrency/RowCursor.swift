@@ -8,7 +8,7 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     private let worker = DispatchQueue(label: "SecureStorage.rows")
     private var reader: RowReader?
     private var rows: SecureDatabaseResultSet?
-    private var wasEnded = false
+    private var end: SecureStorageError?
     /// Of a row behind those of the last batch.
     private var failure: (any Error)?
 
@@ -35,7 +35,7 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     }
 
     private func openReader() throws -> RowReader {
-        guard !wasEnded else { throw SecureStorageError.closed }
+        if let end { throw end }
         if let reader { return reader }
         let made = try sequence.makeReader(self)
         reader = made
@@ -68,9 +68,9 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
         reader = nil
     }
 
-    func end() {
+    func end(with error: SecureStorageError) {
         worker.async { [self] in
-            wasEnded = true
+            end = error
             closeReader()
         }
     }

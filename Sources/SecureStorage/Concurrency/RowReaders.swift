@@ -55,6 +55,7 @@ extension SecureDatabaseQueue {
             _ = try store.openConnection()
             guard let source = store.source else { throw SecureStorageError.closed }
             let reader = SecureDatabaseStore(reading: source, configuration: store.configuration)
+            reader.suspensionFlag = store.suspensionFlag
             try reader.beginSnapshot()
             let register = store.rows
             register.add(rows, reader.interruption)

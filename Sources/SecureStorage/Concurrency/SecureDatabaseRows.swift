@@ -14,7 +14,7 @@
 /// Each iteration runs the query anew. The connection is closed at the end of the rows, and when the loop is
 /// left. Until then the file's log keeps what the snapshot may need: a loop that waits for long lets it
 /// grow, and in the journal mode `.delete` nobody can write. A change of the key does not disturb the loop;
-/// closing the pool or the store ends it with `.closed`. Cancelling the task interrupts the query and throws
+/// closing the pool or the store ends it with `.closed`, a suspension with `.suspended`. Cancelling the task interrupts the query and throws
 /// `CancellationError`.
 public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
     let makeReader: @Sendable (any EndableRows) throws -> RowReader
@@ -40,7 +40,7 @@ public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
         /// The next row.
         ///
         /// - Returns: nil at the end, and after an error.
-        /// - Throws: What the query, reading a row and the closures throw; `.closed`;
+        /// - Throws: What the query, reading a row and the closures throw; `.closed`, `.suspended`;
         ///   `CancellationError`.
         public mutating func next() async throws -> Element? {
             while position == batch.count {

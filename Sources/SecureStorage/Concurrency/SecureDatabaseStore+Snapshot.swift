@@ -6,6 +6,7 @@ extension SecureDatabaseStore {
     /// - Throws: `.backingStoreError`; the connection is not worth keeping then.
     func beginSnapshot() throws {
         let connection = try openConnection()
+        interruption.beginBlock()
         try connection.uninterrupted {
             try connection.execute("BEGIN DEFERRED")
             // BEGIN alone takes no snapshot, the first read does.

@@ -93,6 +93,13 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// what was refused. What it makes in the database, triggers for instance, stays; read it into a file of its own.
     public var runsUntrustedSQL = false
 
+    /// Whether a dictionary of named values may have more names than the statement has placeholders.
+    ///
+    /// Default: false: a surplus name is an error, since it is mostly a slip. True passes such values over, as FMDB
+    /// does. A placeholder without a value is an error in any case, and so is a surplus name in a literal
+    /// (`executeUpdate(_:named:)`).
+    public var allowsSurplusNames = false
+
     /// The largest number of read-only connections of a pool, at least 1; a single store has none.
     ///
     /// Default: 5.

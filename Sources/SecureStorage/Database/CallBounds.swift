@@ -6,17 +6,16 @@ struct CallBounds {
 
     var isUnbounded: Bool { call == nil && deadline == nil }
 
-    var isOver: Bool {
-        call?.wasCancelled == true || deadline.map { $0 <= .now } == true
+    /// What has ended the call; nil while its statements may run.
+    var end: SecureDatabaseInterruption? {
+        if call?.wasCancelled == true { return .cancellation }
+        return deadline.map { $0 <= .now } == true ? .deadline : nil
     }
 
-    /// - Throws: `CancellationError`, or `.backingStoreError` code 9 behind the deadline.
+    /// - Throws: `CancellationError`, or `.backingStoreError` code 9 after the deadline.
     func check() throws {
-        if call?.wasCancelled == true { throw CancellationError() }
-        if let deadline, deadline <= .now {
-            throw SecureStorageError.statementFailed(
-                .interrupted, "the deadline of the call has passed")
-        }
+        guard let end else { return }
+        throw end == .cancellation ? CancellationError() : SecureStorageError.ended(by: end)
     }
 }
 

@@ -189,7 +189,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
             }
             let decoder = JSONDecoder()
             decoder.dateDecodingStrategy = row.dates.json
-            return try decoder.decode(type, from: json)
+            return try StoredJSON.decode(type, from: json, with: decoder)
         }
     }
 

@@ -3,7 +3,9 @@ internal import Foundation
 /// What reads a file with a connection of its own, and can be ended by the pool or store beside which it does.
 protocol EndableRows: AnyObject, Sendable {
     /// Closes its connection as soon as no row is being read, and does not wait for that.
-    func end()
+    ///
+    /// - Parameter error: What whoever reads on gets.
+    func end(with error: SecureStorageError)
 }
 
 /// Those that have a connection.
@@ -34,14 +36,16 @@ final class RowRegister: @unchecked Sendable {
         for call in calls { call() }
     }
 
-    func endAll() {
+    func endAll(with error: SecureStorageError) {
         // One that is nil is just closing itself.
-        for rows in lock.withLock({ entries.values.map(\.rows) }) { rows?.end() }
+        for rows in lock.withLock({ entries.values.map(\.rows) }) { rows?.end(with: error) }
     }
 
     /// Ends the statements that are running.
-    func interruptAll() {
-        for entry in lock.withLock({ Array(entries.values) }) { entry.interruption.interrupt() }
+    func interruptAll(_ cause: SecureDatabaseInterruption) {
+        for entry in lock.withLock({ Array(entries.values) }) {
+            entry.interruption.interrupt(cause)
+        }
     }
 
     /// Calls `body` once, as soon as there are none.

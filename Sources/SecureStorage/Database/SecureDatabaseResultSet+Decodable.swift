@@ -7,7 +7,7 @@ extension SecureDatabaseResultSet {
     /// property is read as a column is: whole and floating-point numbers, `String`, `Bool`, `Data`
     /// (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw
     /// value, and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is
-    /// read from JSON in a TEXT or BLOB. An optional property is
+    /// read from JSON in a TEXT or BLOB, nested at most 64 deep. An optional property is
     /// nil for NULL and for a missing column. A type of a single value, and an array, is read from the first column.
     ///
     /// - Parameters:

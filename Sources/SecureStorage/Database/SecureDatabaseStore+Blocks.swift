@@ -18,6 +18,7 @@ extension SecureDatabaseStore {
                     + "here; commit it or roll it back there first, or begin it in a block of the queue"
             )
         }
+        interruption.beginBlock()
         let open = resultSetCount
         nonisolated(unsafe) let value: T
         do {

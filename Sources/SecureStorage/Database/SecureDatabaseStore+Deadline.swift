@@ -15,7 +15,8 @@ extension SecureDatabaseStore {
     ///   - body: Uses this store.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; a statement that is ended throws `.backingStoreError` code 9
-    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline.
+    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline. The message says that the deadline
+    ///   has passed, and ``SecureStorageError/interruption`` is `.deadline`.
     ///
     /// The corresponding C function is
     /// [`sqlite3_progress_handler`](https://sqlite.org/c3ref/progress_handler.html).
@@ -34,7 +35,11 @@ extension SecureDatabaseStore {
         if bounds.isUnbounded {
             if connection.watcher != nil { connection.watch(nil) }
         } else {
-            connection.watch { bounds.isOver }
+            connection.watch { [interruption] in
+                guard let end = bounds.end else { return false }
+                interruption.note(end)
+                return true
+            }
         }
     }
 }

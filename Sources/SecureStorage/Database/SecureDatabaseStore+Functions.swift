@@ -18,10 +18,11 @@ extension SecureDatabaseStore {
     ///   - isInnocuous: Whether the schema may call it, in views, triggers, indexes, CHECK, DEFAULT and
     ///     generated columns. A file from elsewhere could call it with arguments of its own then;
     ///     without it, only statements of this program can.
-    ///   - body: Gets the arguments; nil is NULL. Text arrives by length, with any NUL in it. What it
-    ///     throws ends the statement with `.backingStoreError` code 1, which names the function and
-    ///     the type of the error only; so does text that is not UTF-8, and a result like a `UInt64`
-    ///     above `Int64.max`. A result over ``SecureDatabaseLimit/length`` is code 18.
+    ///   - body: Gets the arguments; nil is NULL. Text arrives by length, with any NUL in it. A
+    ///     ``SecureDatabaseFunctionError`` that it throws ends the statement with `.backingStoreError`, its
+    ///     message and its code; any other error with code 1, which names the function and the type of the error
+    ///     only; so does text that is not UTF-8, and a result like a `UInt64` above `Int64.max`. A result
+    ///     over ``SecureDatabaseLimit/length`` is code 18.
     /// - Throws: `.backingStoreError`: code 21 for a name and 25 for a number of arguments that cannot
     ///   be; code 5 while a statement runs, also this function's, and there is such a function.
     ///

@@ -137,7 +137,7 @@ extension SecureDatabaseStore {
         let asReported = SecureStorageError.openFailed(
             code: code, message: "cannot open \"\(file.path)\": \(message)")
         // Which of these a page becomes that is not as it was written, differs from engine to engine.
-        let codes: [ResultCode] = [.notADatabase, .error, .outOfMemory]
+        let codes: [ResultCode] = [.notADatabase, .error, .noMemory]
         guard codes.contains(where: { Int($0.rawValue) == code }) else { return asReported }
         var diagnostician = Diagnostician(
             path: file.path, key: key, cipher: configuration.cipher)

@@ -12,7 +12,7 @@ extension SecureDatabaseStore {
     /// and attached databases are gone then.
     ///
     /// - Parameter newEncryptionKey: As for ``open(with:initializationHandler:)-(String,_)``.
-    /// - Throws: `.closed` on a closed store; `.encryptionKeyChangeFailed` otherwise, and the old key
+    /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is; `.encryptionKeyChangeFailed` otherwise, and the old key
     ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
     ///   for a read-only store, a full disk or a lock of another connection (code 5).
     ///   `.encryptionKeyChangeUnknown` when the disk fails so that the outcome cannot be read, or may not
@@ -95,6 +95,7 @@ extension SecureDatabaseStore {
     private static func keyChangeFailure(_ error: any Error) -> SecureStorageError {
         switch error as? SecureStorageError {
         case .closed: .closed
+        case .suspended: .suspended
         case .backingStoreError(let code, let message), .openFailed(let code, let message):
             .encryptionKeyChangeFailed(code: code, message: message)
         case .authenticationFailed(let message):

@@ -36,7 +36,8 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - parameterDictionary: A value for each name, written without the colon (with it is
     ///     accepted); nil is NULL.
-    /// - Throws: as ``executeUpdate(_:values:)``; the message names a missing or surplus name.
+    /// - Throws: as ``executeUpdate(_:values:)``; the message names a missing or surplus name. A surplus one
+    ///   is no error with ``SecureDatabaseConfiguration/allowsSurplusNames``.
     public func executeUpdate(
         _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws {
@@ -169,10 +170,11 @@ extension SecureDatabaseStore {
     /// Stops at the first error; what was done before stays done unless the batch has a transaction
     /// of its own. In a transaction block it cannot have one: it stops at a BEGIN, COMMIT or
     /// ROLLBACK, with code 21. Never pass text that comes from outside: values cannot be bound
-    /// here.
+    /// here, and a statement with a placeholder is an error.
     ///
     /// - Parameter sql: Statements; blanks and comments between them are fine.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code 25 (SQLITE_RANGE) for a
+    ///   statement with placeholders.
     public func executeStatements(_ sql: String) throws {
         try executeStatements(sql) { _ in true }
     }
@@ -199,6 +201,12 @@ extension SecureDatabaseStore {
                     let statement = Statement(
                         handle: handle, sql: String(decoding: own, as: UTF8.self), on: connection)
                     defer { statement.giveBack() }
+                    guard statement.parameterCount == 0 else {
+                        throw SecureStorageError.statementFailed(
+                            .range,
+                            "a batch has no values for placeholders; run the statement with executeUpdate",
+                            in: statement.sql)
+                    }
                     if statement.control != nil {
                         try run(statement)
                     } else {

@@ -121,7 +121,7 @@ extension SecureDatabaseStore {
         try connection.uninterrupted {
             do {
                 try takeBack(on: connection, isNested: isNested)
-            } catch SecureStorageError.backingStoreError(Self.interrupted, _) {
+            } catch let error as SecureStorageError where error.interruption != nil {
                 // It came before, and lasts as long as a result set of the outer code: that one can
                 // only end with it.
                 closeOpenResultSets()
@@ -129,8 +129,6 @@ extension SecureDatabaseStore {
             }
         }
     }
-
-    private static let interrupted = Int(ResultCode.interrupted.rawValue)
 
     private func takeBack(on connection: Connection, isNested: Bool) throws {
         // SQLite itself rolls back after some errors, a full disk among them.

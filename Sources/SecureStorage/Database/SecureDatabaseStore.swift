@@ -192,7 +192,7 @@ public class SecureDatabaseStore {
             connection?.refuseClose()
             return
         }
-        rows.endAll()
+        rows.endAll(with: .closed)
         closeConnection()
         reopening = nil
         claim = nil
@@ -238,7 +238,7 @@ public class SecureDatabaseStore {
     /// The open connection, for a statement of the caller.
     ///
     /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled; `.backingStoreError`
-    ///   code 9 (SQLITE_INTERRUPT) behind a deadline, code 1 in a transaction block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a
+    ///   code 9 (SQLITE_INTERRUPT) after a deadline, code 1 in a transaction block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a
     ///   full disk) or by the block: what it writes could not be taken back any more.
     func workingConnection() throws -> Connection {
         let connection = try openConnection()

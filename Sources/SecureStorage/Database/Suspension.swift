@@ -42,7 +42,7 @@ extension SecureDatabaseStore {
     /// Closes the connection, and with it every lock; the next call after the suspension opens it again.
     func rest() {
         guard isOpen() else { return }
-        rows.endAll()
+        rows.endAll(with: .suspended)
         reopening = source
         closeConnection()
     }

@@ -6,7 +6,8 @@ public import Foundation
 /// paths; they never hold a key, a passphrase or a bound value.
 ///
 /// `code` is SQLite's primary [result code](https://sqlite.org/rescode.html), for example 19 for a
-/// violated constraint; the message ends with the name of the extended code where there is one.
+/// violated constraint; ``resultCode`` has the extended one, with which the message ends.
+/// ``interruption`` says what has ended a call before its time.
 public enum SecureStorageError: Error, Equatable, Sendable {
     /// The file could not be opened or created: its place, its permissions, its state or the engine.
     case openFailed(code: Int, message: String)
@@ -17,6 +18,8 @@ public enum SecureStorageError: Error, Equatable, Sendable {
     case closed
 
     /// The queue or pool is suspended, so that the file has no lock of this process; try again after `resume()`.
+    ///
+    /// Also for a call that the suspension has interrupted: nothing of its transaction is in the file.
     case suspended
 
     /// The key does not open the file, or the key itself cannot be used (empty, wrong length).

@@ -61,7 +61,7 @@ extension DatabaseFile {
             } catch SecureStorageError.backingStoreError(Int(ResultCode.busy.rawValue), _) {
                 throw failure("somebody else has it open; close it there first", .busy)
             } catch SecureStorageError.backingStoreError(let code, let message) {
-                throw failure(message, ResultCode(rawValue: Int32(clamping: code)))
+                throw failure(message, ResultCode(rawValue: code))
             }
             defer { lock.release() }
             return try body()

@@ -30,6 +30,7 @@ public struct PlistCoder: CoderProtocol {
     /// - Returns: The bytes.
     /// - Throws: What `PropertyListEncoder` throws; `.typeConversionFailed` for a value that is nested deeper.
     public func encode<T: Encodable>(_ value: T) throws -> Data {
+        try NestingProbe.check(value)
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         let data = try encoder.encode([value])

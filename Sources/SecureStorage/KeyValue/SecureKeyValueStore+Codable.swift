@@ -25,10 +25,10 @@ extension SecureKeyValueStore {
     /// A type that is also a plain one, such as `String` or `Int`, is stored as that; a `Date` is not.
     ///
     /// - Parameters:
-    ///   - value: Stored as JSON.
+    ///   - value: Stored as JSON; arrays and objects in it are nested at most 63 deep.
     ///   - key: Any text; what it held before is replaced, whatever its kind.
     ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
-    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded;
+    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded, or is nested deeper;
     ///   `.backingStoreError`.
     @_disfavoredOverload
     public func put<T: Codable & Sendable>(
@@ -131,7 +131,7 @@ extension SecureKeyValueStore {
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
         // In an array, since not every decoder takes a bare value.
-        guard let json = try? encoder.encode([value]) else {
+        guard let json = try? StoredJSON.encode([value], with: encoder) else {
             throw SecureStorageError.typeConversionFailed
         }
         return KeyValueTable.Entry(kind: .json, value: .text(String(decoding: json, as: UTF8.self)))
@@ -144,7 +144,9 @@ extension SecureKeyValueStore {
             let decoder = JSONDecoder()
             decoder.nonConformingFloatDecodingStrategy = .convertFromString(
                 positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-            guard let values = try? decoder.decode([T].self, from: Data(json.utf8)),
+            guard
+                let values = try? StoredJSON.decode(
+                    [T].self, from: Data(json.utf8), with: decoder),
                 let value = values.first
             else { throw SecureStorageError.typeConversionFailed }
             return value

@@ -30,7 +30,7 @@ final class BesideReading: EndableRows, @unchecked Sendable {
     deinit { register.remove(ObjectIdentifier(self)) }
 
     // The flag of the suspension, which is looked at all the time, ends the copying.
-    func end() {}
+    func end(with error: SecureStorageError) {}
 
     typealias Body<T> = (SecureDatabaseStore, FileProgress.Handler) throws -> T
 

@@ -71,7 +71,7 @@ struct IntegrityCheck {
             }
         } catch let error as SecureStorageError {
             // Because of the damage; what else there may be cannot be told.
-            guard !pages.isSound || error.isOfFile else { throw error }
+            guard error.interruption == nil, !pages.isSound || error.isOfFile else { throw error }
             problems.append("the check of the structure ended early: \(error)")
         }
         return IntegrityReport(

@@ -145,7 +145,7 @@ private struct ForeignKeyViolations {
             "\(count) \(count == 1 ? "row" : "rows") of \"\(table)\""
         }
         throw SecureStorageError.statementFailed(
-            .foreignKey,
+            .constraintForeignKey,
             "foreign keys are violated by \(places.joined(separator: ", ")); mend or delete them in "
                 + "the step")
     }

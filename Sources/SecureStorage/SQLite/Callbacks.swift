@@ -8,6 +8,8 @@ struct Callbacks {
     var isComparing = false
     /// Whether the caller's handler of a progress is called from inside the engine.
     var isReporting = false
+    /// What a function has last said with an error of its own, to tell it from what the engine says.
+    var functionMessage: String?
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
 

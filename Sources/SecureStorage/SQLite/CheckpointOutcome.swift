@@ -37,7 +37,8 @@ extension Connection {
         let outcome = try run(mode, of: database)
         guard !outcome.gaveUp, outcome.code & 0xff != SQLITE_BUSY else {
             throw SecureStorageError.engineFailed(
-                .busy, "the log could not be moved into the file as a whole")
+                .busy, "the log could not be moved into the file as a whole",
+                ResultCode.busy.hint)
         }
         try check(outcome.code)
         return (Int(max(outcome.logFrames, 0)), Int(max(outcome.checkpointedFrames, 0)))
@@ -66,8 +67,4 @@ extension Connection {
         guard let database else { return try run(nil) }
         return try database.withCString { try run($0) }
     }
-}
-
-extension ResultCode {
-    static let locked = ResultCode(rawValue: 6)
 }

@@ -14,7 +14,7 @@ extension Connection {
     /// - Returns: nil for all other failures, and for those of a connection whose key has opened nothing yet.
     func foreignRekey(_ code: ResultCode, _ reason: String) -> SecureStorageError? {
         switch code.primary {
-        case .corrupt, .notADatabase, .outOfMemory: break
+        case .corrupt, .notADatabase, .noMemory: break
         // SQLCipher up to 4.6 says no more when a page's HMAC fails; 4.9 says that it is out of memory.
         case .error where reason == "SQL logic error": break
         default: return nil

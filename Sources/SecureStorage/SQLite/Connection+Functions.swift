@@ -169,20 +169,50 @@ private final class InstalledFunction {
 
     /// Says which type of error it was, and no more: a description may quote the arguments.
     private func fail(_ context: OpaquePointer?, _ error: any Error) {
+        if let error = error as? SecureDatabaseFunctionError { return fail(context, error) }
         var kind = String(describing: type(of: error))
-        var resultCode = SQLITE_ERROR
         if case SecureStorageError.backingStoreError(let code, _) = error {
             kind += ", code \(code)"
-            // The statement around is interrupted as well.
-            if code == Int(SQLITE_INTERRUPT) { resultCode = SQLITE_INTERRUPT }
         }
-        fail(context, "failed: \(kind)", resultCode)
+        let interruption = SecureDatabaseInterruption(error)
+        // The statement around is interrupted as well, for the same reason.
+        if let interruption { connection.interruption?.note(interruption) }
+        fail(context, "failed: \(kind)", interruption == nil ? SQLITE_ERROR : SQLITE_INTERRUPT)
     }
 
     private func fail(_ context: OpaquePointer?, _ reason: String, _ code: Int32 = SQLITE_ERROR) {
-        sqlite3_result_error(context, "the function \(function.signature.name.text) \(reason)", -1)
+        report(context, "the function \(function.signature.name.text) \(reason)", code)
+    }
+
+    private func fail(_ context: OpaquePointer?, _ error: SecureDatabaseFunctionError) {
+        // SQLite's message ends at a NUL.
+        var message = error.message.replacingOccurrences(of: "\0", with: "\u{fffd}")
+        var code = SQLITE_ERROR
+        if Self.mayReport(error.code) {
+            code = Int32(error.code.rawValue)
+        } else {
+            message += "; a function cannot end a statement with \(error.code)"
+        }
+        connection.callbacks.functionMessage = message
+        report(context, message, code)
+    }
+
+    private func report(_ context: OpaquePointer?, _ message: String, _ code: Int32) {
+        sqlite3_result_error(context, message, -1)
         // Keeps the message.
         if code != SQLITE_ERROR { sqlite3_result_error_code(context, code) }
+    }
+
+    /// Whether the engine ends the statement with this code, and does nothing else.
+    ///
+    /// By others it rolls the transaction back (out of memory, interrupted, I/O error, full), takes the file for damaged,
+    /// runs the statement again (schema), or takes them for no error at all.
+    private static func mayReport(_ code: SQLiteResultCode) -> Bool {
+        let harmless: Set<SQLiteResultCode> = [
+            .error, .permission, .abort, .busy, .locked, .readOnly, .notFound, .tooBig, .constraint,
+            .mismatch, .misuse, .notAuthorized, .range,
+        ]
+        return harmless.contains(code.primary) && (1...Int(Int32.max)).contains(code.rawValue)
     }
 }
 

@@ -46,8 +46,12 @@ extension Connection {
     }
 
     /// Whether `code` says that a lock was not waited for to the end, which SQLite takes for one that was.
+    ///
+    /// True once for each such wait: the next code 5 may be one that nobody has waited for.
     func isInterruptedWait(_ code: ResultCode) -> Bool {
-        code.primary == .busy && lockWait.wasInterrupted
+        guard code.primary == .busy else { return false }
+        defer { lockWait.wasInterrupted = false }
+        return lockWait.wasInterrupted
     }
 
     /// The configured busy timeout in milliseconds.

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import CSQLCipher
 internal import Foundation
 internal import Logging
@@ -162,6 +163,8 @@ final class Connection {
         // pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
+        // SQLCipher's provider LibTomCrypt leaves the key that it has expanded where it worked; OpenSSL does not.
+        cplatform_erase_stack()
         if let openFile { OpenFiles.shared.end(openFile) }
         if !madeNoSideFiles { removeSideFiles() }
     }
@@ -198,13 +201,13 @@ final class Connection {
 
     /// The error for `code`, with the message of the last call on this connection.
     func failure(_ code: Int32, sql: String? = nil) -> SecureStorageError {
-        let code = ResultCode(rawValue: code)
-        guard !isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        let code = ResultCode(code)
+        if let ended = interrupted(code, sql) { return ended }
         if let refused = refused(code, sql) { return refused }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
         if let foreignRekey = foreignRekey(code, reason) { return foreignRekey }
-        if code == .outOfMemory, hasDamagedPage() { return .damagedPage(in: sql) }
-        return .engineFailed(code, reason, in: sql)
+        if code == .noMemory, hasDamagedPage() { return .damagedPage(in: sql) }
+        return .engineFailed(code, reason, code.hint, in: sql)
     }
 
     /// The error for a statement that the authorizer has refused; nil for all others.

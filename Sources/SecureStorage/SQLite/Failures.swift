@@ -1,9 +1,11 @@
 extension SecureStorageError {
     /// The error for a statement that failed with `code`.
     ///
-    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too.
+    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too. The message ends with
+    /// what `ErrorTrailer` reads back.
     static func statementFailed(
-        _ code: ResultCode, _ reason: String, in sql: String? = nil
+        _ code: ResultCode, _ reason: String, in sql: String? = nil,
+        by interruption: SecureDatabaseInterruption? = nil
     ) -> SecureStorageError {
         var message = reason
         if let sql {
@@ -11,16 +13,16 @@ extension SecureStorageError {
                 SQLText.holdsKey(sql)
                 ? "a statement with a key failed" : "\(reason); in: \(SQLText.forMessage(sql))"
         }
-        if let name = code.name { message += " [\(name)]" }
+        message += " " + ErrorTrailer(code: code, interruption: interruption).text
         return .backingStoreError(code: Int(code.primary.rawValue), message: message)
     }
 
     /// The error for what SQLite itself reports, with a hint where its message has none.
     static func engineFailed(
-        _ code: ResultCode, _ message: String, in sql: String? = nil
+        _ code: ResultCode, _ message: String, _ hint: String?, in sql: String? = nil
     ) -> SecureStorageError {
         if let sql, let failure = attachFailed(code, in: sql) { return failure }
-        return statementFailed(code, code.hint.map { "\(message); \($0)" } ?? message, in: sql)
+        return statementFailed(code, hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 
     /// The error for a file that cannot be attached; nil for other statements, and where SQLite's message says enough.
@@ -48,8 +50,27 @@ extension SecureStorageError {
         statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
 
-    /// The error for a statement that was ended while it waited for a lock.
-    static func interruptedWait(in sql: String?) -> SecureStorageError {
-        statementFailed(.interrupted, "interrupted while it waited for a lock", in: sql)
+    /// The error for a statement, or a call, that was ended before its time.
+    ///
+    /// - Parameters:
+    ///   - cause: By what.
+    ///   - isWait: Whether it waited for a lock.
+    ///   - sql: The statement.
+    /// - Returns: `.suspended`, or an error with code 9.
+    static func ended(
+        by cause: SecureDatabaseInterruption, whileWaiting isWait: Bool = false,
+        in sql: String? = nil
+    ) -> SecureStorageError {
+        // The app repeats it after the suspension, whether it had begun or not.
+        guard cause != .suspension else { return .suspended }
+        let reason =
+            switch cause {
+            case .deadline: "the deadline of the call has passed"
+            case .cancellation: "the task of the call was cancelled"
+            case .request, .suspension: "interrupted"
+            }
+        return statementFailed(
+            .interrupted, isWait ? reason + " while it waited for a lock" : reason, in: sql,
+            by: cause)
     }
 }

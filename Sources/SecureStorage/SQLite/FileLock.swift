@@ -39,7 +39,7 @@ final class FileLock {
         guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
             sqlite3_close_v2(opened)
             throw SecureStorageError.statementFailed(
-                ResultCode(rawValue: code == SQLITE_OK ? SQLITE_CANTOPEN : code),
+                ResultCode(code == SQLITE_OK ? SQLITE_CANTOPEN : code),
                 "it cannot be opened")
         }
         guard sqlite3_db_readonly(opened, "main") == 0 else {
@@ -54,7 +54,7 @@ final class FileLock {
             _ = methods.pointee.xUnlock(file, SQLITE_LOCK_NONE)
             sqlite3_close_v2(opened)
             throw SecureStorageError.statementFailed(
-                ResultCode(rawValue: code), "it cannot be locked")
+                ResultCode(code), "it cannot be locked")
         }
         isLocked = true
         handle = opened

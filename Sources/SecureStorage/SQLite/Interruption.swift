@@ -11,11 +11,13 @@ final class Interruption: @unchecked Sendable {
     private var handle: OpaquePointer?
     private var pauses = 0
     private var isPending = false
+    private var lastCause: SecureDatabaseInterruption?
 
     /// Ends what runs, or does nothing; during a pause once it is over.
-    func interrupt() {
+    func interrupt(_ cause: SecureDatabaseInterruption = .request) {
         lock.withLock {
             guard let handle else { return }
+            keep(cause)
             if pauses > 0 {
                 isPending = true
             } else {
@@ -28,12 +30,27 @@ final class Interruption: @unchecked Sendable {
         lock.withLock {
             self.handle = handle
             isPending = false
+            lastCause = nil
         }
     }
 
     /// To be called before the handle is closed; another handle may have come meanwhile.
     func detach(_ handle: OpaquePointer?) {
         lock.withLock { if self.handle == handle { self.handle = nil } }
+    }
+
+    /// Why the last statement that was ended before its time was so.
+    var cause: SecureDatabaseInterruption { lock.withLock { lastCause ?? .request } }
+
+    /// Notes what ends a statement in another way than by `interrupt(_:)`.
+    func note(_ cause: SecureDatabaseInterruption) { lock.withLock { keep(cause) } }
+
+    /// Forgets the causes of earlier blocks.
+    func beginBlock() { lock.withLock { lastCause = nil } }
+
+    /// The latest counts, but in a block that a suspension ends nothing hides that: it may be repeated.
+    private func keep(_ cause: SecureDatabaseInterruption) {
+        if lastCause != .suspension { lastCause = cause }
     }
 
     var isPaused: Bool { lock.withLock { pauses > 0 } }
@@ -59,6 +76,13 @@ extension Connection {
         interruption?.pause()
         defer { interruption?.resume() }
         return try body()
+    }
+
+    /// The error for a statement that has ended with `code` before its time; nil for any other code.
+    func interrupted(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
+        let isWait = isInterruptedWait(code)
+        guard isWait || code.primary == .interrupted else { return nil }
+        return .ended(by: interruption?.cause ?? .request, whileWaiting: isWait, in: sql)
     }
 
     /// Drops an interruption that came while nothing ran.

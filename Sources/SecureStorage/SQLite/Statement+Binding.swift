@@ -28,9 +28,12 @@ extension Statement {
 
     /// Binds values to the placeholders of their names, given with or without `:`, `@` or `$`.
     ///
+    /// - Parameters:
+    ///   - values: Names and values.
+    ///   - allowsSurplus: Whether a value without a placeholder is passed over; nil for what the configuration says.
     /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
     ///   value, or a value without a placeholder.
-    func bind(_ values: NamedValues) throws {
+    func bind(_ values: NamedValues, allowingSurplus allowsSurplus: Bool? = nil) throws {
         // With no more values than names, one that is found by its bare name has no other spelling.
         let isPlain = values.count <= distinctNameCount
         let names = parameterNames
@@ -50,7 +53,9 @@ extension Statement {
             try bind(try values.values[place]?.sqliteValue ?? .null, at: Int32(offset + 1))
         }
         // Every name found its value, so only a larger number of values can leave one over.
-        guard !isPlain else { return }
+        guard !isPlain, !(allowsSurplus ?? connection.configuration.allowsSurplusNames) else {
+            return
+        }
         let used = Set(names.compactMap { $0.flatMap { Self.place(of: $0, in: values) } })
         let left = values.indices.filter { !used.contains($0) }.map { values.keys[$0] }
         if let surplus = left.min() {
@@ -71,7 +76,8 @@ extension Statement {
                     .range, "two values are named \(name)", in: sql)
             }
         }
-        try bind(byName)
+        // They stand beside the statement: a surplus one is a slip.
+        try bind(byName, allowingSurplus: false)
     }
 
     /// Binds pairs that are in the order of the placeholders, which takes no search.

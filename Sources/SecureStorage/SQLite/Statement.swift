@@ -252,13 +252,18 @@ final class Statement {
 
     private func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
-        let code = ResultCode(rawValue: code)
-        guard !connection.isInterruptedWait(code) else { return .interruptedWait(in: sql) }
+        // Of this failure only: the engine may say the same words of the next one.
+        let functionMessage = connection.callbacks.functionMessage
+        connection.callbacks.functionMessage = nil
+        let code = ResultCode(code)
+        if let ended = connection.interrupted(code, sql) { return ended }
         if let refused = connection.refused(code, sql) { return refused }
-        if code == .outOfMemory, connection.hasDamagedPage() { return damagedPage() }
         var reason = String(cString: sqlite3_errmsg(database))
         if let foreignRekey = connection.foreignRekey(code, reason) { return foreignRekey }
-        if code == .error {
+        if code == .noMemory, connection.hasDamagedPage() { return damagedPage() }
+        // The app's own words need no hint, and may have quotation marks.
+        let isOwn = reason == functionMessage
+        if code == .error, !isOwn {
             // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
             if reason == "SQL logic error", connection.hasReadPages() {
                 do {
@@ -272,8 +277,9 @@ final class Statement {
             // Functions and virtual tables quote what they were given, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
         }
+        let hint = isOwn ? nil : code.hint
         guard hasBoundValues, !connection.isOfSchema(reason, code) else {
-            return .engineFailed(code, reason, in: sql)
+            return .engineFailed(code, reason, hint, in: sql)
         }
         // nil when the values are too large to be filled in: then nothing of the message is safe.
         guard let expanded = sqlite3_expanded_sql(handle) else {
@@ -281,7 +287,7 @@ final class Statement {
         }
         defer { sqlite3_free(expanded) }
         let safe = SQLText.redact(reason, sql: sql, expanded: String(cString: expanded))
-        return .engineFailed(code, safe, in: sql)
+        return .engineFailed(code, safe, hint, in: sql)
     }
 
     /// Whether the row that it stands on may be read.

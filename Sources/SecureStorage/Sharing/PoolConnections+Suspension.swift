@@ -80,8 +80,10 @@ extension PoolConnections {
             state.forceSuspension(number)
             guard state.outcome(ofSuspension: number) == nil else { return }
             // Under the condition: a moment later the suspension may be over, and these others' statements.
-            writer.interruption.interrupt()
-            for case (let interruption, .file) in interruptions { interruption.interrupt() }
+            writer.interruption.interrupt(.suspension)
+            for case (let interruption, .file) in interruptions {
+                interruption.interrupt(.suspension)
+            }
         }
     }
 

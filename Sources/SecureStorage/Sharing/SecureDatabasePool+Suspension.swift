@@ -15,9 +15,10 @@ extension SecureDatabasePool: SuspendableDatabase {
     /// Ends what runs and releases every lock on the file, until ``resume()``.
     ///
     /// Blocks that run may go on for `grace`. Then their statements are interrupted, their transactions are rolled
-    /// back, and every call throws ``SecureStorageError/suspended``. All connections are closed, since SQLite keeps
-    /// locks as long as one is open; the key is kept, in memory that is not swapped out. Loops over `rows(of:)`
-    /// end with ``SecureStorageError/closed``.
+    /// back, and every call throws ``SecureStorageError/suspended``, those that were interrupted too: after
+    /// ``resume()`` the same call can be made again. All connections are closed, since SQLite keeps locks as long as
+    /// one is open; the key is kept, in memory that is not swapped out. Loops over `rows(of:)` end with
+    /// ``SecureStorageError/suspended``, also when they go on after ``resume()``.
     ///
     /// With `keepingReads`, `read` goes on: from an encrypted copy of the file as it is now, which is made in the
     /// temporary directory, outside of a shared container, and removed by `resume()`. Making it takes the time of a

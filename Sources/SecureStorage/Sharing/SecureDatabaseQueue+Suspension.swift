@@ -4,10 +4,10 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     /// Ends what runs and releases every lock on the file, until ``resume()``.
     ///
     /// Blocks that run, and those that wait already, may go on for `grace`. Then their statements are interrupted,
-    /// their transactions are rolled back, and every call throws ``SecureStorageError/suspended``. The connection is
-    /// closed, since SQLite keeps locks as long as one is open; the key is kept, in memory that is not swapped out.
+    /// their transactions are rolled back, and every call throws ``SecureStorageError/suspended``, those
+    /// that were interrupted too: after ``resume()`` the same call can be made again. The connection is closed, since SQLite keeps locks as long as one is open; the key is kept, in memory that is not swapped out.
     /// What belongs to a connection, such as a temporary table, ends with it. Loops over
-    /// `rows(of:)` end with ``SecureStorageError/closed``.
+    /// `rows(of:)` end with ``SecureStorageError/suspended``, also when they go on after ``resume()``.
     ///
     /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end with
     /// ``SecureStorageError/suspended``.
@@ -41,7 +41,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
                 state.force(number)
                 guard state.isWanted, state.number == number else { return }
                 // Under the lock: a moment later the suspension may be over, and this another call's statement.
-                interruption.interrupt()
+                interruption.interrupt(.suspension)
                 beside.interrupt()
             }
         }
@@ -68,13 +68,13 @@ private struct BesideReaders: Sendable {
     }
 
     func interrupt() {
-        rows.interruptAll()
-        readings.interruptAll()
+        rows.interruptAll(.suspension)
+        readings.interruptAll(.suspension)
     }
 
     /// Signals `gone` when none of them is open any more.
     func signalWhenGone(_ gone: DispatchSemaphore) {
-        readings.endAll()
+        readings.endAll(with: .suspended)
         rows.whenEmpty { [readings] in readings.whenEmpty { gone.signal() } }
     }
 }

@@ -111,7 +111,7 @@ extension SecureVaultError: CustomNSError {
                 return cause.errorUserInfo.merging(info) { _, outer in outer }
             }
             if Self.ownText(of: cause) != nil { info[NSUnderlyingErrorKey] = cause }
-            if let code = (cause as? SecureStorageError)?.resultCode {
+            if let code = (cause as? SecureStorageError)?.primaryCode {
                 info["SQLiteResultCode"] = NSNumber(value: code)
             }
         }
@@ -121,14 +121,11 @@ extension SecureVaultError: CustomNSError {
 
 extension SecureStorageError {
     /// SQLite's primary result code: 26 is SQLITE_NOTADB, its answer to a wrong key.
-    fileprivate var resultCode: Int? {
+    fileprivate var primaryCode: Int? {
         switch self {
-        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
-            .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
-            code
-        case .authenticationFailed, .notEncrypted: 26
-        case .closed: 21
-        case .suspended, .legacyFormat, .typeConversionFailed: nil
+        case .authenticationFailed, .notEncrypted: SQLiteResultCode.notADatabase.rawValue
+        case .closed: SQLiteResultCode.misuse.rawValue
+        default: resultCode?.primary.rawValue
         }
     }
 }

@@ -19,6 +19,7 @@ import Testing
             }
         }
         #expect(error?.code == 9)
+        #expect(error?.description.contains("the deadline of the call has passed") == true)
         #expect(try db.int(forQuery: "SELECT 1") == 1)
     }
 

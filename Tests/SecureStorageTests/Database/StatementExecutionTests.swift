@@ -42,6 +42,26 @@ import Testing
         #expect(storageError { try db.executeUpdate("SELECT 1;\u{fefe}") }?.code == 1)
     }
 
+    // MARK: - Batches
+
+    @Test(arguments: ["?", "?1", ":a", "@a", "$a"])
+    func `a placeholder in a batch is an error that says where values can be given`(
+        _ placeholder: String
+    ) throws {
+        for batch in [
+            "INSERT INTO t (a) VALUES (\(placeholder))",
+            "INSERT INTO t (a) VALUES (1); SELECT a FROM t WHERE a = \(placeholder)",
+            "EXPLAIN DELETE FROM t WHERE a = \(placeholder)",
+        ] {
+            #expect(code { try db.executeStatements(batch) } == 25)
+            #expect(message { try db.executeStatements(batch) }.contains("executeUpdate"))
+        }
+        // What came before it in its batch stays done.
+        #expect(try db.strings("SELECT a FROM t") == ["1", "1"])
+        try db.executeStatements("INSERT INTO t (a) VALUES ('?:a@a$a') -- ? :a")
+        #expect(try db.int("SELECT count(*) FROM t") == 3)
+    }
+
     // MARK: - One statement
 
     @Test(arguments: [

@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// Values whose types the compiler does not know, as FMDB takes them.
+enum AnyValues {
+    /// The values as they can be bound.
+    ///
+    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type of the first one that cannot
+    ///   be, and its position.
+    static func checked(_ values: [Any?]) throws -> [(any SQLiteDatatypeBridgeable)?] {
+        try values.enumerated().map { offset, value in
+            guard let value = unwrapped(value) else { return nil }
+            guard let bound = bound(value) else {
+                throw SecureStorageError.statementFailed(
+                    .mismatch,
+                    "value \(offset + 1) is of the type \(type(of: value)), which cannot be bound; convert it, or "
+                        + "let the type adopt SQLiteDatatypeBridgeable")
+            }
+            return bound
+        }
+    }
+
+    /// nil also for an optional inside of an `Any`, and for `NSNull`.
+    private static func unwrapped(_ value: Any?) -> Any? {
+        guard let value, !(value is NSNull) else { return nil }
+        guard let optional = value as? any AnyOptional else { return value }
+        return unwrapped(optional.wrapped)
+    }
+
+    private static func bound(_ value: Any) -> (any SQLiteDatatypeBridgeable)? {
+        switch value {
+        case let value as any SQLiteDatatypeBridgeable: value
+        case let text as NSString: text as String
+        case let data as NSData: data as Data
+        case let date as NSDate: date as Date
+        // A decimal number would lose digits.
+        case let number as NSNumber where !(number is NSDecimalNumber): self.number(number)
+        default: nil
+        }
+    }
+
+    private static func number(_ number: NSNumber) -> any SQLiteDatatypeBridgeable {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"), UInt8(ascii: "d"): number.doubleValue
+        case UInt8(ascii: "Q"): number.uint64Value
+        default: number.int64Value
+        }
+    }
+}
+
+/// An optional of any type.
+private protocol AnyOptional {
+    var wrapped: Any? { get }
+}
+
+extension Optional: AnyOptional {
+    fileprivate var wrapped: Any? { self }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Points, sizes and rectangles, which archives hold as texts.
+@Suite struct GeometryTests {
+    @Test func `a point, a size and a rectangle with keys come back`() throws {
+        let database = try TemporaryDatabase()
+        let store = SecureKeyValueStore(fullDatabasePath: database.path)
+        try store.open(with: TemporaryDatabase.key)
+        try store.put(Placed(), forKey: "k")
+        let placed: Placed? = try store.get("k")
+        #expect(placed?.point == NSPoint(x: 1, y: -2.5))
+        #expect(placed?.size == NSSize(width: 3, height: 4))
+        #expect(placed?.frame == NSRect(x: 5, y: 6, width: 7, height: 8))
+    }
+}
+
+final class Placed: NSObject, NSCoding {
+    let point: NSPoint
+    let size: NSSize
+    let frame: NSRect
+
+    override init() {
+        point = NSPoint(x: 1, y: -2.5)
+        size = NSSize(width: 3, height: 4)
+        frame = NSRect(x: 5, y: 6, width: 7, height: 8)
+    }
+
+    init?(coder: NSCoder) {
+        point = coder.decodePoint(forKey: "point")
+        size = coder.decodeSize(forKey: "size")
+        frame = coder.decodeRect(forKey: "frame")
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.encode(point, forKey: "point")
+        coder.encode(size, forKey: "size")
+        coder.encode(frame, forKey: "frame")
+    }
+}

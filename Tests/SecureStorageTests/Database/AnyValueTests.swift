@@ -1,0 +1,107 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What FMDB's Swift apps pass: values of any type, and dictionaries with more names than a statement has.
+@Suite struct AnyValueTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (a, b, c)")
+    }
+
+    private func stored(_ value: Any?) throws -> String? {
+        let rs = try db.executeQuery(
+            "SELECT typeof(v) || ' ' || coalesce(hex(v), '') FROM (SELECT ? AS v)", values: [value])
+        defer { rs.close() }
+        return try rs.next() ? rs.string(forColumnIndex: 0) : nil
+    }
+
+    @Test func `FMDB values of any type are bound as what they are`() throws {
+        let values: [Any?] = [
+            "é", 7, -7 as Int8, UInt64(7), true, 1.5, Float(1.5), Data([1, 0]), nil, NSNull(),
+            Optional<Int>.none as Any, Optional(Optional("é")) as Any, NSString(string: "é"),
+            NSNumber(value: 7), NSNumber(value: 1.5), NSNumber(value: true),
+            NSData(data: Data([1, 0])),
+            NSDate(timeIntervalSince1970: 7), Date(timeIntervalSince1970: 7),
+        ]
+        let expected = [
+            "text C3A9", "integer 37", "integer 2D37", "integer 37", "integer 31", "real 312E35",
+            "real 312E35", "blob 0100", "null ", "null ", "null ", "text C3A9", "text C3A9",
+            "integer 37", "real 312E35", "integer 31", "blob 0100", "integer 37", "integer 37",
+        ]
+        #expect(try values.map { try stored($0) } == expected)
+        // An array of no optionals, as FMDB's method has it.
+        let plain: [Any] = ["one", 2, NSNull()]
+        try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: plain)
+        #expect(try db.strings("SELECT a || b || typeof(c) FROM t") == ["one2null"])
+    }
+
+    @Test func `a value that cannot be bound is an error with its type and position`() throws {
+        struct Secret { let word = "hush" }
+        let others: [Any] = [
+            Secret(), URL(fileURLWithPath: "/hush"), UUID(), ["hush"],
+            NSDecimalNumber(string: "0.1"),
+            Decimal(1), NSObject(), { "hush" },
+        ]
+        let names = [
+            "Secret", "URL", "UUID", "Array<String>", "NSDecimalNumber", "Decimal", "NSObject",
+            "String",
+        ]
+        for (other, name) in zip(others, names) {
+            let values: [Any?] = [1, other, nil]
+            let error = storageError {
+                try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: values)
+            }
+            guard case .backingStoreError(20, let message) = error else {
+                Issue.record("\(error as Any)")
+                continue
+            }
+            #expect(message.hasPrefix("value 2 is of the type "))
+            #expect(message.contains(name))
+            #expect(!message.contains("hush"))
+            #expect(
+                storageError { _ = try db.executeQuery("SELECT ?, ?, ?", values: values) } == error)
+        }
+        let tooLarge: [Any] = [UInt64.max]
+        #expect(
+            storageError { try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: tooLarge) }
+                == .typeConversionFailed)
+        #expect(
+            storageError {
+                try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [1, UUID()] as [Any])
+            }?.code == 20)
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test func `FMDB parameterDictionary: a surplus name is passed over where that is allowed`()
+        throws
+    {
+        let values = ["a": 1, "b": 2, "unused": 3]
+        let insert = "INSERT INTO t (a, b) VALUES (:a, :b)"
+        let strict = storageError { try db.executeUpdate(insert, parameterDictionary: values) }
+        #expect(strict?.code == 25)
+        #expect(strict?.description.contains("unused") == true)
+
+        let lenient = try database.openStore { $0.allowsSurplusNames = true }
+        try lenient.executeUpdate(insert, parameterDictionary: values)
+        try lenient.prepare(insert).executeUpdate(parameterDictionary: values)
+        let rs = try lenient.executeQuery(
+            "SELECT count(*) FROM t WHERE a = $a", parameterDictionary: values)
+        #expect(try rs.next())
+        #expect(rs.int(forColumnIndex: 0) == 2)
+        // A name that is missing is an error nevertheless, and so is a surplus one beside the statement.
+        let missing = storageError {
+            try lenient.executeUpdate(insert, parameterDictionary: ["a": 1, "x": 2, "y": 3])
+        }
+        #expect(missing?.code == 25)
+        #expect(missing?.description.contains(":b") == true)
+        #expect(
+            storageError { try lenient.executeUpdate(insert, named: ["a": 1, "b": 2, "c": 3]) }?
+                .code
+                == 25)
+    }
+}

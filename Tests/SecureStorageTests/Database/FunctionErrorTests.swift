@@ -1,0 +1,119 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// FMDB's `resultError:` and `resultErrorCode:`.
+@Suite struct FunctionErrorTests {
+    let database: TemporaryDatabase
+    let db: SecureDatabaseStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+    }
+
+    private func make(_ message: String, _ code: SQLiteResultCode = .error) throws {
+        try db.makeFunction(named: "refuse") { _ in
+            throw SecureDatabaseFunctionError(message, code: code)
+        }
+    }
+
+    @Test func `FMDB resultError: a function's message is the statement's`() throws {
+        try make(#"an "age" is a number from 0 to 150, as in 'age 36'"#)
+        for error in [
+            storageError { _ = try db.int("SELECT refuse(1)") },
+            storageError { try db.executeUpdate("INSERT INTO t VALUES (refuse(?))", 1) },
+        ] {
+            guard case .backingStoreError(1, let message) = error else {
+                Issue.record("\(error as Any)")
+                continue
+            }
+            #expect(message.hasPrefix(#"an "age" is a number from 0 to 150, as in 'age 36'; in: "#))
+            #expect(error?.resultCode == .error)
+        }
+        #expect(try db.int("SELECT count(*) FROM t") == 0)
+    }
+
+    @Test(arguments: [
+        (SQLiteResultCode.constraintFunction, 19), (.mismatch, 20), (.busy, 5), (.readOnly, 8),
+        (.notAuthorized, 23), (.abort, 4), (SQLiteResultCode(rawValue: 19 + 200 * 256), 19),
+    ])
+    func `FMDB resultErrorCode: a function's code is the statement's, and nothing else is ended`(
+        _ code: SQLiteResultCode, _ primary: Int
+    ) throws {
+        try make("not today", code)
+        try db.beginTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        let error = storageError { try db.executeUpdate("INSERT INTO t SELECT refuse(x) FROM t") }
+        guard case .backingStoreError(primary, let message) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(message.hasPrefix("not today; in: "))
+        #expect(error?.resultCode == code)
+        try db.commit()
+        #expect(try db.int("SELECT count(*) FROM t") == 1)
+    }
+
+    /// By the first ones the engine would roll back, or report damage; others are none.
+    @Test(arguments: [7, 9, 10, 11, 13, 17, 26, 0, 27, 100, 101, 256, 3082, -1, Int.min, Int.max])
+    func `a code that would end more than the statement is reported as the plain one`(
+        _ number: Int
+    ) throws {
+        try make("not today", SQLiteResultCode(rawValue: number))
+        try db.beginTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        let error = storageError { try db.executeUpdate("INSERT INTO t SELECT refuse(x) FROM t") }
+        #expect(error?.resultCode == .error)
+        #expect(error?.description.contains("not today; a function cannot end") == true)
+        try db.executeUpdate("INSERT INTO t VALUES (2)")
+        try db.commit()
+        #expect(try db.strings("SELECT x FROM t") == ["1", "2"])
+        #expect(try db.int("PRAGMA user_version") == 0)
+    }
+
+    @Test func `words of bound values are taken out of the message`() throws {
+        try db.makeFunction(named: "quote_it", argumentCount: 1) {
+            throw SecureDatabaseFunctionError("cannot be \(String(sqliteValue: $0[0]) ?? "")")
+        }
+        let error = storageError {
+            try db.executeUpdate("INSERT INTO t VALUES (quote_it(?))", "hushhush")
+        }
+        #expect(error?.description.contains("cannot be …") == true, "\(error as Any)")
+        #expect(error?.description.contains("hushhush") == false)
+    }
+
+    @Test(arguments: [
+        "", "a\0b", "SQL logic error", "é𝄞", String(repeating: "long ", count: 20_000),
+    ])
+    func `any message is one`(_ message: String) throws {
+        try make(message, .constraint)
+        let error = storageError { _ = try db.int("SELECT refuse()") }
+        #expect(error?.resultCode == .constraint)
+        let shown = message.replacingOccurrences(of: "\0", with: "\u{fffd}")
+        #expect(error?.description.hasPrefix(shown + "; in: SELECT refuse()") == true)
+    }
+
+    @Test func `an aggregate has errors of its own in a step and at its end`() throws {
+        try db.makeAggregate(
+            named: "total_of", argumentCount: 1, initial: 0,
+            step: { state, arguments in
+                guard let number = Int(sqliteValue: arguments[0]) else {
+                    throw SecureDatabaseFunctionError("not a number", code: .mismatch)
+                }
+                state += number
+            },
+            final: {
+                guard $0 < 10 else {
+                    throw SecureDatabaseFunctionError("too much", code: .range)
+                }
+                return $0
+            })
+        #expect(storageError { _ = try db.int("SELECT total_of('x')") }?.resultCode == .mismatch)
+        let error = storageError { _ = try db.int("SELECT total_of(10)") }
+        #expect(error?.resultCode == .range)
+        #expect(error?.description.hasPrefix("too much") == true)
+        #expect(try db.int("SELECT total_of(9)") == 9)
+    }
+}

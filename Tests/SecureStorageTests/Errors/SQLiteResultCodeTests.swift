@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+@testable import SecureStorage
+
+@Suite struct SQLiteResultCodeTests {
+    let db: SecureDatabaseStore
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        db = try database.openStore()
+        try db.executeStatements(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE t (
+                id INTEGER PRIMARY KEY, u UNIQUE, n NOT NULL DEFAULT 1, c CHECK (c > 0),
+                p REFERENCES parent);
+            CREATE TABLE keyed (k PRIMARY KEY);
+            CREATE TABLE strict (i INTEGER) STRICT;
+            INSERT INTO t (id, u) VALUES (1, 'one');
+            INSERT INTO keyed VALUES ('k');
+            CREATE TRIGGER refused BEFORE DELETE ON t BEGIN SELECT RAISE(ABORT, 'never'); END;
+            """)
+    }
+
+    @Test(arguments: [
+        ("INSERT INTO t (u) VALUES ('one')", SQLiteResultCode.constraintUnique, 2067),
+        ("INSERT INTO t (p) VALUES (7)", .constraintForeignKey, 787),
+        ("INSERT INTO t (n) VALUES (NULL)", .constraintNotNull, 1299),
+        ("INSERT INTO t (c) VALUES (0)", .constraintCheck, 275),
+        ("INSERT INTO t (id) VALUES (1)", .constraintPrimaryKey, 1555),
+        ("INSERT INTO keyed VALUES ('k')", .constraintPrimaryKey, 1555),
+        ("INSERT INTO strict VALUES ('text')", .constraintDatatype, 3091),
+        ("DELETE FROM t", .constraintTrigger, 1811),
+    ])
+    func `an error has SQLite's extended code as a value`(
+        _ sql: String, _ code: SQLiteResultCode, _ number: Int
+    ) throws {
+        let error = storageError { try db.executeUpdate(sql) }
+        #expect(error?.resultCode == code)
+        #expect(code.rawValue == number)
+        #expect(error?.resultCode?.primary == .constraint)
+        // The case has the primary one, as patterns expect it.
+        guard case .backingStoreError(19, _) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        // Values in the statement change nothing.
+        #expect(
+            storageError { try db.executeUpdate("INSERT INTO t (u) VALUES (?)", "one") }?.resultCode
+                == .constraintUnique)
+    }
+
+    @Test func `an error without an extended code has the primary one, others have none`() throws {
+        #expect(storageError { try db.executeUpdate("SELEKT") }?.resultCode == .error)
+        #expect(
+            storageError { try db.executeUpdate("SELECT ?", values: []) }?.resultCode == .range)
+        let readOnly = try database.openStore { $0.isReadOnly = true }
+        #expect(
+            storageError { try readOnly.executeUpdate("DELETE FROM keyed") }?.resultCode?.primary
+                == .readOnly)
+        let nowhere = SecureDatabaseStore(fullDatabasePath: database.path + "/nowhere/a.db")
+        #expect(
+            storageError { try nowhere.open(with: TemporaryDatabase.key) }?.resultCode
+                == .cannotOpen)
+        for error in [SecureStorageError.closed, .suspended, .typeConversionFailed] {
+            #expect(error.resultCode == nil)
+        }
+    }
+
+    @Test func `a snapshot that is outdated is told from another busy file`() throws {
+        let other = try database.openStore { $0.busyTimeout = .zero }
+        try db.beginDeferredTransaction()
+        _ = try db.int("SELECT count(*) FROM t")
+        try other.executeUpdate("INSERT INTO parent VALUES (1)")
+        let error = storageError { try db.executeUpdate("INSERT INTO parent VALUES (2)") }
+        #expect(error?.resultCode == .busySnapshot)
+        #expect(error?.isBusy == true)
+        try db.rollback()
+        try db.beginExclusiveTransaction()
+        let busy = storageError { try other.executeUpdate("INSERT INTO parent VALUES (2)") }
+        #expect(busy?.resultCode == .busy)
+    }
+
+    @Test(arguments: [
+        #"SELECT x AS "[SQLITE_CONSTRAINT_UNIQUE]""#, "SELECT [SQLITE_ERROR_SNAPSHOT]",
+        "SELECT [SQLITE_BUSY: suspension]", "[", "]", "[]",
+    ])
+    func `what a message quotes is not taken for the code`(_ sql: String) {
+        let error = storageError { try db.executeUpdate(sql) }
+        #expect(error?.resultCode == .error)
+        #expect(error?.interruption == nil)
+    }
+
+    @Test
+    func `each code has the name of SQLite's header, which begins with that of its primary code`() {
+        var count = 0
+        for number in 1..<0x10000 {
+            let code = SQLiteResultCode(rawValue: number)
+            guard let name = code.name else {
+                #expect(code.description == "code \(number)")
+                continue
+            }
+            count += 1
+            #expect(name.hasPrefix(code.primary.name ?? "none"))
+            #expect(ErrorTrailer(of: "m " + ErrorTrailer(code: code).text)?.code == code)
+        }
+        #expect(count > 90)
+        #expect(SQLiteResultCode.constraintUnique.description == "SQLITE_CONSTRAINT_UNIQUE")
+        #expect(SQLiteResultCode(rawValue: 25619).primary == .constraint)
+    }
+}

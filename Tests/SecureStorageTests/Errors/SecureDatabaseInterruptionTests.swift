@@ -1,0 +1,151 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// One question for whatever can end a call before its time.
+@Suite(.timeLimit(.minutes(10))) struct SecureDatabaseInterruptionTests {
+    let database: TemporaryDatabase
+    let queue: SecureDatabaseQueue
+
+    private static let endless = AsyncQueueTests.endless
+
+    init() throws {
+        database = try TemporaryDatabase()
+        let db = try database.openStore()
+        try db.executeUpdate("CREATE TABLE t (x)")
+        queue = SecureDatabaseQueue(databaseStore: db)
+    }
+
+    /// What `call` throws while another thread does `action` again and again.
+    private func error(
+        while action: @escaping @Sendable () -> Void, _ call: () throws -> Void
+    ) -> (any Error)? {
+        let rounds = Rounds()
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            while !rounds.isOver {
+                usleep(1000)
+                action()
+            }
+            hasEnded.signal()
+        }
+        defer {
+            rounds.end()
+            hasEnded.wait()
+        }
+        do { try call() } catch { return error }
+        return nil
+    }
+
+    @Test func `an interrupt is one`() throws {
+        let queue = queue
+        let error = error(while: { queue.interrupt() }) {
+            try queue.inDatabase { _ = try $0.int(Self.endless) }
+        }
+        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .request)
+        #expect((error as? SecureStorageError)?.resultCode == .interrupted)
+    }
+
+    @Test func `a deadline says so, in a statement, before one and in a wait for a lock`() throws {
+        let errors = try queue.inDatabase { db in
+            [
+                storageError {
+                    try db.withDeadline(.milliseconds(20)) { _ = try db.int(Self.endless) }
+                },
+                storageError { try db.withDeadline(.zero) { _ = try db.int("SELECT 1") } },
+            ]
+        }
+        let other = try database.openStore()
+        try other.beginExclusiveTransaction()
+        let waiting = storageError {
+            try queue.inDatabase { db in
+                try db.withDeadline(.milliseconds(20)) {
+                    try db.executeUpdate("INSERT INTO t VALUES (1)")
+                }
+            }
+        }
+        for error in errors + [waiting] {
+            #expect(error?.interruption == .deadline)
+            #expect(error?.description.contains("the deadline of the call has passed") == true)
+            guard case .backingStoreError(9, _) = error else {
+                Issue.record("\(error as Any)")
+                continue
+            }
+        }
+        #expect(waiting?.description.contains("while it waited for a lock") == true)
+        // Neither is left for the next one.
+        try other.rollback()
+        let interrupted = queue
+        let next = self.error(while: { interrupted.interrupt() }) {
+            try interrupted.inDatabase { _ = try $0.int(Self.endless) }
+        }
+        #expect(next.flatMap { SecureDatabaseInterruption($0) } == .request)
+    }
+
+    @Test func `a cancelled task is one, for the caller and inside its block`() async throws {
+        let queue = queue
+        let inside = Shared<SecureDatabaseInterruption?>(nil)
+        let begun = Shared(false)
+        let task = Task {
+            try await queue.inDatabase { db in
+                begun.withLock { $0 = true }
+                do { _ = try db.int(Self.endless) } catch {
+                    inside.withLock { $0 = SecureDatabaseInterruption(error) }
+                    throw error
+                }
+            }
+        }
+        while !begun.current { try await Task.sleep(for: .milliseconds(1)) }
+        task.cancel()
+        let error = await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .cancellation)
+        #expect(inside.current == .cancellation)
+    }
+
+    @Test func `a suspension is one, whether the call had begun or not`() throws {
+        let queue = queue
+        let error = error(while: { queue.suspend(waiting: .zero) }) {
+            try queue.inDatabase { _ = try $0.int(Self.endless) }
+        }
+        #expect(error.flatMap { SecureDatabaseInterruption($0) } == .suspension)
+        let refused = storageError { try queue.inDatabase { _ = try $0.int("SELECT 1") } }
+        #expect(refused?.interruption == .suspension)
+        let change = storageError {
+            try queue.inDatabase { try $0.changeEncryptionKey(with: TemporaryDatabase.key) }
+        }
+        #expect(change == .suspended)
+        queue.resume()
+        #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
+    }
+
+    @Test func `a function's statement, a migration's step and a key's SQL pass the reason on`()
+        throws
+    {
+        let (migrations, wrapped) = try queue.inDatabase { db in
+            try db.makeFunction(named: "forever", argumentCount: 0) { [unowned db] _ in
+                try db.withDeadline(.milliseconds(20)) { try db.int(Self.endless) }
+            }
+            var steps = SchemaMigrations()
+            steps.add("endless") { _ = try $0.int(Self.endless) }
+            let migrations = steps
+            return (
+                storageError {
+                    try db.withDeadline(.milliseconds(20)) { _ = try migrations.apply(to: db) }
+                },
+                storageError { _ = try db.int("SELECT forever()") }
+            )
+        }
+        #expect(migrations?.interruption == .deadline)
+        #expect(wrapped?.interruption == .deadline)
+    }
+
+    @Test func `no other error is one`() {
+        #expect(SecureDatabaseInterruption(CocoaError(.fileNoSuchFile)) == nil)
+        #expect(SecureDatabaseInterruption(SecureStorageError.closed) == nil)
+        let busy = SecureStorageError.backingStoreError(
+            code: 5, message: "m [SQLITE_INTERRUPT: deadline]")
+        #expect(SecureDatabaseInterruption(busy) == nil)
+        let plain = SecureStorageError.backingStoreError(code: 9, message: "")
+        #expect(plain.interruption == .request)
+    }
+}
