@@ -3,7 +3,8 @@
 /// ```swift
 /// try db.makeFunction(named: "checked_age", argumentCount: 1) { arguments in
 ///     guard let age = Int(sqliteValue: arguments[0]), (0...150).contains(age) else {
-///         throw SecureDatabaseFunctionError("an age is from 0 to 150", code: .constraintFunction)
+///         throw SecureDatabaseFunctionError(
+///             "an age is from 0 to 150", code: .constraintFunction)
 ///     }
 ///     return age
 /// }

@@ -476,6 +476,54 @@ import Testing
         #expect(report.isWhole)
     }
 
+    @Test func `errors with a code, a reason and a function's words`() throws {
+        let database = try TemporaryDatabase()
+        let db = try database.openStore()
+        try db.executeStatements(
+            """
+            CREATE TABLE account (name UNIQUE); INSERT INTO account VALUES ('savings');
+            CREATE TABLE note (at);
+            """)
+        let name = "savings"
+        // begin
+        do {
+            try db.executeUpdate("INSERT INTO account (name) VALUES (?)", name)
+        } catch let error as SecureStorageError where error.resultCode == .constraintUnique {
+            print("there is an account of this name already")
+        }
+        // end
+        // begin
+        try db.makeFunction(named: "checked_age", argumentCount: 1) { arguments in
+            guard let age = Int(sqliteValue: arguments[0]), (0...150).contains(age) else {
+                throw SecureDatabaseFunctionError(
+                    "an age is from 0 to 150", code: .constraintFunction)
+            }
+            return age
+        }
+        // end
+        #expect(
+            storageError { _ = try db.int("SELECT checked_age(200)") }?.resultCode
+                == .constraintFunction)
+        db.close()
+        let pool = try database.openPool()
+        let limit = 0
+        var isRepeated = false
+        func repeatAfterResume() { isRepeated = true }
+        pool.suspend()
+        // begin
+        do {
+            try pool.write { try $0.executeUpdate("DELETE FROM note WHERE at < ?", limit) }
+        } catch {
+            switch SecureDatabaseInterruption(error) {
+            case .suspension: repeatAfterResume()
+            case .deadline, .cancellation, .request: break
+            case nil: throw error
+            }
+        }
+        // end
+        #expect(isRepeated)
+    }
+
     @Test func `a file of an older format`() throws {
         let database = try TemporaryDatabase()
         try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
