@@ -39,12 +39,6 @@ void cplatform_erase(void *bytes, unsigned long length) {
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
-// Not inlined: the array has to lie where the frames of other calls have been.
-__attribute__((noinline)) void cplatform_erase_stack(void) {
-    unsigned char left[64 * 1024];
-    cplatform_erase(left, sizeof left);
-}
-
 // Whole pages: unlocking part of a page would unlock what a neighbour keeps in the rest of it.
 static unsigned long whole_pages(unsigned long length) {
     unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);

@@ -27,8 +27,7 @@ import Testing
         try terminal.expect("securestorage> ")
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
-        terminal.send(PseudoTerminal.controlD)
-        try terminal.expect("[status 0]")
+        try terminal.leave()
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -57,8 +56,7 @@ import Testing
         try terminal.expect("securestorage> ")
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
-        terminal.send(PseudoTerminal.controlD)
-        try terminal.expect("[status 0]")
+        try terminal.leave()
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -130,8 +128,7 @@ import Testing
         try next.expect("SELECT 'afterwards';")
         next.send("\r")
         try next.expect("──")
-        next.send(PseudoTerminal.controlD)
-        try next.expect("[status 0]")
+        try next.leave()
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
@@ -173,8 +170,7 @@ import Testing
             #expect(!shown.contains("\u{1b}]0") && !shown.contains("\u{9b}"), "\(form)")
             #expect(!shown.contains("\u{202e}") && !shown.contains("\u{7}"), "\(form)")
             #expect(shown.contains("owned"), "\(form)")
-            terminal.send(PseudoTerminal.controlD)
-            try terminal.expect("[status 0]")
+            try terminal.leave()
         }
     }
 

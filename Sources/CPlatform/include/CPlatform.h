@@ -12,9 +12,6 @@ int cplatform_sync(int descriptor);
 /// Fills `length` bytes with zeros in a way that the optimiser may not remove.
 void cplatform_erase(void *bytes, unsigned long length);
 
-/// Overwrites 64 KiB of the calling thread's stack below the caller's frame: what calls that have returned left there.
-void cplatform_erase_stack(void);
-
 /// Maps whole pages of zeros for `length` bytes, which may be 0; NULL when there is no memory.
 /// Where the system allows, they are not swapped out and not part of a core dump: a small
 /// `RLIMIT_MEMLOCK` is no error.

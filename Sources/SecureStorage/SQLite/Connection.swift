@@ -1,4 +1,3 @@
-internal import CPlatform
 internal import CSQLCipher
 internal import Foundation
 internal import Logging
@@ -163,8 +162,6 @@ final class Connection {
         // pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
-        // SQLCipher's provider LibTomCrypt leaves the key that it has expanded where it worked; OpenSSL does not.
-        cplatform_erase_stack()
         if let openFile { OpenFiles.shared.end(openFile) }
         if !madeNoSideFiles { removeSideFiles() }
     }

@@ -108,7 +108,8 @@ public final class DataVault: @unchecked Sendable {
             if case DataVaultError.doesNotExist = error { throw error }
             guard !opened.values.isInPlace else { throw error }
             drop(opened)
-            throw absence() ?? DataVaultError.ioReadError(cause: VaultValues.missing)
+            throw absence(of: opened.incarnation)
+                ?? DataVaultError.ioReadError(cause: VaultValues.missing)
         }
     }
 
@@ -161,11 +162,15 @@ public final class DataVault: @unchecked Sendable {
         gone.close()
     }
 
-    /// The error for a vault that does not exist; nil for one that does, or of which that cannot be told.
-    private func absence() -> DataVaultError? {
+    /// The error for a vault that does not exist, or is another one than was open.
+    ///
+    /// - Parameter incarnation: Of the vault that was open. Another one with its id, made after that was deleted, is
+    ///   locked.
+    /// - Returns: nil for one that exists, or of which that cannot be told.
+    private func absence(of incarnation: Data? = nil) -> DataVaultError? {
         do {
-            _ = try container.readyRecord(place)
-            return nil
+            let record = try container.readyRecord(place)
+            return incarnation == nil || incarnation == record.incarnation ? nil : .locked
         } catch let error as DestroyedVault {
             return container.destroyedError(place, error)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, let cause) {

@@ -6,7 +6,8 @@
 
     /// What is left of a key in the memory of the process: each test runs in a process of its own.
     @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {
-        @Test func `after close the raw key is nowhere in memory`() async {
+        @Test(.engineClearsKeys)
+        func `after close the raw key is nowhere in memory`() async {
             await #expect(processExitsWith: .success) {
                 var key: SecretBytes? = SecretBytes.random(count: 32)
                 let needle = Needle(of: key)
@@ -15,7 +16,8 @@
             }
         }
 
-        @Test func `after close neither the passphrase nor its derived key is in memory`() async {
+        @Test(.engineClearsKeys)
+        func `after close neither the passphrase nor its derived key is in memory`() async {
             await #expect(processExitsWith: .success) {
                 var passphrase: SecretBytes? = Leftovers.passphrase()
                 let needle = Needle(of: passphrase)
@@ -35,7 +37,8 @@
             }
         }
 
-        @Test func `after close a pool has left no key in memory, of before or after its change`()
+        @Test(.engineClearsKeys)
+        func `after close a pool has left no key in memory, of before or after its change`()
             async
         {
             await #expect(processExitsWith: .success) {

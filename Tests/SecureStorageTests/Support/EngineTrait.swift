@@ -13,6 +13,13 @@ extension Trait where Self == ConditionTrait {
         }
     }
 
+    /// Skips a test over LibTomCrypt, which leaves keys on the heap: see decision 24.
+    static var engineClearsKeys: Self {
+        .enabled("the engine's provider, LibTomCrypt, leaves freed copies of the key") {
+            try !SecureDatabaseStore.engine.provider.lowercased().contains("libtomcrypt")
+        }
+    }
+
     /// Skips a test over an engine that is older than a version of SQLite.
     ///
     /// - Parameter version: Such as "3.47.0".

@@ -89,6 +89,18 @@ final class PseudoTerminal: @unchecked Sendable {
     /// Types a line.
     func type(_ line: String) { send(line + "\r") }
 
+    /// Ends the shell with Ctrl-D, and waits for its status, which has to be 0.
+    ///
+    /// Typed again when it was not read: a prompt may have been drawn anew before the program has asked for a line,
+    /// and what is typed then, the line discipline takes for its own.
+    func leave(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        for _ in 0..<30 where !screen.contains("[status ") {
+            send("\u{4}")
+            let end = Date() + 1
+            while Date() < end, !screen.contains("[status ") { usleep(5_000) }
+        }
+        try expect("[status 0]", within: 1, sourceLocation: sourceLocation)
+    }
+
     static let controlC = "\u{3}"
-    static let controlD = "\u{4}"
 }
