@@ -6,7 +6,7 @@
     /// process looks at what they have left.
     ///
     /// A preloaded library (`Tests/FaultySystem`) fails the calls of a program (`Tests/FaultyWork`).
-    @Suite(.timeLimit(.minutes(60)), .disabled(if: Sanitizer.isPresent))
+    @Suite(.timeLimit(.minutes(600)), .disabled(if: Sanitizer.isPresent))
     struct FaultySystemTests {
         /// Every so-many-th call; `make faults` tries each, of all workloads.
         private static let step = environmentNumber("SECURESTORAGE_FAULTS_STEP", default: 0)

@@ -65,11 +65,16 @@ import Testing
         try FileManager.default.removeItem(at: copy.url)
         let store = try database.openStore()
         let queue = SecureDatabaseQueue(databaseStore: store)
+        let (hasBegun, isCancelled) = (Shared(false), Shared(false))
         let task = Task { [copy] in
-            try await queue.backup(to: copy.url) { _ in usleep(20_000) }
+            try await queue.backup(to: copy.url) { _ in
+                hasBegun.withLock { $0 = true }
+                while !isCancelled.current { usleep(1_000) }
+            }
         }
-        try await Task.sleep(for: .milliseconds(50))
+        while !hasBegun.current { try await Task.sleep(for: .milliseconds(1)) }
         task.cancel()
+        isCancelled.withLock { $0 = true }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try copy.fileNames() == [])
         #expect(try await queue.verifyIntegrity().isSound)
