@@ -13,16 +13,27 @@ extension DataVaultContainer {
     ///
     /// - Throws: `DestroyedVault` when it is no more; `DataVaultError`.
     func readyRecord(_ place: VaultPlace) throws -> VaultRecord {
-        guard let record = try records.read(place) else {
-            guard try place.hasDatabase() else { throw DataVaultError.doesNotExist }
-            throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: place.entryName))
-        }
+        guard let record = try foundRecord(place) else { throw DataVaultError.doesNotExist }
         switch record.state {
         case .ready: return record
         case .creating: throw DataVaultError.doesNotExist
         case .deleted: throw DestroyedVault(isSelfDestructed: false)
         case .selfDestructed, .ended: throw DestroyedVault(isSelfDestructed: true)
         }
+    }
+
+    /// The record; nil when there is neither one nor a database.
+    ///
+    /// A vault's record is made before its database and removed after it. So a database without a record was left by
+    /// a loss, or the vault was made anew between the two looks, and then the record is there at the next one.
+    ///
+    /// - Throws: `DataVaultError.ioReadError` for a record that was lost.
+    private func foundRecord(_ place: VaultPlace) throws -> VaultRecord? {
+        for _ in 0..<10 {
+            if let record = try records.read(place) { return record }
+            guard try place.hasDatabase() else { return nil }
+        }
+        throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: place.entryName))
     }
 
     // MARK: - Under the vault's lock
