@@ -42,7 +42,7 @@ public class SecureDatabaseStatement {
 
     /// Sets the values of the `?` placeholders for the runs to come that bring none of their own.
     ///
-    /// - Parameter values: As for ``SecureDatabaseStore/executeUpdate(_:values:)``.
+    /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
     /// - Throws: As ``executeUpdate(values:)``; the values are then as before.
     public func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
         try keep { try $0.bind(values) }
@@ -72,7 +72,7 @@ public class SecureDatabaseStatement {
 
     /// Runs the statement with values for its `?` placeholders.
     ///
-    /// - Parameter values: As for ``SecureDatabaseStore/executeUpdate(_:values:)``.
+    /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
     /// - Throws: As that; `.closed` when this statement or its store has been closed since, also when
     ///   the store had to be opened anew after a failed change of key; `.backingStoreError` code 21
     ///   (SQLITE_MISUSE) while a result set of this statement is open.
@@ -102,7 +102,7 @@ public class SecureDatabaseStatement {
 
     /// Begins the query with values for its `?` placeholders.
     ///
-    /// - Parameter values: As for ``SecureDatabaseStore/executeUpdate(_:values:)``.
+    /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
     /// - Returns: The rows; the statement is busy until they are closed or at their end.
     /// - Throws: As ``executeUpdate(values:)``; code 21 for a statement that returns no columns.
     public func executeQuery(

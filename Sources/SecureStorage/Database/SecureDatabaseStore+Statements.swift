@@ -36,7 +36,7 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - parameterDictionary: A value for each name, written without the colon (with it is
     ///     accepted); nil is NULL.
-    /// - Throws: as ``executeUpdate(_:values:)``; the message names a missing or surplus name. A surplus one
+    /// - Throws: as `executeUpdate(_:values:)`; the message names a missing or surplus name. A surplus one
     ///   is no error with ``SecureDatabaseConfiguration/allowsSurplusNames``.
     public func executeUpdate(
         _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
@@ -89,9 +89,9 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
-    ///   - values: As for ``executeUpdate(_:values:)``.
+    ///   - values: As for `executeUpdate(_:values:)`.
     /// - Returns: The rows.
-    /// - Throws: as ``executeQuery(_:)`` and ``executeUpdate(_:values:)``.
+    /// - Throws: as ``executeQuery(_:)`` and `executeUpdate(_:values:)`.
     public func executeQuery(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
     ) throws -> SecureDatabaseResultSet {
@@ -148,10 +148,10 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
-    ///   - values: As for ``executeUpdate(_:values:)``.
+    ///   - values: As for `executeUpdate(_:values:)`.
     ///   - read: Must not call anybody who could use the store.
     /// - Returns: What `read` returns; nil when there is no row.
-    /// - Throws: as ``executeQuery(_:values:)``.
+    /// - Throws: as `executeQuery(_:values:)`.
     func firstRow<R>(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
     ) throws -> R? {
