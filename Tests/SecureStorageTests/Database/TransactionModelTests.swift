@@ -7,7 +7,7 @@ import Testing
 /// was answered with success.
 @Suite struct TransactionModelTests {
     /// Five in a campaign.
-    private static let length = environmentNumber("SECURESTORAGE_TRANSACTION_STEPS", default: 3)
+    private static let length = environmentNumber("SECURESTORAGE_TRANSACTION_STEPS", default: 2)
 
     enum Place: CaseIterable {
         case queueBlock, exclusive, deferred, immediate, savepoint, asyncBlock, asyncExclusive

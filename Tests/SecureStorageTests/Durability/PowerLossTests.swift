@@ -7,7 +7,7 @@ import Testing
 /// Every state that a power cut may leave on the disk, rebuilt from what was written and opened.
 @Suite(.timeLimit(.minutes(60))) struct PowerLossTests {
     /// States per journal mode: a hundred, or as many as `make crash` says.
-    private static let states = environmentNumber("SECURESTORAGE_STATES", default: 100)
+    private static let states = environmentNumber("SECURESTORAGE_STATES", default: 40)
     /// Drawn anew each time; a failure names it.
     private static let seed = UInt64.random(in: 1...UInt64.max)
 

@@ -21,6 +21,12 @@ import Testing
         var isDamaged: Bool { rawValue.hasPrefix("damaged") }
         var version: Int? { rawValue.hasPrefix("format") ? rawValue.last?.wholeNumberValue : nil }
 
+        /// A passphrase where it is looked for in older formats as well, since each costs derivations.
+        var wrongKeys: [DatabaseKey] {
+            let raw = DatabaseKey.raw(SecretBytes(copying: Data(repeating: 9, count: 32)))
+            return version != nil || self == .closed ? [raw, .passphrase("wrong")] : [raw]
+        }
+
         var configuration: SecureDatabaseConfiguration {
             var configuration = SecureDatabaseConfiguration()
             configuration.journalMode = journalMode ?? .wal
@@ -42,10 +48,7 @@ import Testing
         for isReadOnly in [false, true] {
             var configuration = kind.configuration
             configuration.isReadOnly = isReadOnly
-            for key in [
-                DatabaseKey.raw(SecretBytes(copying: Data(repeating: 9, count: 32))),
-                .passphrase("wrong"),
-            ] {
+            for key in kind.wrongKeys {
                 let store = SecureDatabaseStore(
                     fullDatabasePath: database.path, configuration: configuration)
                 let error = storageError { try store.open(with: key) }

@@ -9,9 +9,11 @@ import Testing
     @Test(arguments: StormedPool.callNames)
     func `a call beside each other call`(_ name: String) async throws {
         try await Storm.apart {
+            let world = try StormedPool(storm: name)
             for other in StormedPool.callNames where other >= name {
-                guard try Self.pair(name, other, Storm.rounds) else { return }
+                guard try Self.pair(name, other, Storm.rounds, in: world) else { return }
             }
+            try world.end()
         }
     }
 
@@ -19,17 +21,19 @@ import Testing
         try await Storm.apart {
             let names = ["suspend", "close", "rekey", "resume", "read", "write"]
             for (one, other) in Storm.pairs(of: names) {
-                guard try Self.pair(one, other, Storm.rounds * 4) else { return }
+                let world = try StormedPool(storm: one)
+                guard try Self.pair(one, other, Storm.rounds * 4, in: world) else { return }
+                try world.end()
             }
         }
     }
 
-    private static func pair(_ one: String, _ other: String, _ rounds: Int) throws -> Bool {
-        let world = try StormedPool(storm: "\(one) beside \(other)")
+    private static func pair(
+        _ one: String, _ other: String, _ rounds: Int, in world: StormedPool
+    ) throws -> Bool {
+        world.begin("\(one) beside \(other)")
         let calls = [one, other].map { world.call($0, beside: [one, other]) }
-        guard try Storm.blow(calls, rounds: rounds, settle: world.settle) else { return false }
-        try world.end()
-        return true
+        return try Storm.blow(calls, rounds: rounds, settle: world.settle)
     }
 
     @Test(arguments: [2, 4])
@@ -62,11 +66,12 @@ private final class StormedPool: Sendable {
         "values", "verify", "write",
     ]
 
+    private let current: Shared<String>
     /// For reports.
-    private let storm: String
+    private var storm: String { current.current }
 
     init(storm: String) throws {
-        self.storm = storm
+        current = Shared(storm)
         database = try TemporaryDatabase()
         var configuration = database.store().configuration
         configuration.maximumReaderCount = 2
@@ -80,6 +85,9 @@ private final class StormedPool: Sendable {
                 """)
         }
     }
+
+    /// Names the calls that come now.
+    func begin(_ storm: String) { current.withLock { $0 = storm } }
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 

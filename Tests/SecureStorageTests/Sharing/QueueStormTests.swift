@@ -7,14 +7,15 @@ import Testing
     @Test(arguments: StormedQueue.callNames)
     func `a call beside each other call`(_ name: String) async throws {
         try await Storm.apart {
+            let world = try StormedQueue(storm: name)
             for other in StormedQueue.callNames where other >= name {
-                let world = try StormedQueue(storm: "\(name) beside \(other)")
+                world.begin("\(name) beside \(other)")
                 let calls = [name, other].map { world.call($0, beside: [name, other]) }
                 guard try Storm.blow(calls, rounds: Storm.rounds, settle: world.settle) else {
                     return
                 }
-                try world.end()
             }
+            try world.end()
         }
     }
 
@@ -41,8 +42,9 @@ private final class StormedQueue: Sendable {
     /// The number of the file's key; only changed in the queue's turn.
     private let key = Shared(1)
     private let copies = Shared(0)
+    private let current: Shared<String>
     /// For reports.
-    private let storm: String
+    private var storm: String { current.current }
 
     static let callNames = [
         "asyncBackup", "asyncRead", "asyncVerify", "asyncWrite", "backup", "cancel", "checkpoint",
@@ -51,7 +53,7 @@ private final class StormedQueue: Sendable {
     ]
 
     init(storm: String) throws {
-        self.storm = storm
+        current = Shared(storm)
         database = try TemporaryDatabase()
         let store = database.store()
         try store.open(with: Self.key(1))
@@ -62,6 +64,9 @@ private final class StormedQueue: Sendable {
             """)
         queue = SecureDatabaseQueue(databaseStore: store)
     }
+
+    /// Names the calls that come now.
+    func begin(_ storm: String) { current.withLock { $0 = storm } }
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 

@@ -51,7 +51,8 @@ struct StrongerDerivationTests {
         }
     }
 
-    @Test(arguments: 0...6)
+    // Of six: each is a crash before or after one of the three changes, and derives four keys.
+    @Test(arguments: [0, 3, 5])
     func `a crash after any step of raising leaves a password that opens`(_ steps: Int) throws {
         defer { folder.remove() }
         _ = try makeWeakVault()
