@@ -55,8 +55,8 @@ crash: setup ## long campaigns of kills, power cuts, failing and full disks, cha
 faults: setup ## system calls that fail, once and for ever, in each of 31 workloads (STEP=1)
 	SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
 
-salvage: setup ## salvage of all kinds of files, damaged and forged ones (DAMAGES=50)
-	SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
+salvage: setup ## salvage of all kinds of files, damaged and forged ones (DAMAGES=50, PART=2/8 of the files)
+	SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_PART=$(or $(PART),1/1) SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
 	SECURESTORAGE_FORGERIES=10000 Scripts/run-tests --filter 'SalvageMatrixTests|ForgedPageTests'
 
 damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)

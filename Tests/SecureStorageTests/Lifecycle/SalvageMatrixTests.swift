@@ -6,8 +6,8 @@ import Testing
 /// is in them.
 ///
 /// A few of the combinations usually; all with `SECURESTORAGE_SALVAGE_FILES=100000`, each with so
-/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says. `SECURESTORAGE_PYTHONS` names Pythons with
-/// sqlcipher3, with colons between them, which write files too.
+/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says; of them the second eighth with `SECURESTORAGE_SALVAGE_PART=2/8`, so that
+/// several runs make up the whole. `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, with colons between them, which write files too.
 @Suite(.timeLimit(.minutes(600))) struct SalvageMatrixTests {
     private static var files: [SalvageFile] {
         let pythons = ProcessInfo.processInfo.environment["SECURESTORAGE_PYTHONS"] ?? ""
@@ -30,13 +30,20 @@ import Testing
             }
         }
         let count = environmentNumber("SECURESTORAGE_SALVAGE_FILES", default: 0)
-        guard count == 0 else { return Array(files.shuffled().prefix(count)) }
+        guard count == 0 else { return Array(part(of: files).shuffled().prefix(count)) }
         // One of each shape; every HMAC, and every maker that needs nothing else.
         return SalvageFile.Shape.allCases.enumerated().map { index, shape in
             SalvageFile(
                 pageSize: [1024, 4096][index % 2], hmac: [.sha256, .sha1, .sha512][index % 3],
                 header: index % 4 == 1 ? 32 : 0, maker: makers[index % 3], shape: shape)
         }
+    }
+
+    private static func part(of files: [SalvageFile]) -> [SalvageFile] {
+        let text = ProcessInfo.processInfo.environment["SECURESTORAGE_SALVAGE_PART"] ?? "1/1"
+        let numbers = text.split(separator: "/").compactMap { Int($0) }
+        guard numbers.count == 2, numbers[1] > 0 else { return files }
+        return files.indices.filter { $0 % numbers[1] == numbers[0] % numbers[1] }.map { files[$0] }
     }
 
     @Test(arguments: files)
