@@ -185,12 +185,13 @@ import Testing
         let terminal = try PseudoTerminal(
             workspace,
             """
-            (sleep 1; kill -TERM $(cat pid)) &
+            (while [ ! -e asked ]; do sleep 0.1; done; kill -TERM $(cat pid)) &
             sh -c 'echo $$ > pid; exec "$@"' - \(query)
             echo [$?]; stty -a | grep -o ' echo '
             """
         )
         try terminal.expect("key of a.db: ")
+        try workspace.write("", to: "asked")
         let shown = try terminal.expect("[status 0]")
         #expect(shown.contains("[143]") && shown.contains(" echo "), "\(shown)")
     }
