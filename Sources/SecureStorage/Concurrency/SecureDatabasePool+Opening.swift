@@ -53,7 +53,7 @@ extension SecureDatabasePool {
         if PoolBlock.current(of: self) != nil {
             guard !connections.isOpen else { return }
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "the pool cannot be opened inside a block of its own; end the block first")
         }
         let writer = connections.writer
@@ -83,7 +83,7 @@ extension SecureDatabasePool {
 
     private func requirePoolConfiguration() throws {
         func refuse(_ message: String) -> SecureStorageError {
-            .openFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+            .openFailed(code: ResultCode.misuse.rawValue, message: message)
         }
         guard configuration.journalMode == .wal else {
             throw refuse("a pool reads while it writes, which needs the journal mode .wal")

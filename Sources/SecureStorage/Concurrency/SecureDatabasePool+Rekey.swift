@@ -35,7 +35,7 @@ extension SecureDatabasePool {
         try requireHome()
         guard PoolBlock.current(of: self) == nil else {
             throw SecureStorageError.encryptionKeyChangeFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message:
                     "a change of the key waits for all blocks of the pool, so it would wait for "
                     + "the one around it; end the block first")

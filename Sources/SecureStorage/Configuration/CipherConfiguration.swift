@@ -82,7 +82,7 @@ extension CipherConfiguration {
     /// Refuses what SQLCipher would take silently and turn into an unreadable file.
     func validate() throws {
         func refuse(_ message: String) -> SecureStorageError {
-            .openFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+            .openFailed(code: ResultCode.misuse.rawValue, message: message)
         }
         guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw refuse("the page size must be a power of two from 1024 to 65536, not \(pageSize)")

@@ -131,7 +131,7 @@ extension SecureDatabaseConfiguration {
     /// Refuses values that no engine setting stands for.
     func validate() throws {
         func refuse(_ message: String) -> SecureStorageError {
-            .openFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+            .openFailed(code: ResultCode.misuse.rawValue, message: message)
         }
         guard busyTimeout >= .zero else {
             throw refuse("the busy timeout must not be negative")

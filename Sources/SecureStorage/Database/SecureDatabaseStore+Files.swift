@@ -66,7 +66,7 @@ extension SecureDatabaseStore {
     public static func move(at url: URL, to target: URL) throws {
         guard let file = try DatabaseFile.existing(at: url, for: .move) else {
             throw SecureStorageError.backingStoreError(
-                code: Int(ResultCode.cannotOpen.rawValue),
+                code: ResultCode.cannotOpen.rawValue,
                 message: "cannot move \"\(url.path)\": there is no such file")
         }
         let place = try newFile(at: target)
@@ -90,7 +90,7 @@ extension SecureDatabaseStore {
     public static func sizeOnDisk(at url: URL) throws -> Int {
         guard let file = try DatabaseFile.existing(at: url, for: .measure) else {
             throw SecureStorageError.backingStoreError(
-                code: Int(ResultCode.cannotOpen.rawValue),
+                code: ResultCode.cannotOpen.rawValue,
                 message: "cannot measure \"\(url.path)\": there is no such file")
         }
         return try file.sizeWithSideFiles()
@@ -109,7 +109,7 @@ extension SecureDatabaseStore {
     static func newFile(at url: URL) throws -> DatabaseFile {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "cannot write \"\(url.absoluteString)\": that is no URL of a file")
         }
         return try DatabaseFile(at: url, creatingDirectory: true, for: .write)

@@ -80,11 +80,11 @@ extension SecureDatabaseStore {
         try configuration.validate()
         guard !givenPath.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.cannotOpen.rawValue), message: "the path holds a NUL")
+                code: ResultCode.cannotOpen.rawValue, message: "the path holds a NUL")
         }
         guard !isCreating else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "the initialization handler has closed the store and cannot open it again")
         }
         if let givenFileName { try makeDefaultDirectory(for: givenFileName) }
@@ -94,7 +94,7 @@ extension SecureDatabaseStore {
         if try file.state() == .missing {
             guard !configuration.isReadOnly else {
                 throw SecureStorageError.openFailed(
-                    code: Int(ResultCode.cannotOpen.rawValue),
+                    code: ResultCode.cannotOpen.rawValue,
                     message: "cannot open \"\(file.path)\": there is no such file, and a "
                         + "read-only store makes none")
             }
@@ -138,7 +138,7 @@ extension SecureDatabaseStore {
             code: code, message: "cannot open \"\(file.path)\": \(message)")
         // Which of these a page becomes that is not as it was written, differs from engine to engine.
         let codes: [ResultCode] = [.notADatabase, .error, .noMemory]
-        guard codes.contains(where: { Int($0.rawValue) == code }) else { return asReported }
+        guard codes.contains(where: { $0.rawValue == code }) else { return asReported }
         var diagnostician = Diagnostician(
             path: file.path, key: key, cipher: configuration.cipher)
         // A wrong key is the usual case, and told so without reading all of a large file.
@@ -204,14 +204,14 @@ extension SecureDatabaseStore {
 
     private func incomplete(_ reason: String) -> SecureStorageError {
         .openFailed(
-            code: Int(ResultCode.error.rawValue),
+            code: ResultCode.error.rawValue,
             message: "cannot make \"\(databaseURL.path)\": \(reason)")
     }
 
     private func makeDefaultDirectory(for fileName: String) throws {
         guard !fileName.contains("/"), !["", ".", ".."].contains(fileName) else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.cannotOpen.rawValue),
+                code: ResultCode.cannotOpen.rawValue,
                 message: "\"\(fileName)\" is no file name; use init(fullDatabasePath:) for a path")
         }
         do {
@@ -220,7 +220,7 @@ extension SecureDatabaseStore {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.cannotOpen.rawValue),
+                code: ResultCode.cannotOpen.rawValue,
                 message: "cannot make the directory of \"\(databaseURL.path)\": "
                     + error.localizedDescription)
         }

@@ -76,7 +76,7 @@ extension SecureDatabaseStore {
             throw cancelled.reason
         } catch let unknown as UnknownOutcome {
             throw SecureStorageError.encryptionKeyChangeUnknown(
-                code: Int(ResultCode.ioError.rawValue), message: unknown.reason)
+                code: ResultCode.ioError.rawValue, message: unknown.reason)
         } catch {
             throw Self.keyChangeFailure(error)
         }
@@ -99,14 +99,14 @@ extension SecureDatabaseStore {
         case .backingStoreError(let code, let message), .openFailed(let code, let message):
             .encryptionKeyChangeFailed(code: code, message: message)
         case .authenticationFailed(let message):
-            .encryptionKeyChangeFailed(code: Int(ResultCode.misuse.rawValue), message: message)
+            .encryptionKeyChangeFailed(code: ResultCode.misuse.rawValue, message: message)
         case .some(let error):
             .encryptionKeyChangeFailed(
-                code: Int(ResultCode.error.rawValue), message: error.description)
+                code: ResultCode.error.rawValue, message: error.description)
         case nil:
             // Of the key derivation.
             .encryptionKeyChangeFailed(
-                code: Int(ResultCode.error.rawValue),
+                code: ResultCode.error.rawValue,
                 message: "the new key could not be derived (\(type(of: error)))")
         }
     }
@@ -202,19 +202,19 @@ struct Reopening {
             do {
                 return try open(key)
             } catch SecureStorageError.backingStoreError(
-                Int(ResultCode.notADatabase.rawValue), let message)
+                ResultCode.notADatabase.rawValue, let message)
             {
                 // Of the other key, as a rule: what has kept the right one from opening says more.
                 failure =
                     failure
                     ?? SecureStorageError.backingStoreError(
-                        code: Int(ResultCode.notADatabase.rawValue), message: message)
+                        code: ResultCode.notADatabase.rawValue, message: message)
             } catch {
                 failure = error
             }
         }
         if let storageError = failure as? SecureStorageError,
-            case .backingStoreError(Int(ResultCode.notADatabase.rawValue), _) = storageError,
+            case .backingStoreError(ResultCode.notADatabase.rawValue, _) = storageError,
             (try? isUnderAnotherKey(configuration.cipher)) == true
         {
             throw SecureStorageError.foreignRekey(of: path)

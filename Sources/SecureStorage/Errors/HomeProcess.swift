@@ -23,7 +23,7 @@ struct HomeProcess {
     /// Without an allocation for its text: not all memory can be had in a child.
     private static var forked: SecureStorageError {
         .backingStoreError(
-            code: Int(ResultCode.misuse.rawValue),
+            code: ResultCode.misuse.rawValue,
             message:
                 "this was made before fork() and belongs to the parent process; a child makes its own, on files that its parent did not have open"
         )

@@ -90,7 +90,7 @@ extension SecureStorageError {
         switch self {
         case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
             .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
-            code == Int(ResultCode.busy.rawValue)
+            code == ResultCode.busy.rawValue
         default: false
         }
     }

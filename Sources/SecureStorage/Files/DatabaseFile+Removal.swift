@@ -10,7 +10,7 @@ extension DatabaseFile {
     static func existing(at url: URL, for purpose: Purpose) throws -> DatabaseFile? {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "cannot \(purpose) \"\(url.absoluteString)\": that is no URL of a file")
         }
         let directory = url.deletingLastPathComponent().path
@@ -58,7 +58,7 @@ extension DatabaseFile {
             let lock: FileLock
             do {
                 lock = try FileLock(path)
-            } catch SecureStorageError.backingStoreError(Int(ResultCode.busy.rawValue), _) {
+            } catch SecureStorageError.backingStoreError(ResultCode.busy.rawValue, _) {
                 throw failure("somebody else has it open; close it there first", .busy)
             } catch SecureStorageError.backingStoreError(let code, let message) {
                 throw failure(message, ResultCode(rawValue: code))

@@ -115,7 +115,7 @@ struct DatabaseFile {
     private static func failure(
         _ purpose: Purpose, _ path: String, _ reason: String, _ code: ResultCode = .cannotOpen
     ) -> SecureStorageError {
-        let code = Int(code.rawValue)
+        let code = code.rawValue
         let message = "cannot \(purpose) \"\(path)\": \(reason)"
         return purpose == .open
             ? .openFailed(code: code, message: message)

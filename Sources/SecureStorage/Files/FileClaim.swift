@@ -58,7 +58,7 @@ final class FileClaim: Sendable {
         }
         guard others[.alone] == nil else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.busy.rawValue),
+                code: ResultCode.busy.rawValue,
                 message: "\"\(path)\" is being moved, removed or replaced; try again")
         }
         if kind == .writing, others[.writing] != nil {
@@ -66,7 +66,7 @@ final class FileClaim: Sendable {
             let advice = "share that one, through a queue or as a pool"
             guard !refusesSecond else {
                 throw SecureStorageError.openFailed(
-                    code: Int(ResultCode.misuse.rawValue), message: "\(fact); \(advice)")
+                    code: ResultCode.misuse.rawValue, message: "\(fact); \(advice)")
             }
             if configuration.secondInstance == .reported {
                 configuration.logger.warning("\(fact), and now a second time; \(advice)")

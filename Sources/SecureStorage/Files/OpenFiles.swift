@@ -43,7 +43,7 @@ final class OpenFiles: @unchecked Sendable {
             if !home.isCurrent { becomeChild() }
             guard !inherited.contains(file) else {
                 throw SecureStorageError.backingStoreError(
-                    code: Int(ResultCode.misuse.rawValue),
+                    code: ResultCode.misuse.rawValue,
                     message:
                         "the parent process had the file open when it forked this one, so that its locks cannot be "
                         + "told from this process's; close it before fork(), or call exec after it")

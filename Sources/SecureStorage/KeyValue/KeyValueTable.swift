@@ -60,7 +60,7 @@ final class KeyValueTable: Sendable {
     static func prepare(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard !name.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "the name of a key-value store must not hold a NUL")
         }
         if let table = try find(name, in: db) { return table }
@@ -90,7 +90,7 @@ final class KeyValueTable: Sendable {
         }
         guard let table = try find(name, in: db) else {
             throw SecureStorageError.backingStoreError(
-                code: Int(ResultCode.error.rawValue), message: "the table cannot be made")
+                code: ResultCode.error.rawValue, message: "the table cannot be made")
         }
         return table
     }
@@ -101,7 +101,7 @@ final class KeyValueTable: Sendable {
         defer { rs.close() }
         guard try rs.next(), rs.string(forColumnIndex: 0) == "UTF-8" else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message:
                     "a key-value store needs a database whose text is UTF-8, and this one's is "
                     + "UTF-16; use a file of its own")
@@ -121,7 +121,7 @@ final class KeyValueTable: Sendable {
         else { return nil }
         guard found <= version else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "the key-value store was made by a newer version of this library "
                     + "(format \(found), this one knows \(version)); update the library")
         }

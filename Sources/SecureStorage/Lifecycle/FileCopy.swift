@@ -81,9 +81,7 @@ struct DraftCheck {
     func checkPages() throws {
         guard let key else { return }
         let diagnosis = try Examination(
-            scan: PageScan(
-                view: PageView(draft.path, pageSize: configuration.cipher.pageSize), key: key,
-                cipher: PageCipher(key, format: PageFormat(configuration.cipher)))
+            scan: PageScan(draft.path, key, configuration.cipher)
         ).run { _ in }
         guard diagnosis.isSound else { throw notSound("its pages are not as they were written") }
     }

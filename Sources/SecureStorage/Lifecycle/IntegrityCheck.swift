@@ -30,12 +30,9 @@ struct IntegrityCheck {
     ) throws -> (Examination.Outcome, LogDamage?) {
         // Nothing authenticates the pages of a plain file.
         guard let key = connection.key else { return (Examination.Outcome(), nil) }
-        let cipher = connection.configuration.cipher
-        let view = try PageView(connection.path, pageSize: cipher.pageSize)
-        let scan = PageScan(
-            view: view, key: key, cipher: try PageCipher(key, format: PageFormat(cipher)))
+        let scan = try PageScan(connection.path, key, connection.configuration.cipher)
         let outcome = try Examination(scan: scan).run(progress)
-        return (outcome, view.isLogFollowed ? try connection.logDamage() : nil)
+        return (outcome, scan.view.isLogFollowed ? try connection.logDamage() : nil)
     }
 
     /// Nobody changes the file meanwhile, or what it says.
@@ -45,7 +42,7 @@ struct IntegrityCheck {
         do {
             try connection.beginSnapshot()
         } catch SecureStorageError.backingStoreError(let code, _)
-            where ![ResultCode.busy, .interrupted].map({ Int($0.rawValue) }).contains(code)
+            where ![ResultCode.busy, .interrupted].map({ $0.rawValue }).contains(code)
         {
             // Its pages are damaged, which is to be reported.
         }
@@ -94,6 +91,6 @@ extension SecureStorageError {
     /// Whether the file is the cause, not the moment: damage, or a virtual table that cannot be set up.
     fileprivate var isOfFile: Bool {
         guard case .backingStoreError(let code, _) = self else { return false }
-        return [ResultCode.corrupt, .notADatabase, .error].map { Int($0.rawValue) }.contains(code)
+        return [ResultCode.corrupt, .notADatabase, .error].map { $0.rawValue }.contains(code)
     }
 }

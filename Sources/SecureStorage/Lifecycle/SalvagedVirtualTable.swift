@@ -168,7 +168,7 @@ struct SalvagedVirtualTable {
 extension SecureStorageError {
     fileprivate var isDamage: Bool {
         guard case .backingStoreError(let code, _) = self else { return false }
-        return code & 0xff == Int(ResultCode.corrupt.rawValue)
+        return code & 0xff == ResultCode.corrupt.rawValue
     }
 }
 

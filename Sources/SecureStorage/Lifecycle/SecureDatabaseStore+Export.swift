@@ -93,7 +93,7 @@ extension SecureDatabaseStore {
         let diagnosis = try diagnose(at: source)
         guard diagnosis.finding == .notEncrypted else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.notADatabase.rawValue),
+                code: ResultCode.notADatabase.rawValue,
                 message: "\"\(source.path)\" is no plain SQLite file: \(diagnosis.finding.summary)")
         }
         var configuration = SecureDatabaseConfiguration()

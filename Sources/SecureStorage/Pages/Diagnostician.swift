@@ -131,7 +131,7 @@ struct Diagnostician {
         }
         return PageScan(
             view: view, key: derived,
-            cipher: try PageCipher(derived, format: PageFormat(cipher)))
+            cipher: try PageCipher(derived, cipher))
     }
 
     /// The file always begins with it, unless that is just being written.

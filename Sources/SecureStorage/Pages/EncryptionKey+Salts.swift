@@ -38,8 +38,8 @@ extension EncryptionKey {
     ) throws -> DerivedKey? {
         for (index, salt) in salts.enumerated() where !salts[..<index].contains(salt) {
             let derived = try derived(salt: salt, cipher: cipher)
-            let pages = try PageCipher(derived, format: PageFormat(cipher))
-            if page.withUnsafeBytes({ pages.isAuthentic($0, number: 1) }) { return derived }
+            let pages = try PageCipher(derived, cipher)
+            if pages.isAuthentic(page, number: 1) { return derived }
         }
         return nil
     }

@@ -94,7 +94,7 @@ extension FileDiagnosis {
         let evidence = reasons.joined(separator: "; ")
         func failed(_ code: ResultCode, _ text: String) -> SecureStorageError {
             .openFailed(
-                code: Int(code.rawValue),
+                code: code.rawValue,
                 message: "cannot open \"\(path)\": \(text); it was not changed (\(evidence))")
         }
         switch finding {

@@ -18,10 +18,8 @@ struct FirstPages {
 
     /// Whether each was written with this key.
     func isWritten(with key: DerivedKey) throws -> Bool {
-        let pageCipher = try PageCipher(key, format: PageFormat(cipher))
-        return pages.allSatisfy { page in
-            page.withUnsafeBytes { pageCipher.isAuthentic($0, number: 1) }
-        }
+        let pageCipher = try PageCipher(key, cipher)
+        return pages.allSatisfy { pageCipher.isAuthentic($0, number: 1) }
     }
 }
 
@@ -31,7 +29,7 @@ extension DatabaseFile {
     /// A change of the key rewrites each page, so that none is left under the old one, with the log or without it. A file
     /// that was overwritten with anything else has no other key.
     func isUnderAnotherKey(than key: DerivedKey, _ cipher: CipherConfiguration) throws -> Bool {
-        let pageCipher = try PageCipher(key, format: PageFormat(cipher))
+        let pageCipher = try PageCipher(key, cipher)
         // While somebody writes, a look may find pages on their way from the log to the file.
         for _ in 1...20 {
             let view = try PageView(path, pageSize: cipher.pageSize)

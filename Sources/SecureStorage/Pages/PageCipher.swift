@@ -74,6 +74,11 @@ struct PageCipher: Sendable {
     private let hmacKey: SymmetricKey
     private let key: SecretBytes
 
+    /// Of pages with the format of today.
+    init(_ key: DerivedKey, _ cipher: CipherConfiguration) throws {
+        try self.init(key, format: PageFormat(cipher))
+    }
+
     init(_ key: DerivedKey, format: PageFormat) throws {
         self.format = format
         self.key = key.key
@@ -88,6 +93,10 @@ struct PageCipher: Sendable {
     /// Whether `page`, of exactly the format's size, is page `number` under this key.
     ///
     /// Always false for a format without HMAC.
+    func isAuthentic(_ page: [UInt8], number: UInt32) -> Bool {
+        page.withUnsafeBytes { isAuthentic($0, number: number) }
+    }
+
     func isAuthentic(_ page: UnsafeRawBufferPointer, number: UInt32) -> Bool {
         switch format.hmac {
         case .sha1: isAuthentic(page, number, Insecure.SHA1.self)

@@ -6,6 +6,17 @@ struct PageScan: Sendable {
     let key: DerivedKey
     let cipher: PageCipher
 
+    init(view: PageView, key: DerivedKey, cipher: PageCipher) {
+        (self.view, self.key, self.cipher) = (view, key, cipher)
+    }
+
+    /// The file at `path` as it is now, under its key.
+    init(_ path: String, _ key: DerivedKey, _ cipher: CipherConfiguration) throws {
+        try self.init(
+            view: PageView(path, pageSize: cipher.pageSize), key: key,
+            cipher: PageCipher(key, cipher))
+    }
+
     /// The same file as it is now.
     func again() throws -> PageScan { PageScan(view: try view.again(), key: key, cipher: cipher) }
 
@@ -110,7 +121,7 @@ struct PageScan: Sendable {
             if looked % pagesPerTick == 0 { try progress(FileProgress(0, of: held.count)) }
             looked += 1
             guard let page = try view.page(number) else { return false }
-            return page.withUnsafeBytes { cipher.isAuthentic($0, number: number) }
+            return cipher.isAuthentic(page, number: number)
         }
         guard limit < held.count else {
             return try StoredPages(view, among: held).contains(where: isAuthentic)

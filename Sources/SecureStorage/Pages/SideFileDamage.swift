@@ -54,7 +54,7 @@ extension LogDamage {
     /// What `open` throws where what would be read mixes two states.
     func openingError(_ path: String) -> SecureStorageError {
         .openFailed(
-            code: Int(ResultCode.corrupt.rawValue),
+            code: ResultCode.corrupt.rawValue,
             message: "cannot open \"\(path)\": \(description); nothing was changed. Restore the "
                 + "file from a backup, or salvage what can be read")
     }
@@ -67,7 +67,7 @@ extension JournalDamage {
             isSureWithFullOnly
             ? "; a file that is written with synchronous = .normal has to be opened so" : ""
         return .openFailed(
-            code: Int(ResultCode.corrupt.rawValue),
+            code: ResultCode.corrupt.rawValue,
             message: "cannot open \"\(path)\": \(description); played back, it would leave a mix "
                 + "of two states, so nothing was changed. Restore the file from a backup, or salvage "
                 + "what can be read\(hint)")

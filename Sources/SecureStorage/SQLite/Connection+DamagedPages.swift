@@ -108,11 +108,8 @@ extension Connection {
     /// as no engine forgets it either.
     func hasDamagedPage() -> Bool {
         guard !knowsDamage, let key else { return knowsDamage }
-        let cipher = configuration.cipher
-        guard let view = try? PageView(path, pageSize: cipher.pageSize),
-            let pages = try? PageCipher(key, format: PageFormat(cipher)),
-            let outcome = try? Examination(scan: PageScan(view: view, key: key, cipher: pages))
-                .run({ _ in })
+        guard let scan = try? PageScan(path, key, configuration.cipher),
+            let outcome = try? Examination(scan: scan).run({ _ in })
         else { return false }
         knowsDamage = !outcome.isSound
         return knowsDamage

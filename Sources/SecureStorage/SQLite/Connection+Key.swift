@@ -70,7 +70,7 @@ extension Connection {
             }
             // The original may be damaged. After a broken re-key it is under another key, as all records are.
             if original != nil, let derived = try key.derived(provedBy: ownPage, salts, cipher),
-                try journal.hasRecord(of: PageCipher(derived, format: PageFormat(cipher)))
+                try journal.hasRecord(of: PageCipher(derived, cipher))
             {
                 return derived
             }
@@ -86,15 +86,13 @@ extension Connection {
     /// release to release.
     func proveFirstPage(_ key: DerivedKey) throws {
         let pageSize = configuration.cipher.pageSize
-        let cipher = try PageCipher(key, format: PageFormat(configuration.cipher))
-        func isAuthentic(_ page: [UInt8]?) -> Bool {
-            page?.withUnsafeBytes { cipher.isAuthentic($0, number: 1) } ?? false
-        }
+        let cipher = try PageCipher(key, configuration.cipher)
         // Another process may be writing page 1 just now.
         for attempt in 1...3 {
-            if try isAuthentic(readFirstBytes(pageSize)) { return }
+            if try cipher.isAuthentic(readFirstBytes(pageSize), number: 1) { return }
             // The file's own may be damaged, or not written yet, and the one in the log sound.
-            if isAuthentic(try? PageView(path, pageSize: pageSize).page(1)) { return }
+            let current = try? PageView(path, pageSize: pageSize).page(1)
+            if let current, cipher.isAuthentic(current, number: 1) { return }
             if attempt < 3 { usleep(10_000) }
         }
         throw SecureStorageError.statementFailed(

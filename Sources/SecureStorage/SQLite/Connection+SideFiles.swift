@@ -11,7 +11,7 @@ extension Connection {
     /// - Throws: `.openFailed` code 11; nothing was changed then.
     func examineSideFiles(_ key: DerivedKey) throws {
         guard ["-journal", "-wal"].contains(where: { access(path + $0, F_OK) == 0 }) else { return }
-        let cipher = try PageCipher(key, format: PageFormat(configuration.cipher))
+        let cipher = try PageCipher(key, configuration.cipher)
         if let damage = try JournalExamination(path: path, cipher: cipher).damage(),
             syncsCommits || !damage.isSureWithFullOnly
         {
@@ -25,7 +25,7 @@ extension Connection {
     /// Commits in the log that this connection does not find.
     func logDamage() throws -> LogDamage? {
         guard let key else { return nil }
-        return try logDamage(PageCipher(key, format: PageFormat(configuration.cipher)))
+        return try logDamage(PageCipher(key, configuration.cipher))
     }
 
     private func logDamage(_ cipher: PageCipher) throws -> LogDamage? {

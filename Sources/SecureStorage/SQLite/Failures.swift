@@ -14,7 +14,7 @@ extension SecureStorageError {
                 ? "a statement with a key failed" : "\(reason); in: \(SQLText.forMessage(sql))"
         }
         message += " " + ErrorTrailer(code: code, interruption: interruption).text
-        return .backingStoreError(code: Int(code.primary.rawValue), message: message)
+        return .backingStoreError(code: code.primary.rawValue, message: message)
     }
 
     /// The error for what SQLite itself reports, with a hint where its message has none.

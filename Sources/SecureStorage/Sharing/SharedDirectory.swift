@@ -19,7 +19,7 @@ extension SharedDatabase {
                     forSecurityApplicationGroupIdentifier: identifier)
             else {
                 throw SecureStorageError.openFailed(
-                    code: Int(ResultCode.cannotOpen.rawValue),
+                    code: ResultCode.cannotOpen.rawValue,
                     message:
                         "there is no container of the app group \(identifier): add the group to "
                         + "the entitlements of the app and of each extension")
@@ -38,7 +38,7 @@ extension SharedDatabase {
         guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("."), !name.utf8.contains(0)
         else {
             throw SecureStorageError.openFailed(
-                code: Int(ResultCode.misuse.rawValue),
+                code: ResultCode.misuse.rawValue,
                 message: "\"\(name)\" is no name of a directory")
         }
         #if canImport(Darwin)
@@ -57,7 +57,7 @@ extension SharedDatabase {
     private static func make(_ directory: URL) throws -> URL {
         func failure(_ reason: String) -> SecureStorageError {
             .openFailed(
-                code: Int(ResultCode.cannotOpen.rawValue),
+                code: ResultCode.cannotOpen.rawValue,
                 message: "cannot use \"\(directory.path)\": \(reason)")
         }
         do {

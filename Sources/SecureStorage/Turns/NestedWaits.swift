@@ -42,7 +42,7 @@ enum NestedWaits {
         try graph.lock.withLock {
             guard !graph.closesCircle(wanted, held) else {
                 throw SecureStorageError.backingStoreError(
-                    code: Int(ResultCode.locked.rawValue),
+                    code: ResultCode.locked.rawValue,
                     message:
                         "a deadlock: this block waits for a queue whose block waits for this one; "
                         + "where blocks of two queues are nested, nest them in the same order "
