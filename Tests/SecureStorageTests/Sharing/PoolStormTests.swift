@@ -8,13 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(240))) struct PoolStormTests {
     @Test(arguments: StormedPool.callNames)
     func `a call beside each other call`(_ name: String) async throws {
-        try await Storm.apart {
-            let world = try StormedPool(storm: name)
-            for other in StormedPool.callNames where other >= name {
-                guard try Self.pair(name, other, Storm.rounds, in: world) else { return }
-            }
-            try world.end()
-        }
+        try await StormedPool.blowPairs(of: name)
     }
 
     @Test func `the calls that stop others, in pairs`() async throws {
@@ -22,37 +16,20 @@ import Testing
             let names = ["suspend", "close", "rekey", "resume", "read", "write"]
             for (one, other) in Storm.pairs(of: names) {
                 let world = try StormedPool(storm: one)
-                guard try Self.pair(one, other, Storm.rounds * 4, in: world) else { return }
+                guard try world.blow(one, other, rounds: Storm.rounds * 4) else { return }
                 try world.end()
             }
         }
     }
 
-    private static func pair(
-        _ one: String, _ other: String, _ rounds: Int, in world: StormedPool
-    ) throws -> Bool {
-        world.begin("\(one) beside \(other)")
-        let calls = [one, other].map { world.call($0, beside: [one, other]) }
-        return try Storm.blow(calls, rounds: rounds, settle: world.settle)
-    }
-
     @Test(arguments: [2, 4])
     func `all calls in a mix`(_ threads: Int) async throws {
-        try await Storm.apart {
-            let seed = UInt64.random(in: 0...UInt64.max)
-            let world = try StormedPool(storm: "mix of \(threads) threads, seed \(seed)")
-            let calls = StormedPool.callNames.map { world.call($0, beside: nil) }
-            let made = Storm.mix(calls, threads: threads, for: Storm.duration, seed: seed)
-            guard let made else { return }
-            print("\(made) calls of \(threads) threads")
-            try world.settle()
-            try world.end()
-        }
+        try await StormedPool.mix(threads: threads)
     }
 }
 
 /// A pool under a storm, and what is known to be in its file.
-private final class StormedPool: Sendable {
+private final class StormedPool: StormedWorld {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool
     private let stored = Shared(0)
@@ -86,12 +63,10 @@ private final class StormedPool: Sendable {
         }
     }
 
-    /// Names the calls that come now.
     func begin(_ storm: String) { current.withLock { $0 = storm } }
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    /// The call of a name; `names` are those made at the same time, where they are known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call {
         let resumes = names.map { !Set($0).isDisjoint(with: ["resume", "open"]) } ?? true
         return Storm.Call(name: name) { [self] in

@@ -6,36 +6,17 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(240))) struct QueueStormTests {
     @Test(arguments: StormedQueue.callNames)
     func `a call beside each other call`(_ name: String) async throws {
-        try await Storm.apart {
-            let world = try StormedQueue(storm: name)
-            for other in StormedQueue.callNames where other >= name {
-                world.begin("\(name) beside \(other)")
-                let calls = [name, other].map { world.call($0, beside: [name, other]) }
-                guard try Storm.blow(calls, rounds: Storm.rounds, settle: world.settle) else {
-                    return
-                }
-            }
-            try world.end()
-        }
+        try await StormedQueue.blowPairs(of: name)
     }
 
     @Test(arguments: [2, 4])
     func `all calls in a mix`(_ threads: Int) async throws {
-        try await Storm.apart {
-            let seed = UInt64.random(in: 0...UInt64.max)
-            let world = try StormedQueue(storm: "mix of \(threads) threads, seed \(seed)")
-            let calls = StormedQueue.callNames.map { world.call($0, beside: nil) }
-            let made = Storm.mix(calls, threads: threads, for: Storm.duration, seed: seed)
-            guard let made else { return }
-            print("\(made) calls of \(threads) threads")
-            try world.settle()
-            try world.end()
-        }
+        try await StormedQueue.mix(threads: threads)
     }
 }
 
 /// A queue under a storm, and what is known to be in its file.
-private final class StormedQueue: Sendable {
+private final class StormedQueue: StormedWorld {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
     private let stored = Shared(0)
@@ -65,12 +46,10 @@ private final class StormedQueue: Sendable {
         queue = SecureDatabaseQueue(databaseStore: store)
     }
 
-    /// Names the calls that come now.
     func begin(_ storm: String) { current.withLock { $0 = storm } }
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    /// The call of a name; `names` are those made at the same time, where they are known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call {
         let resumes = names.map { $0.contains("resume") } ?? true
         return Storm.Call(name: name) { [self] in
