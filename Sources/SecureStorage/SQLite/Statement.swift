@@ -227,6 +227,8 @@ final class Statement {
         let code = try advance()
         // It ends the transaction of a statement that writes, which is no damage.
         guard code & 0xff != SQLITE_INTERRUPT else { throw connection.failure(code, sql: sql) }
+        // Of every page, damaged or not, once SQLCipher 4.9 has met a damaged one.
+        if code & 0xff == SQLITE_NOMEM { return connection.hasDamagedPage() }
         // What writes cannot even be rolled back as a statement then, and the transaction goes with it.
         return !connection.isInTransaction || !connection.isPagerSound()
     }

