@@ -25,8 +25,7 @@ struct DatabaseHeader {
         func number(_ offset: Int) -> UInt32 {
             page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
         }
-        guard page.count == format.pageSize,
-            Self.possibleReserves(format).contains(Int(page[20])),
+        guard page.count == format.pageSize, Self.hasSizes(page, of: format),
             // 0 until the first table is made.
             let encoding = TextEncoding(rawValue: UInt8(clamping: max(number(56), 1)))
         else { return nil }
@@ -65,6 +64,13 @@ struct DatabaseHeader {
         remark =
             "page 1 cannot be read: that \(reservedBytes) bytes of each page are reserved, and that texts are "
             + "\(encoding.name), is taken from the other pages; user_version and application_id are lost"
+    }
+
+    /// Whether a first page that begins like this, decrypted, is one of pages of that format's size, and leaves their ends
+    /// to the cipher.
+    static func hasSizes(_ start: [UInt8], of format: PageFormat) -> Bool {
+        PlainHeader(start).pageSize == format.pageSize
+            && possibleReserves(format).contains(Int(start[20]))
     }
 
     /// What SQLCipher and SQLite can leave free.

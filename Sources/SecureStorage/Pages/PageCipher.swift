@@ -90,7 +90,8 @@ struct PageCipher: Sendable {
         }
     }
 
-    /// Whether `page`, of exactly the format's size, is page `number` under this key.
+    /// Whether `page`, of exactly the format's size, is page `number` under this key, and, of page 1, whether the engine
+    /// may read it (`misstatesSizes`).
     ///
     /// Always false for a format without HMAC.
     func isAuthentic(_ page: [UInt8], number: UInt32) -> Bool {
@@ -98,6 +99,28 @@ struct PageCipher: Sendable {
     }
 
     func isAuthentic(_ page: UnsafeRawBufferPointer, number: UInt32) -> Bool {
+        hasRightHMAC(page, number) && (number > 1 || hasRightSizes(page))
+    }
+
+    /// Whether this first page, which the engine would take for a sound one, says that pages have another size, or that
+    /// fewer bytes of each are the cipher's.
+    ///
+    /// SQLite believes it and SQLCipher does not: pages then overflow SQLite's buffers. Only somebody with the key can
+    /// have written such a page, or anybody into a plaintext header and where no HMAC is.
+    func misstatesSizes(_ page: [UInt8]) -> Bool {
+        page.withUnsafeBytes {
+            $0.count == format.pageSize && (format.hmac == nil || hasRightHMAC($0, 1))
+                && !hasRightSizes($0)
+        }
+    }
+
+    private func hasRightSizes(_ page: UnsafeRawBufferPointer) -> Bool {
+        // The fields are among the first 32 bytes.
+        guard let header = decrypt(page, number: 1, upTo: 32) else { return false }
+        return DatabaseHeader.hasSizes(header, of: format)
+    }
+
+    private func hasRightHMAC(_ page: UnsafeRawBufferPointer, _ number: UInt32) -> Bool {
         switch format.hmac {
         case .sha1: isAuthentic(page, number, Insecure.SHA1.self)
         case .sha256: isAuthentic(page, number, SHA256.self)
@@ -127,19 +150,29 @@ struct PageCipher: Sendable {
     /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext
     /// header.
     func decrypt(_ page: UnsafeRawBufferPointer, number: UInt32) -> [UInt8]? {
+        decrypt(page, number: number, upTo: format.pageSize - format.trailerBytes).map {
+            $0 + [UInt8](repeating: 0, count: format.trailerBytes)
+        }
+    }
+
+    /// The content up to the end of a block of 16 bytes.
+    private func decrypt(
+        _ page: UnsafeRawBufferPointer, number: UInt32, upTo end: Int
+    ) -> [UInt8]? {
         let start = format.start(ofPage: number)
-        let end = format.pageSize - format.trailerBytes
-        guard page.count == format.pageSize, start < end,
-            let vector = try? AES._CBC.IV(ivBytes: Array(page[end..<(end + 16)])),
-            let content = try? AES._CBC.decrypt(
-                UnsafeRawBufferPointer(rebasing: page[start..<end]),
-                using: key.withUnsafeBytes { SymmetricKey(data: $0) }, iv: vector, noPadding: true)
-        else { return nil }
+        let trailer = format.pageSize - format.trailerBytes
+        guard page.count == format.pageSize, start < trailer, end <= trailer else { return nil }
         let header: [UInt8]
         switch (number, format.plaintextHeaderSize) {
         case (1, 0): header = Array("SQLite format 3\0".utf8)
         default: header = Array(page[..<start])
         }
-        return header + content + [UInt8](repeating: 0, count: format.trailerBytes)
+        guard start < end else { return header }
+        guard let vector = try? AES._CBC.IV(ivBytes: Array(page[trailer..<(trailer + 16)])),
+            let content = try? AES._CBC.decrypt(
+                UnsafeRawBufferPointer(rebasing: page[start..<end]),
+                using: key.withUnsafeBytes { SymmetricKey(data: $0) }, iv: vector, noPadding: true)
+        else { return nil }
+        return header + content
     }
 }

@@ -23,7 +23,10 @@ extension Connection {
             switch content {
             case .plaintext: break
             case .legacy(let key, let format): try connection.applyLegacyKey(key, format)
-            case .encrypted(let key): try connection.applyKey(connection.derive(key))
+            case .encrypted(let key):
+                let derived = try connection.derive(key)
+                try connection.refuseMisstatedSizes(PageCipher(derived, configuration.cipher))
+                try connection.applyKey(derived)
             }
             try connection.applyDefences()
             try connection.proveKey()
@@ -37,6 +40,10 @@ extension Connection {
     }
 
     private func applyLegacyKey(_ key: EncryptionKey, _ format: PageFormat) throws {
+        var cipher = CipherConfiguration()
+        (cipher.kdfAlgorithm, cipher.kdfIterations) = (format.kdf, format.kdfIterations)
+        let derived = try key.derived(salt: readFirstBytes(), cipher: cipher)
+        try refuseMisstatedSizes(PageCipher(derived, format: format))
         switch key {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {

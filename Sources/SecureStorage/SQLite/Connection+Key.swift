@@ -99,6 +99,30 @@ extension Connection {
             .notADatabase, "the key does not open the file's first page")
     }
 
+    /// Refuses a file whose first page, or the one that its log or journal has instead, claims sizes that make the engine
+    /// write outside of its memory.
+    ///
+    /// - Throws: `.backingStoreError` code 11. Nothing was changed.
+    func refuseMisstatedSizes(_ cipher: PageCipher) throws {
+        let pageSize = cipher.format.pageSize
+        let journal = RollbackJournal(of: path, pageSize: pageSize)?.firstPage()
+        func isMisstated() throws -> Bool {
+            let current = try? PageView(path, pageSize: pageSize).page(1)
+            return try [readFirstBytes(pageSize), current, journal].contains {
+                $0.map(cipher.misstatesSizes) ?? false
+            }
+        }
+        for attempt in 1...3 {
+            guard try isMisstated() else { return }
+            // Without an HMAC, a page that is just being written looks like that too.
+            if attempt < 3 { usleep(10_000) }
+        }
+        throw SecureStorageError.statementFailed(
+            .corrupt,
+            "the first page claims another page size than the file's, which no program does that writes it: it was "
+                + "changed by hand; salvage reads the file without believing it")
+    }
+
     /// Derives the key of a coming re-key, which keeps the file's salt.
     ///
     /// SQLCipher can replace it, but puts the new one into the rollback journal's copy of page 1: a

@@ -76,6 +76,7 @@ final class Connection {
         do {
             try connection.refuseReadOnlyFallback()
             let derived = try connection.derive(key)
+            try connection.refuseMisstatedSizes(PageCipher(derived, configuration.cipher))
             if case .given = key {
                 try connection.proveFirstPage(derived)
                 try connection.examineSideFiles(derived)

@@ -54,6 +54,17 @@ final class TemporaryDatabase: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
     }
 
+    /// The files as they are now, as a crash would leave them, in a directory of their own.
+    func copiedFiles() throws -> TemporaryDatabase {
+        let copy = try TemporaryDatabase(name: url.lastPathComponent)
+        for name in try fileNames() where !name.hasSuffix("-shm") {
+            try FileManager.default.copyItem(
+                at: directory.appendingPathComponent(name),
+                to: copy.directory.appendingPathComponent(name))
+        }
+        return copy
+    }
+
     /// A raw key for tests that are not about keys.
     static let key = Data((1...32).map { UInt8($0) })
 }
