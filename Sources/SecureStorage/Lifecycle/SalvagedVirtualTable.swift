@@ -16,7 +16,7 @@ struct SalvagedVirtualTable {
     /// nil for a text that is not `CREATE VIRTUAL TABLE … USING …`.
     init?(_ entry: SalvagedSchema.Entry) {
         guard entry.type == "table", entry.rootPage == 0,
-            let statement = Words(entry.sql).virtualTable
+            let statement = VirtualTableText(entry.sql).virtualTable
         else { return nil }
         self.entry = entry
         module = statement.module.lowercased()
@@ -26,7 +26,7 @@ struct SalvagedVirtualTable {
                 $0.trimmingCharacters(in: .whitespacesAndNewlines)
             }
             guard parts.count == 2, parts[0].lowercased() == "content" else { return nil }
-            return Words.unquoted(parts[1])
+            return VirtualTableText.unquoted(parts[1])
         }.first
         contentTable = content.map { $0.isEmpty ? nil : $0 } ?? "\(entry.name)_content"
     }
@@ -54,6 +54,36 @@ struct SalvagedVirtualTable {
             : ["node", "parent", "rowid"].map { "\(name)_\($0)" }
     }
 
+    /// What the module has made for a table with these arguments.
+    private var madeByModule: [String] {
+        func has(_ option: String, _ value: String) -> Bool {
+            arguments.contains {
+                $0.lowercased().filter { !$0.isWhitespace && !"'\"".contains($0) }
+                    == "\(option)=\(value)"
+            }
+        }
+        var parts: [String]
+        switch module {
+        case "fts5":
+            parts = ["data", "idx", "config"] + (has("columnsize", "0") ? [] : ["docsize"])
+        case "fts4":
+            parts = ["segments", "segdir", "stat"] + (has("matchinfo", "fts3") ? [] : ["docsize"])
+        case "fts3": parts = ["segments", "segdir"]
+        case "rtree", "rtree_i32": parts = ["node", "parent", "rowid"]
+        default: parts = []
+        }
+        if contentTable == "\(name)_content", isFullText { parts.append("content") }
+        return parts.map { "\(name)_\($0)" }
+    }
+
+    /// Adds those of its own tables to the report that are missing, since the schema has lost them.
+    func noteMissingTables(on target: Connection, _ report: inout SalvageReport) throws {
+        let names = try target.texts("SELECT lower(name) FROM main.sqlite_schema")
+        for table in madeByModule where !names.contains(table.lowercased()) {
+            report.tables.append(SalvageReport.Table(name: table, pagesLost: 1))
+        }
+    }
+
     private func isHurt(_ report: SalvageReport) -> Bool {
         let names = Set(ownTables.map { $0.lowercased() })
         return report.tables.contains { !$0.isWhole && names.contains($0.name.lowercased()) }
@@ -79,15 +109,44 @@ struct SalvagedVirtualTable {
         }
     }
 
-    /// Gives an index of FTS5 whose settings are lost the number of its format, without which
-    /// nothing reads it, not even to make it again; before it is in the schema.
+    /// Gives a full-text index what its module needs to make it again, where that is missing: its tables, empty, and the
+    /// first rows of FTS5's; before it is in the schema.
     func restoreFormat(on target: Connection) throws {
+        guard isFullText else { return }
+        for table in madeByModule {
+            let part = String(table.dropFirst(name.count + 1))
+            guard let columns = Self.columns["\(module.prefix(4))_\(part)"] else { continue }
+            try target.run(
+                "CREATE TABLE IF NOT EXISTS main.\(SQLText.identifier(table)) \(columns)")
+        }
         guard module == "fts5" else { return }
         let settings = SQLText.identifier("\(name)_config")
-        let names = try target.texts("SELECT lower(name) FROM main.sqlite_schema")
-        guard names.contains("\(name)_config".lowercased()) else { return }
         try target.run("INSERT OR IGNORE INTO main.\(settings) VALUES ('version', 4)")
+        // The averages and the structure of an empty index, without which it is not made again either.
+        let data = SQLText.identifier("\(name)_data")
+        try target.run(
+            "INSERT OR IGNORE INTO main.\(data) VALUES (1, X''), (10, X'00000000000000')")
     }
+
+    /// The columns of the tables that hold nothing but what can be made again, as their modules make them.
+    private static let columns = [
+        "fts5_data": "(id INTEGER PRIMARY KEY, block BLOB)",
+        "fts5_idx": "(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
+        "fts5_docsize": "(id INTEGER PRIMARY KEY, sz BLOB)",
+        "fts5_config": "(k PRIMARY KEY, v) WITHOUT ROWID",
+    ].merging(
+        ["fts3", "fts4"].flatMap { module in
+            [
+                ("\(module)_segments", "(blockid INTEGER PRIMARY KEY, block BLOB)"),
+                (
+                    "\(module)_segdir",
+                    "(level INTEGER, idx INTEGER, start_block INTEGER, leaves_end_block INTEGER, "
+                        + "end_block INTEGER, root BLOB, PRIMARY KEY(level, idx))"
+                ),
+                ("\(module)_docsize", "(docid INTEGER PRIMARY KEY, size BLOB)"),
+                ("\(module)_stat", "(id INTEGER PRIMARY KEY, value BLOB)"),
+            ]
+        }, uniquingKeysWith: { first, _ in first })
 
     /// Checks the table, and makes an index again of which something was lost; what cannot be made
     /// again is among the problems.
@@ -169,79 +228,5 @@ extension SecureStorageError {
     fileprivate var isDamage: Bool {
         guard case .backingStoreError(let code, _) = self else { return false }
         return code & 0xff == ResultCode.corrupt.rawValue
-    }
-}
-
-/// The text of a statement, word by word: just enough of SQL to read `CREATE VIRTUAL TABLE`.
-private struct Words {
-    private let text: [Character]
-
-    init(_ text: String) { self.text = Array(text) }
-
-    /// The module and its arguments, each as it is written.
-    var virtualTable: (module: String, arguments: [String])? {
-        var position = 0
-        for word in ["CREATE", "VIRTUAL", "TABLE"] {
-            guard next(&position)?.uppercased() == word else { return nil }
-        }
-        guard var name = next(&position) else { return nil }
-        if name.uppercased() == "IF" {
-            _ = next(&position)
-            _ = next(&position)
-            name = next(&position) ?? ""
-        }
-        guard !name.isEmpty, next(&position)?.uppercased() == "USING",
-            let module = next(&position)
-        else { return nil }
-        guard next(&position) == "(" else { return (Self.unquoted(module), []) }
-        var arguments = [""]
-        var depth = 0
-        while position < text.count {
-            let start = position
-            guard let word = next(&position) else { break }
-            switch word {
-            case ")" where depth == 0: return (Self.unquoted(module), arguments)
-            case "," where depth == 0: arguments.append("")
-            default:
-                depth += word == "(" ? 1 : word == ")" ? -1 : 0
-                arguments[arguments.count - 1] += String(text[start..<position])
-            }
-        }
-        return (Self.unquoted(module), arguments)
-    }
-
-    /// A name, a quoted text, or a single other character; blanks and comments before it are left
-    /// out.
-    private func next(_ position: inout Int) -> String? {
-        while position < text.count, text[position].isWhitespace { position += 1 }
-        guard position < text.count else { return nil }
-        let start = position
-        let first = text[position]
-        position += 1
-        if let end = ["'": "'", "\"": "\"", "`": "`", "[": "]"][first] as Character? {
-            while position < text.count {
-                position += 1
-                guard text[position - 1] == end else { continue }
-                // A doubled quote stands for itself.
-                guard position < text.count, text[position] == end, end != "]" else { break }
-                position += 1
-            }
-        } else if Self.isPartOfName(first) {
-            while position < text.count, Self.isPartOfName(text[position]) { position += 1 }
-        }
-        return String(text[start..<position])
-    }
-
-    private static func isPartOfName(_ character: Character) -> Bool {
-        character.isLetter || character.isNumber || character == "_" || character == "$"
-            || !character.isASCII
-    }
-
-    /// A name without its quotes.
-    static func unquoted(_ word: String) -> String {
-        guard let first = word.first, "'\"`[".contains(first), word.count > 1 else { return word }
-        let quote = String(first)
-        return String(word.dropFirst().dropLast())
-            .replacingOccurrences(of: quote + quote, with: quote)
     }
 }

@@ -113,6 +113,7 @@ extension NewContent {
             }
         } _: {
             try target.execute("BEGIN")
+            for table in tables { try table.noteMissingTables(on: target, &report) }
             let others = tables.filter { !$0.makeAgain(on: target, &report) }
             if let end { throw end }
             do {

@@ -35,7 +35,22 @@ struct PageView: Sendable {
         let modified: [Int]
         let headers: [[UInt8]?]
 
+        static func == (one: Self, other: Self) -> Bool {
+            (one.size, one.modified, one.headers) == (other.size, other.modified, other.headers)
+        }
+
+        /// When this was asked for, in seconds since 1970.
+        private let asked: Double
+
+        /// Whether the last change was so long before that another one would have another time: the system's times go by
+        /// ticks of some milliseconds.
+        var isOfSettledFile: Bool {
+            guard modified.count == 2 else { return false }
+            return asked - (Double(modified[0]) + Double(modified[1]) / 1e9) > 0.05
+        }
+
         init(_ file: RawFile) {
+            asked = Date().timeIntervalSince1970
             size = file.size
             modified = file.modified
             headers = ["-wal", "-journal"].map { suffix in
@@ -96,14 +111,7 @@ struct PageView: Sendable {
     func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
 
     /// Whether nothing was moved since this picture was made: then what it shows is so.
-    ///
-    /// A file that was written to a moment ago may have been twice: the system's times go by ticks
-    /// of some milliseconds.
-    var isCurrent: Bool {
-        guard Moment(file) == moment, let seconds = moment.modified.first else { return false }
-        let modified = Double(seconds) + Double(moment.modified[1]) / 1e9
-        return Date().timeIntervalSince1970 - modified > 0.05
-    }
+    var isCurrent: Bool { moment.isOfSettledFile && Moment(file) == moment }
 
     /// Bytes behind the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }

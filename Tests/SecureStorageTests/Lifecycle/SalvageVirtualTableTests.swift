@@ -90,6 +90,33 @@ import Testing
         #expect(try saved.verifyIntegrity().isSound || module == "less")
     }
 
+    @Test(arguments: tables)
+    func `a virtual table's own table that the schema has lost is made again, or a problem`(
+        _ table: String
+    ) throws {
+        try makeFile()
+        let shell = try SQLCipherShell(
+            database.path, key: "x'\(TemporaryDatabase.key.hex)'",
+            ".dbconfig defensive off\nPRAGMA writable_schema = ON; "
+                + "DELETE FROM sqlite_schema WHERE name = '\(table)';")
+        try #require(shell.errors == "")
+        let report = try SecureDatabaseStore.salvage(
+            at: database.url, key: SalvageFile.key, to: target.url)
+        let saved = try target.openStore()
+        #expect(try saved.int("SELECT count(*) FROM t WHERE x LIKE 'word%'") == 1500)
+        let module = String(table.prefix { $0 != "_" })
+        let isMade = report.rebuilt.contains(module)
+        #expect(isMade || report.problems.contains { $0.contains(" \(module) ") }, "\(report)")
+        #expect(isMade == (["f4", "f5", "of"].contains(module) && !table.hasSuffix("_content")))
+        for name in ["f4", "f5", "of"] where name != module || isMade {
+            let found = try saved.int(
+                "SELECT count(*) FROM \"\(name)\" WHERE \"\(name)\" MATCH 'word7'")
+            #expect(found == 17)
+        }
+        #expect(try saved.verifyIntegrity().isSound || !isMade, "\(report)")
+        #expect(!report.isWhole)
+    }
+
     @Test func `an index that was wrong before is made again too`() throws {
         try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// The text of a statement, word by word: just enough of SQL to read `CREATE VIRTUAL TABLE`.
+struct VirtualTableText {
+    private let text: [Character]
+
+    init(_ text: String) { self.text = Array(text) }
+
+    /// The module and its arguments, each as it is written.
+    var virtualTable: (module: String, arguments: [String])? {
+        var position = 0
+        for word in ["CREATE", "VIRTUAL", "TABLE"] {
+            guard next(&position)?.uppercased() == word else { return nil }
+        }
+        guard var name = next(&position) else { return nil }
+        if name.uppercased() == "IF" {
+            _ = next(&position)
+            _ = next(&position)
+            name = next(&position) ?? ""
+        }
+        guard !name.isEmpty, next(&position)?.uppercased() == "USING",
+            let module = next(&position)
+        else { return nil }
+        guard next(&position) == "(" else { return (Self.unquoted(module), []) }
+        var arguments = [""]
+        var depth = 0
+        while position < text.count {
+            let start = position
+            guard let word = next(&position) else { break }
+            switch word {
+            case ")" where depth == 0: return (Self.unquoted(module), arguments)
+            case "," where depth == 0: arguments.append("")
+            default:
+                depth += word == "(" ? 1 : word == ")" ? -1 : 0
+                arguments[arguments.count - 1] += String(text[start..<position])
+            }
+        }
+        return (Self.unquoted(module), arguments)
+    }
+
+    /// A name, a quoted text, or a single other character; blanks and comments before it are left
+    /// out.
+    private func next(_ position: inout Int) -> String? {
+        while position < text.count, text[position].isWhitespace { position += 1 }
+        guard position < text.count else { return nil }
+        let start = position
+        let first = text[position]
+        position += 1
+        if let end = ["'": "'", "\"": "\"", "`": "`", "[": "]"][first] as Character? {
+            while position < text.count {
+                position += 1
+                guard text[position - 1] == end else { continue }
+                // A doubled quote stands for itself.
+                guard position < text.count, text[position] == end, end != "]" else { break }
+                position += 1
+            }
+        } else if Self.isPartOfName(first) {
+            while position < text.count, Self.isPartOfName(text[position]) { position += 1 }
+        }
+        return String(text[start..<position])
+    }
+
+    private static func isPartOfName(_ character: Character) -> Bool {
+        character.isLetter || character.isNumber || character == "_" || character == "$"
+            || !character.isASCII
+    }
+
+    /// A name without its quotes.
+    static func unquoted(_ word: String) -> String {
+        guard let first = word.first, "'\"`[".contains(first), word.count > 1 else { return word }
+        let quote = String(first)
+        return String(word.dropFirst().dropLast())
+            .replacingOccurrences(of: quote + quote, with: quote)
+    }
+}
