@@ -33,7 +33,7 @@ import Testing
     // afterwards is the point. SECURESTORAGE_MUTATIONS makes the campaign longer.
     @Test func `a changed archive never ends the process`() throws {
         let environment = ProcessInfo.processInfo.environment["SECURESTORAGE_MUTATIONS"]
-        let rounds = environment.flatMap { Int($0) } ?? 10_000
+        let rounds = environment.flatMap { Int($0) } ?? 3000
         let archives = try ArchiveFixture.names("good-").map { try ArchiveFixture.data($0) }
         try #require(archives.count == 5)
         var random = SplitMix(state: 20_240_601)

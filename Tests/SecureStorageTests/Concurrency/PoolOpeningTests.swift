@@ -253,7 +253,7 @@ import Testing
         let other = try TemporaryDatabase()
         try database.store().open(with: passphrase)
         try other.store().open(with: rawKey)
-        // The best of a few, in CPU time, since other tests run meanwhile.
+        // The best of a few, in CPU time, since other tests run meanwhile; the bound is wide, and two derivations do not fit.
         var (one, five, withoutDerivation) = (Double.infinity, Double.infinity, Double.infinity)
         for _ in 1...5 {
             let store = database.store()
@@ -263,7 +263,7 @@ import Testing
             withoutDerivation = min(withoutDerivation, try costOfFiveReaders(other, rawKey))
         }
         #expect(
-            five - withoutDerivation <= 1.3 * one,
+            five - withoutDerivation <= 1.6 * one,
             "\(five) s, \(withoutDerivation) s of them for all but the derivation, which takes \(one) s"
         )
     }

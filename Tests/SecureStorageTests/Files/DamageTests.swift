@@ -13,7 +13,7 @@ import Testing
     /// In tree pages and in overflow pages, which SQLCipher (4.6.1) reads as zeros when it finds them
     /// damaged, and reports with the next page only.
     ///
-    /// Every byte with `SECURESTORAGE_FLIP_STEP=1`; every 43rd usually, each with another bit.
+    /// Every byte with `SECURESTORAGE_FLIP_STEP=1`; every 97th usually, each with another bit.
     @Test func `every flipped byte is an error`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
@@ -29,7 +29,7 @@ import Testing
         var outcomes: [SecureStorageError.Kind: Int] = [:]
         var unnoticed: [Int] = []
         var wrong: [Int] = []
-        let step = environmentNumber("SECURESTORAGE_FLIP_STEP", default: 43)
+        let step = environmentNumber("SECURESTORAGE_FLIP_STEP", default: 97)
         for (round, offset) in stride(from: 0, to: whole.count, by: step).enumerated() {
             var byte = whole[offset] ^ (1 << (round % 8))
             try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)

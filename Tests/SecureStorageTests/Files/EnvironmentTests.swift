@@ -244,13 +244,13 @@ import Testing
         }
     }
 
-    @Test func `two hundred times opened and closed leaves no descriptor open`() async {
+    @Test func `a hundred times opened and closed leaves no descriptor open`() async {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key)
             try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
             db.close()
-            for round in 1...200 {
+            for round in 1...100 {
                 let db = SecureDatabaseStore(fullDatabasePath: path)
                 #expect(storageError { try db.open(with: Data(count: 32)) } != nil)
                 try db.open(with: TemporaryDatabase.key)

@@ -51,7 +51,7 @@ import Testing
         let descriptor = open(database.path, O_RDWR)
         defer { close(descriptor) }
         var counts = (errors: 0, right: 0)
-        for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 100) {
+        for _ in 0..<environmentNumber("SECURESTORAGE_FLIPS", default: 40) {
             let offset = Int.random(in: 0..<whole.count)
             var byte = whole[offset] ^ (1 << Int.random(in: 0..<8))
             try #require(pwrite(descriptor, &byte, 1, off_t(offset)) == 1)

@@ -202,7 +202,7 @@ import Testing
                 let db = SecureDatabaseStore(fullDatabasePath: path)
                 try db.open(with: TemporaryDatabase.key)
                 var began: [String] = []
-                for _ in 1...50 {
+                for _ in 1...25 {
                     usleep(100_000)
                     began.append("\(monotonicTime())")
                     try db.executeUpdate("INSERT INTO t DEFAULT VALUES")
@@ -217,7 +217,7 @@ import Testing
             let delays = began.compactMap { began in
                 arrivals.current.first { $0 > began }.map { Double($0 - began) / 1e6 }
             }.sorted()
-            #expect(delays.count == 50)
+            #expect(delays.count == 25)
             let median = delays[delays.count / 2]
             print(
                 "from another process, with the commit itself: median \(median) ms, "
@@ -239,9 +239,9 @@ import Testing
                     Task { for await _ in changes {} }, Task { for await _ in values {} },
                 ]
                 // The round of questions after the opening.
-                try await Task.sleep(for: .seconds(4))
+                try await Task.sleep(for: .seconds(2))
                 let before = try processorTicks()
-                try await Task.sleep(for: .seconds(10))
+                try await Task.sleep(for: .seconds(5))
                 let ticks = try processorTicks() - before
                 #expect(ticks <= 1)
                 // Waited for: what a suspended task holds is a leak to LeakSanitizer.

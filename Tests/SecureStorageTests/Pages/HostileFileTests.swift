@@ -91,7 +91,7 @@ import Testing
         var cipher = CipherConfiguration()
         cipher.pageSize = 65536
         try makeFile(pageSize: cipher.pageSize)
-        for _ in 0..<150 {
+        for _ in 0..<40 {
             let wrong = DatabaseKey.raw(SecretBytes.random(count: 32))
             let finding = try SecureDatabaseStore.diagnose(
                 at: database.url, key: wrong, cipher: cipher
@@ -131,7 +131,7 @@ import Testing
             }
         }
         writer.start()
-        for _ in 0..<300 {
+        for _ in 0..<80 {
             let diagnosis = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key)
             #expect(diagnosis.finding == .ok, "\(diagnosis)")
         }
