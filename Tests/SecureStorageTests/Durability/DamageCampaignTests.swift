@@ -76,7 +76,7 @@ import Testing
             lock.withLock {
                 counts.sorted { $0.key < $1.key }.map { kind, outcomes in
                     let total = outcomes.values.reduce(0, +)
-                    let lines = outcomes.sorted { $0.value > $1.value }
+                    let lines = outcomes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
                         .map { "    \($0.value)  \($0.key)" }
                     return "\(kind): \(total)\n" + lines.joined(separator: "\n")
                 }.joined(separator: "\n")
@@ -124,7 +124,8 @@ struct DamageTrial: CustomStringConvertible {
         case right
         /// The right rows, and the damage was told.
         case rightAndTold
-        case refused
+        /// With the kind of the error and its code.
+        case refused(String)
         /// Rows of an earlier commit; `diagnose`, `verify` and the log say so.
         case earlierAndTold
         /// Nothing in the files proves it.
@@ -135,7 +136,7 @@ struct DamageTrial: CustomStringConvertible {
             switch self {
             case .right: "right rows"
             case .rightAndTold: "right rows, damage told"
-            case .refused: "refused"
+            case .refused(let error): "refused: \(error)"
             case .earlierAndTold: "rows of an earlier commit, told"
             case .undetectable(let reason): "undetectable: \(reason)"
             case .failed(let reason): "FAILED: \(reason)"
@@ -191,7 +192,7 @@ struct DamageTrial: CustomStringConvertible {
             if !isOpen, try DamagedState.files(of: path) != before {
                 return .failed("refused and changed")
             }
-            return .refused
+            return .refused("\(error.kind) \(error.code ?? 0)")
         }
         if rows == state.committed.last {
             return isOK && isSound && log.warnings.isEmpty ? .right : .rightAndTold
