@@ -21,16 +21,15 @@ struct KeyValue: ParsableCommand {
         ])
 }
 
-/// The file and the store in it.
+/// The store in a file.
+///
+/// A group beside the file's, not around it: the parser looks at groups in groups again and again.
 struct StoreOptions: ParsableArguments {
-    @OptionGroup
-    var file: FileOptions
-
     @Option(name: .customLong("store"), help: "The name of the store in the file.")
     var name = SecureKeyValueStore.defaultName
 
     /// An open store; only a verb that puts values makes one.
-    func open(for use: FileOptions.Use) throws -> SecureKeyValueStore {
+    func open(_ file: FileOptions, for use: FileOptions.Use) throws -> SecureKeyValueStore {
         guard !name.utf8.contains(0) else { throw Failure.usage("a store's name holds no NUL") }
         let (database, key) = try file.storeAndKey(for: use)
         let store = try SecureKeyValueStore(databaseStore: database, name: name)

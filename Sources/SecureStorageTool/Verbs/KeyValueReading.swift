@@ -16,6 +16,9 @@ struct KeyValueList: ParsableCommand {
             """)
 
     @OptionGroup
+    var file: FileOptions
+
+    @OptionGroup
     var store: StoreOptions
 
     @Option(help: "Only keys that begin so.")
@@ -25,7 +28,7 @@ struct KeyValueList: ParsableCommand {
     var json = false
 
     func run() throws {
-        let open = try store.open(for: .reading)
+        let open = try store.open(file, for: .reading)
         defer { open.close() }
         let keys = try open.keys(withPrefix: prefix)
         try json ? writeJSON(keys, open) : write(keys, open)
@@ -95,6 +98,9 @@ struct KeyValueGet: ParsableCommand {
             """)
 
     @OptionGroup
+    var file: FileOptions
+
+    @OptionGroup
     var store: StoreOptions
 
     @Argument(help: "The key of the value.")
@@ -104,7 +110,7 @@ struct KeyValueGet: ParsableCommand {
     var json = false
 
     func run() throws {
-        let open = try store.open(for: .reading)
+        let open = try store.open(file, for: .reading)
         defer { open.close() }
         guard let value = try StoredValue(key, in: open) else { throw Failure.silent }
         let output = Output.standard

@@ -24,6 +24,9 @@ struct KeyValuePut: ParsableCommand {
     }
 
     @OptionGroup
+    var file: FileOptions
+
+    @OptionGroup
     var store: StoreOptions
 
     @Argument(help: "The key of the value.")
@@ -50,7 +53,7 @@ struct KeyValuePut: ParsableCommand {
     func run() throws {
         // What cannot be stored is found before a file is made.
         let value = try parsed()
-        let open = try store.open(for: .creating)
+        let open = try store.open(file, for: .creating)
         defer { open.close() }
         let lifetime = expiresIn.map { Duration.seconds($0) }
         switch value {
@@ -121,13 +124,16 @@ struct KeyValueRemove: ParsableCommand {
             """)
 
     @OptionGroup
+    var file: FileOptions
+
+    @OptionGroup
     var store: StoreOptions
 
     @Argument(help: "The key of the value.")
     var key: String
 
     func run() throws {
-        let open = try store.open(for: .writing)
+        let open = try store.open(file, for: .writing)
         defer { open.close() }
         guard try open.remove(key) else { throw Failure("there is no key \"\(key)\"") }
         try acknowledge("removed \(Visible.text(key))")
