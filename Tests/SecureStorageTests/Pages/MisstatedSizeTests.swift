@@ -106,17 +106,7 @@ import Testing
     func `a journal's page that says so is not played back`(
         _ pageSize: Int, _ reserved: Int
     ) throws {
-        let db = try database.openStore {
-            $0.journalMode = .delete
-            $0.cipher.plaintextHeaderSize = 32
-            $0.cacheSize = 20 << 10
-        }
-        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
-        try db.beginTransaction()
-        for _ in 1...100 { try db.executeUpdate("INSERT INTO t VALUES (zeroblob(9000))") }
-        let copy = try database.copiedFiles()
-        try db.rollback()
-        db.close()
+        let copy = try hotJournal(headerSize: 32)
         let journal = URL(fileURLWithPath: copy.path + "-journal")
         var records = try [UInt8](Data(contentsOf: journal))
         let first = try #require(
@@ -127,6 +117,39 @@ import Testing
         Self.misstate(&records, at: first + 4, pageSize, reserved)
         try Data(records).write(to: journal)
         try expectDamage(in: copy, headerSize: 32) { finding in
+            if case .damagedJournal = finding { true } else { false }
+        }
+    }
+
+    /// As a kill in the middle of a transaction leaves it.
+    private func hotJournal(headerSize: Int) throws -> TemporaryDatabase {
+        let db = try database.openStore {
+            $0.journalMode = .delete
+            $0.cipher.plaintextHeaderSize = headerSize
+            $0.cacheSize = 20 << 10
+        }
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
+        try db.beginTransaction()
+        for _ in 1...100 { try db.executeUpdate("INSERT INTO t VALUES (zeroblob(9000))") }
+        let copy = try database.copiedFiles()
+        try db.rollback()
+        db.close()
+        return copy
+    }
+
+    /// The engine takes the size of its pages from there too, and keeps it.
+    @Test(arguments: [0, 32], [512, 1024, 2048, 8192, 65536])
+    func `a journal whose header says so is not played back`(
+        _ headerSize: Int, _ pageSize: Int
+    ) throws {
+        let copy = try hotJournal(headerSize: headerSize)
+        let journal = URL(fileURLWithPath: copy.path + "-journal")
+        var records = try [UInt8](Data(contentsOf: journal))
+        for byte in 0..<4 {
+            records[24 + byte] = UInt8(truncatingIfNeeded: pageSize >> (24 - 8 * byte))
+        }
+        try Data(records).write(to: journal)
+        try expectDamage(in: copy, headerSize: headerSize) { finding in
             if case .damagedJournal = finding { true } else { false }
         }
     }
