@@ -60,6 +60,11 @@ final class OpenFiles: @unchecked Sendable {
         home = HomeProcess()
     }
 
+    /// Whether only one connection has the file open.
+    func hasOneConnection(_ file: FileIdentity) -> Bool {
+        lock.withLock { connections[file] == 1 }
+    }
+
     /// To be called when the connection is closed.
     func end(_ file: FileIdentity) {
         lock.withLock {

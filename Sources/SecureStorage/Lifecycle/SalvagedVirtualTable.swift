@@ -21,13 +21,7 @@ struct SalvagedVirtualTable {
         self.entry = entry
         module = statement.module.lowercased()
         arguments = statement.arguments.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-        let content = arguments.lazy.compactMap { argument -> String? in
-            let parts = argument.split(separator: "=", maxSplits: 1).map {
-                $0.trimmingCharacters(in: .whitespacesAndNewlines)
-            }
-            guard parts.count == 2, parts[0].lowercased() == "content" else { return nil }
-            return VirtualTableText.unquoted(parts[1])
-        }.first
+        let content = Self.option("content", module, arguments)
         contentTable = content.map { $0.isEmpty ? nil : $0 } ?? "\(entry.name)_content"
     }
 
@@ -56,11 +50,8 @@ struct SalvagedVirtualTable {
 
     /// What the module has made for a table with these arguments.
     private var madeByModule: [String] {
-        func has(_ option: String, _ value: String) -> Bool {
-            arguments.contains {
-                $0.lowercased().filter { !$0.isWhitespace && !"'\"".contains($0) }
-                    == "\(option)=\(value)"
-            }
+        func has(_ name: String, _ value: String) -> Bool {
+            Self.option(name, module, arguments)?.lowercased() == value
         }
         var parts: [String]
         switch module {
@@ -76,9 +67,32 @@ struct SalvagedVirtualTable {
         return parts.map { "\(name)_\($0)" }
     }
 
+    /// The value of an option, without its quotes; nil where it is not given.
+    private static func option(
+        _ name: String, _ module: String, _ arguments: [String]
+    ) -> String? {
+        arguments.lazy.compactMap { argument -> String? in
+            let parts = argument.split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false
+            ).map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            guard parts.count == 2, !parts[0].isEmpty else { return nil }
+            let given = parts[0].lowercased()
+            // FTS5 takes the beginning of a name for the first that begins so.
+            let meant = module == "fts5" ? fts5Options.first { $0.hasPrefix(given) } : given
+            return meant == name ? VirtualTableText.unquoted(parts[1]) : nil
+        }.first
+    }
+
+    /// In the order in which FTS5 looks for them.
+    private static let fts5Options = [
+        "prefix", "tokenize", "content", "contentless_delete", "contentless_unindexed",
+        "content_rowid", "columnsize", "locale", "detail", "tokendata",
+    ]
+
     /// Adds those of its own tables to the report that are missing, since the schema has lost them.
     func noteMissingTables(on target: Connection, _ report: inout SalvageReport) throws {
-        let names = try target.texts("SELECT lower(name) FROM main.sqlite_schema")
+        // SQLite's lower() knows ASCII only.
+        let names = try target.texts("SELECT name FROM main.sqlite_schema").map { $0.lowercased() }
         for table in madeByModule where !names.contains(table.lowercased()) {
             report.tables.append(SalvageReport.Table(name: table, pagesLost: 1))
         }
@@ -112,7 +126,8 @@ struct SalvagedVirtualTable {
     /// Gives a full-text index what its module needs to make it again, where that is missing: its tables, empty, and the
     /// first rows of FTS5's; before it is in the schema.
     func restoreFormat(on target: Connection) throws {
-        guard isFullText else { return }
+        // What has no rows of its own and none elsewhere cannot be made again.
+        guard isFullText, contentTable != nil else { return }
         for table in madeByModule {
             let part = String(table.dropFirst(name.count + 1))
             guard let columns = Self.columns["\(module.prefix(4))_\(part)"] else { continue }

@@ -138,7 +138,8 @@ extension NewContent {
 extension Connection {
     /// Puts tables without pages into the schema, as they stand in another one.
     fileprivate func addToSchema(_ entries: [SalvagedSchema.Entry]) throws {
-        var taken = Set(try texts("SELECT lower(name) FROM main.sqlite_schema"))
+        var taken = Set(
+            try texts("SELECT name FROM main.sqlite_schema").map { $0.lowercased() })
         try writeSchemaRows { insert in
             for entry in entries where taken.insert(entry.name.lowercased()).inserted {
                 try insert.bind([entry.type, entry.name, entry.table, entry.sql])

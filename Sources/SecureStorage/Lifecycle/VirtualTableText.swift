@@ -32,7 +32,9 @@ struct VirtualTableText {
             case "," where depth == 0: arguments.append("")
             default:
                 depth += word == "(" ? 1 : word == ")" ? -1 : 0
-                arguments[arguments.count - 1] += String(text[start..<position])
+                // Without the comments before it.
+                let isApart = position - word.count > start
+                arguments[arguments.count - 1] += (isApart ? " " : "") + word
             }
         }
         return (Self.unquoted(module), arguments)
@@ -41,7 +43,7 @@ struct VirtualTableText {
     /// A name, a quoted text, or a single other character; blanks and comments before it are left
     /// out.
     private func next(_ position: inout Int) -> String? {
-        while position < text.count, text[position].isWhitespace { position += 1 }
+        while skipBlank(&position) || skipComment(&position) {}
         guard position < text.count else { return nil }
         let start = position
         let first = text[position]
@@ -58,6 +60,30 @@ struct VirtualTableText {
             while position < text.count, Self.isPartOfName(text[position]) { position += 1 }
         }
         return String(text[start..<position])
+    }
+
+    private func skipBlank(_ position: inout Int) -> Bool {
+        guard position < text.count, text[position].isWhitespace else { return false }
+        position += 1
+        return true
+    }
+
+    private func skipComment(_ position: inout Int) -> Bool {
+        guard position + 1 < text.count else { return false }
+        switch (text[position], text[position + 1]) {
+        case ("-", "-"):
+            while position < text.count, !text[position].isNewline { position += 1 }
+        case ("/", "*"):
+            position += 2
+            while position < text.count,
+                !(text[position] == "*" && position + 1 < text.count && text[position + 1] == "/")
+            {
+                position += 1
+            }
+            position = min(position + 2, text.count)
+        default: return false
+        }
+        return true
     }
 
     private static func isPartOfName(_ character: Character) -> Bool {

@@ -32,27 +32,12 @@ struct PageView: Sendable {
     /// Commits that only make the log longer move nothing.
     private struct Moment: Equatable {
         let size: Int
-        let modified: [Int]
+        let modified: ModificationTime
         let headers: [[UInt8]?]
 
-        static func == (one: Self, other: Self) -> Bool {
-            (one.size, one.modified, one.headers) == (other.size, other.modified, other.headers)
-        }
-
-        /// When this was asked for, in seconds since 1970.
-        private let asked: Double
-
-        /// Whether the last change was so long before that another one would have another time: the system's times go by
-        /// ticks of some milliseconds.
-        var isOfSettledFile: Bool {
-            guard modified.count == 2 else { return false }
-            return asked - (Double(modified[0]) + Double(modified[1]) / 1e9) > 0.05
-        }
-
         init(_ file: RawFile) {
-            asked = Date().timeIntervalSince1970
+            modified = ModificationTime(file)
             size = file.size
-            modified = file.modified
             headers = ["-wal", "-journal"].map { suffix in
                 try? RawFile(file.path + suffix).bytes(at: 0, count: 28)
             }
@@ -111,7 +96,7 @@ struct PageView: Sendable {
     func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
 
     /// Whether nothing was moved since this picture was made: then what it shows is so.
-    var isCurrent: Bool { moment.isOfSettledFile && Moment(file) == moment }
+    var isCurrent: Bool { moment.modified.isSettled && Moment(file) == moment }
 
     /// Bytes behind the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }

@@ -50,9 +50,7 @@ struct RollbackJournal {
         guard let content = try? RawFile(path + "-journal"),
             let first = try? content.bytes(at: 0, count: 1), first != [0]
         else { return nil }
-        if let superJournal = Self.superJournal(content), access(superJournal, F_OK) != 0 {
-            return nil
-        }
+        if let superJournal = Self.superJournal(content), !Self.isThere(superJournal) { return nil }
         self.content = content
         self.pageSize = pageSize
         var segments: [Segment] = []
@@ -153,16 +151,28 @@ struct RollbackJournal {
     }
 
     /// The name of the journal that a transaction over several files has in common, at the end of each one's.
-    private static func superJournal(_ content: RawFile) -> String? {
+    private static func superJournal(_ content: RawFile) -> ArraySlice<UInt8>? {
         let size = content.size
         guard let end = try? content.bytes(at: size - 16, count: 16), end[8...].elementsEqual(magic)
         else { return nil }
         let count = Int(number(end, 0))
-        guard (1...4096).contains(count), count <= size - 16,
+        guard (1...longestPath).contains(count), count <= size - 16,
             let name = try? content.bytes(at: size - 16 - count, count: count),
-            sums(name).contains(number(end, 4))
+            sums(name).contains(number(end, 4)), name[0] != 0
         else { return nil }
-        return String(bytes: name.prefix { $0 != 0 }, encoding: .utf8)
+        return name.prefix { $0 != 0 }
+    }
+
+    /// That of SQLite's VFS for Unix: a longer name is none to it, and the journal is played back.
+    private static let longestPath = 512
+
+    /// As SQLite asks: an empty file is as good as none.
+    private static func isThere(_ path: ArraySlice<UInt8>) -> Bool {
+        var status = stat()
+        // Not a String: a name need not be UTF-8.
+        let name = (path + [0]).map { CChar(bitPattern: $0) }
+        return stat(name, &status) == 0
+            && (status.st_mode & S_IFMT != S_IFREG || status.st_size > 0)
     }
 
     /// The checksum of a name, whose bytes are signed numbers on some processors and not on others.

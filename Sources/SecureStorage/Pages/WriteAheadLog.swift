@@ -25,11 +25,8 @@ struct WriteAheadLog {
     init(_ file: RawFile, pageSize: Int) throws {
         frameCount = max(file.size - Self.headerSize, 0) / (Self.frameHeaderSize + pageSize)
         guard let header = try file.bytes(at: 0, count: Self.headerSize),
-            Self.number(header, at: 0) & ~1 == 0x377f_0682, Self.number(header, at: 8) == pageSize
+            Self.pageSize(ofHeader: header) == pageSize, var sum = Self.checksum(ofHeader: header)
         else { return }
-        var sum = Checksum(isBigEndian: Self.number(header, at: 0) & 1 == 1)
-        header.withUnsafeBytes { sum.add(UnsafeRawBufferPointer(rebasing: $0[..<24])) }
-        guard sum.matches(header, at: 24) else { return }
         self.header = header
 
         let frameSize = Self.frameHeaderSize + pageSize
@@ -41,7 +38,7 @@ struct WriteAheadLog {
             // The salts of a frame that an earlier use of the log has left are others.
             guard frame[8..<16] == header[16..<24] else { return }
             sum.add(frame: frame)
-            guard sum.matches(frame, at: 16) else { return }
+            guard sum.matches(frame, at: 16), Self.number(frame, at: 0) > 0 else { return }
             wholeFrames += 1
             uncommitted[Self.number(frame, at: 0)] = offset + Self.frameHeaderSize
             let pagesAfterCommit = Self.number(frame, at: 4)
@@ -53,6 +50,19 @@ struct WriteAheadLog {
             }
             offset += frameSize
         }
+    }
+
+    /// The page size that a log's header names; nil for one that is none.
+    static func pageSize(ofHeader header: [UInt8]) -> Int? {
+        checksum(ofHeader: header).map { _ in Int(number(header, at: 8)) }
+    }
+
+    /// The checksum of a header, where the frames' go on from; nil when it is not right.
+    private static func checksum(ofHeader header: [UInt8]) -> Checksum? {
+        guard number(header, at: 0) & ~1 == 0x377f_0682 else { return nil }
+        var sum = Checksum(isBigEndian: number(header, at: 0) & 1 == 1)
+        header.withUnsafeBytes { sum.add(UnsafeRawBufferPointer(rebasing: $0[..<24])) }
+        return sum.matches(header, at: 24) ? sum : nil
     }
 
     /// Whether frames follow that may belong to the log, and that nobody reads.

@@ -25,7 +25,9 @@ extension Connection {
             case .legacy(let key, let format): try connection.applyLegacyKey(key, format)
             case .encrypted(let key):
                 let derived = try connection.derive(key)
-                try connection.refuseMisstatedSizes(PageCipher(derived, configuration.cipher))
+                let cipher = try PageCipher(derived, configuration.cipher)
+                try connection.refuseMisstatedSizes(cipher)
+                if connection.isAlone { try connection.examineSideFiles(cipher) }
                 try connection.applyKey(derived)
             }
             try connection.applyDefences()
@@ -43,7 +45,10 @@ extension Connection {
         var cipher = CipherConfiguration()
         (cipher.kdfAlgorithm, cipher.kdfIterations) = (format.kdf, format.kdfIterations)
         let derived = try key.derived(salt: readFirstBytes(), cipher: cipher)
-        try refuseMisstatedSizes(PageCipher(derived, format: format))
+        let pages = try PageCipher(derived, format: format)
+        try refuseMisstatedSizes(pages)
+        // Without HMACs nothing tells a page from another.
+        if format.hmac != nil { try examineSideFiles(pages) }
         switch key {
         case .passphrase(let passphrase):
             try passphrase.withUnsafeBytes {

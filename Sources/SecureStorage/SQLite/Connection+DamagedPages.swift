@@ -111,7 +111,7 @@ extension Connection {
         guard let scan = try? PageScan(path, key, configuration.cipher),
             let outcome = try? Examination(scan: scan).run({ _ in })
         else { return false }
-        knowsDamage = !outcome.isSound
+        knowsDamage = !outcome.damaged.isEmpty || outcome.missingPages > 0
         return knowsDamage
     }
 

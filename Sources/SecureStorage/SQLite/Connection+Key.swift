@@ -84,9 +84,8 @@ extension Connection {
     ///
     /// What an engine does to a file that its key does not open, and which code it then reports, differs from
     /// release to release.
-    func proveFirstPage(_ key: DerivedKey) throws {
-        let pageSize = configuration.cipher.pageSize
-        let cipher = try PageCipher(key, configuration.cipher)
+    func proveFirstPage(_ cipher: PageCipher) throws {
+        let pageSize = cipher.format.pageSize
         // Another process may be writing page 1 just now.
         for attempt in 1...3 {
             if try cipher.isAuthentic(readFirstBytes(pageSize), number: 1) { return }
@@ -99,29 +98,26 @@ extension Connection {
             .notADatabase, "the key does not open the file's first page")
     }
 
-    /// Refuses a file whose first page, or the one that its log or journal has instead, claims sizes that make the engine
-    /// write outside of its memory.
+    /// Refuses a file that makes the engine write outside of its memory; see `MisstatedSizes`.
     ///
     /// - Throws: `.backingStoreError` code 11. Nothing was changed.
     func refuseMisstatedSizes(_ cipher: PageCipher) throws {
-        let pageSize = cipher.format.pageSize
-        let journal = RollbackJournal(of: path, pageSize: pageSize)?.firstPage()
-        func isMisstated() throws -> Bool {
-            let current = try? PageView(path, pageSize: pageSize).page(1)
-            return try [readFirstBytes(pageSize), current, journal].contains {
-                $0.map(cipher.misstatesSizes) ?? false
-            }
-        }
+        let sizes = MisstatedSizes(path: path, cipher: cipher)
         for attempt in 1...3 {
-            guard try isMisstated() else { return }
+            guard let place = try sizes.place() else { return }
             // Without an HMAC, a page that is just being written looks like that too.
-            if attempt < 3 { usleep(10_000) }
+            guard cipher.format.hmac == nil, attempt < 3 else {
+                throw SecureStorageError.statementFailed(
+                    .corrupt,
+                    "\(place) claims another page size than the file's, which no program does that writes "
+                        + "it: it was changed by hand; salvage reads the file without believing it")
+            }
+            usleep(10_000)
         }
-        throw SecureStorageError.statementFailed(
-            .corrupt,
-            "the first page claims another page size than the file's, which no program does that writes it: it was "
-                + "changed by hand; salvage reads the file without believing it")
     }
+
+    /// Whether no other connection of this process has the file open: then nothing of it was looked at yet.
+    var isAlone: Bool { FileIdentity(path).map(OpenFiles.shared.hasOneConnection) ?? true }
 
     /// Derives the key of a coming re-key, which keeps the file's salt.
     ///

@@ -9,9 +9,8 @@ extension Connection {
     /// commits.
     ///
     /// - Throws: `.openFailed` code 11; nothing was changed then.
-    func examineSideFiles(_ key: DerivedKey) throws {
+    func examineSideFiles(_ cipher: PageCipher) throws {
         guard ["-journal", "-wal"].contains(where: { access(path + $0, F_OK) == 0 }) else { return }
-        let cipher = try PageCipher(key, configuration.cipher)
         if let damage = try JournalExamination(path: path, cipher: cipher).damage(),
             syncsCommits || !damage.isSureWithFullOnly
         {

@@ -76,11 +76,19 @@ final class Connection {
         do {
             try connection.refuseReadOnlyFallback()
             let derived = try connection.derive(key)
-            try connection.refuseMisstatedSizes(PageCipher(derived, configuration.cipher))
-            if case .given = key {
-                try connection.proveFirstPage(derived)
-                try connection.examineSideFiles(derived)
+            let cipher = try PageCipher(derived, configuration.cipher)
+            switch key {
+            case .new: break
+            case .given:
+                try connection.refuseMisstatedSizes(cipher)
+                try connection.proveFirstPage(cipher)
+                try connection.examineSideFiles(cipher)
                 try connection.explainingJournal { try connection.playBackJournal(derived) }
+            case .derived:
+                // After a suspension others may have had the file.
+                guard connection.isAlone else { break }
+                try connection.refuseMisstatedSizes(cipher)
+                try connection.examineSideFiles(cipher)
             }
             try connection.applyKey(derived)
             try connection.applyDefences()
@@ -175,9 +183,14 @@ final class Connection {
         writable.isReadOnly = false
         // Where writing is not allowed there is nothing to be removed either.
         guard let cleaner = try? Connection(path: path, configuration: writable) else { return }
-        try? cleaner.applyKey(key)
-        try? cleaner.proveKey()
-        cleaner.close()
+        defer { cleaner.close() }
+        do {
+            try cleaner.refuseMisstatedSizes(PageCipher(key, configuration.cipher))
+            try cleaner.applyKey(key)
+            try cleaner.proveKey()
+        } catch {
+            logger.debug("the log of \"\(path)\" stays: \(error)")
+        }
     }
 
     /// The handle, for a call that needs one.

@@ -117,6 +117,30 @@ import Testing
         #expect(!report.isWhole)
     }
 
+    @Test(arguments: [
+        #"CREATE VIRTUAL TABLE "Übersicht" USING fts5(x)"#,
+        #"CREATE VIRTUAL TABLE "ÄÖ" USING rtree(id, a, b)"#,
+        "CREATE VIRTUAL TABLE v USING fts4(x, content=)",
+        "CREATE VIRTUAL TABLE v USING fts5(x, c='')",
+        "CREATE VIRTUAL TABLE v USING fts5(x, columns=0)",
+        "CREATE VIRTUAL TABLE v USING fts5(x, /* none's kept */ content='')",
+        "CREATE VIRTUAL TABLE v USING fts5(x, -- (all of it\n columnsize=0)",
+        "CREATE VIRTUAL TABLE v USING fts5(x, content='', contentless_delete=1)",
+        "CREATE VIRTUAL TABLE v USING fts4(x, matchinfo=fts3)",
+        "CREATE VIRTUAL TABLE v USING fts3(x)",
+    ])
+    func `a sound virtual table is whole, however it was written`(_ sql: String) throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate(sql)
+        db.close()
+        let report = try SecureDatabaseStore.salvage(
+            at: database.url, key: SalvageFile.key, to: target.url)
+        #expect(report.isWhole && report.rebuilt.isEmpty, "\(report)")
+        let tables = "SELECT name FROM sqlite_schema ORDER BY name"
+        #expect(
+            try target.openStore().strings(tables) == database.openStore().strings(tables))
+    }
+
     @Test func `an index that was wrong before is made again too`() throws {
         try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }

@@ -85,21 +85,109 @@ import Testing
         try expectDamage(in: database, headerSize: 32)
     }
 
-    @Test(arguments: sizes)
-    func `a log's page that says so is not read`(_ pageSize: Int, _ reserved: Int) throws {
-        let db = try database.openStore { $0.cipher.plaintextHeaderSize = 32 }
+    /// A closed file with a plaintext header, and a log of the frames of these pages; each was the whole database once.
+    private func laidLog(
+        _ frames: [(number: UInt32, isMisstated: Bool)], frameSize: Int = 4096
+    ) throws -> TemporaryDatabase {
+        let source = try TemporaryDatabase()
+        let db = try source.openStore { $0.cipher.plaintextHeaderSize = 32 }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
-        let copy = try database.copiedFiles()
+        let copy = try source.copiedFiles()
         db.close()
         let log = URL(fileURLWithPath: copy.path + "-wal")
-        var frames = try [UInt8](Data(contentsOf: log))
-        for start in stride(from: 32, to: frames.count, by: 24 + 4096)
-        where frames[start..<(start + 4)].elementsEqual([0, 0, 0, 1]) {
-            Self.misstate(&frames, at: start + 24, pageSize, reserved)
+        let stored = try [UInt8](Data(contentsOf: log))
+        let first = try #require(
+            stride(from: 32, to: stored.count, by: 24 + 4096).first {
+                stored[$0..<($0 + 4)].elementsEqual([0, 0, 0, 1])
+            })
+        var bytes = Array(stored[..<32])
+        bytes.replaceSubrange(8..<12, with: [0, 0, UInt8(frameSize >> 8), 0])
+        for frame in frames {
+            var page = Array(stored[(first + 24)..<(first + 24 + 4096)])
+            if frame.isMisstated { Self.misstate(&page, 512, 80) }
+            // The number, and the size of the database after the commit.
+            bytes += [0, 0, 0, UInt8(frame.number), 0, 0, 0, 2] + stored[16..<24]
+            bytes += [UInt8](repeating: 0, count: 8) + page
+            bytes += [UInt8](repeating: 0, count: frameSize - 4096)
         }
-        LogChecksums.repair(&frames, pageSize: 4096)
-        try Data(frames).write(to: log)
-        try expectDamage(in: copy, headerSize: 32)
+        LogChecksums.repair(&bytes, pageSize: frameSize)
+        try Data(bytes).write(to: log)
+        return copy
+    }
+
+    @Test func `a log's page that says so is not read, wherever it stands`() throws {
+        for frames in [
+            [(1, true)], [(1, true), (1, false)], [(1, false), (1, true)],
+            // At page 0 the engine ends.
+            [(1, true), (0, false), (1, false)],
+        ] as [[(UInt32, Bool)]] {
+            let copy = try laidLog(frames.map { (number: $0.0, isMisstated: $0.1) })
+            try expectDamage(in: copy, headerSize: 32) { _ in true }
+        }
+    }
+
+    @Test func `a log whose own header claims another page size is not read`() throws {
+        let copy = try laidLog([(1, true)], frameSize: 8192)
+        try expectDamage(in: copy, headerSize: 32) { _ in true }
+    }
+
+    @Test func `a log beside a journal without records is not read either`() throws {
+        let copy = try laidLog([(1, true)])
+        var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        let pages = try Data(contentsOf: copy.url).count / 4096
+        journal += [0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, UInt8(pages), 0, 0, 2, 0, 0, 0, 0x10, 0]
+        journal += [UInt8](repeating: 0, count: 512 - journal.count)
+        try Data(journal).write(to: URL(fileURLWithPath: copy.path + "-journal"))
+        try expectDamage(in: copy, headerSize: 32) { _ in true }
+    }
+
+    /// The engine takes neither name for that of a super-journal, and plays the journal back.
+    @Test(arguments: ["\0", String(repeating: "/x", count: 300)])
+    func `a name at a journal's end that no file can have hides nothing`(_ name: String) throws {
+        let copy = try hotJournal(headerSize: 32)
+        let journal = URL(fileURLWithPath: copy.path + "-journal")
+        var records = try [UInt8](Data(contentsOf: journal))
+        let first = try #require(
+            stride(from: 512, to: records.count, by: 4 + 4096 + 4).first {
+                records[$0..<($0 + 4)].elementsEqual([0, 0, 0, 1])
+            })
+        Self.misstate(&records, at: first + 4, 512, 80)
+        func bigEndian(_ number: Int) -> [UInt8] {
+            (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+        }
+        records += name.utf8
+        records += bigEndian(name.utf8.count) + bigEndian(name.utf8.reduce(0) { $0 + Int($1) })
+        records += [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        try Data(records).write(to: journal)
+        try expectDamage(in: copy, headerSize: 32) { _ in true }
+    }
+
+    @Test func `a journal beside a file without HMAC is not played back by a migration`() throws {
+        try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
+        let file = try [UInt8](Data(contentsOf: database.url))
+        let pages = UInt8(file.count / 4096)
+        for pageSize in [0x02, 0x10] as [UInt8] {
+            var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+            journal += [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, pages, 0, 0, 2, 0, 0, 0, pageSize, 0]
+            journal += [UInt8](repeating: 0, count: 512 - journal.count)
+            // The second record counts for the engine, where no page is in its memory.
+            for isMisstated in [false, true] {
+                var page = Array(file[..<4096])
+                if isMisstated { page[4096 - 16] ^= 0x12 }
+                let sum = stride(from: 4096 - 200, to: 0, by: -200).reduce(0) {
+                    $0 + UInt32(page[$1])
+                }
+                journal += [0, 0, 0, 1] + page
+                journal += (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) }
+            }
+            try Data(journal).write(to: URL(fileURLWithPath: database.path + "-journal"))
+            let before = try DirectorySnapshot(of: database.directory)
+            let error = storageError {
+                try SecureDatabaseStore.migrate(at: database.url, key: .passphrase("correct horse"))
+            }
+            #expect(error?.code == 11, "\(error as Any)")
+            #expect(try DirectorySnapshot(of: database.directory) == before)
+        }
     }
 
     @Test(arguments: sizes)
