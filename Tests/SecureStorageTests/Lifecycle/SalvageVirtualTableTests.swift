@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 /// Damage in a full-text index or an R-tree costs nothing else, and of them no more than is lost.
-@Suite(.timeLimit(.minutes(10))) struct SalvageVirtualTableTests {
+@Suite(.timeLimit(.minutes(10)), .engine(has: "ENABLE_FTS4")) struct SalvageVirtualTableTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 

@@ -6,7 +6,7 @@ import Testing
 /// result or an error of the library, soon, and without taking more memory than the file is worth.
 ///
 /// The same as a target of `make fuzz`: `forgeries`.
-@Suite(.timeLimit(.minutes(600))) struct ForgedPageTests {
+@Suite(.timeLimit(.minutes(600)), .engine(has: "ENABLE_FTS4")) struct ForgedPageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
 
@@ -119,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func `a record that claims terabytes and a chain that leads round in a circle end soon`()
+    @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
+    func `a record that claims terabytes and a chain that leads round in a circle end soon`()
         throws
     {
         let whole = try makeFile()
