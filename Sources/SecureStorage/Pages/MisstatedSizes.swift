@@ -16,21 +16,13 @@ struct MisstatedSizes {
         if let own = try RawFile(path).bytes(at: 0, count: pageSize), cipher.misstatesSizes(own) {
             return "the file's first page"
         }
-        if let journal = try sideFile("-journal"), try isIn(journal: journal) {
+        if let journal = try RawFile(ifPresent: path + "-journal"), try isIn(journal: journal) {
             return "the journal that a crash has left"
         }
-        if let log = try sideFile("-wal"), try isIn(log: log) { return "the write-ahead log" }
-        return nil
-    }
-
-    private func sideFile(_ suffix: String) throws -> RawFile? {
-        guard access(path + suffix, F_OK) == 0 else { return nil }
-        do {
-            return try RawFile(path + suffix)
-        } catch  where access(path + suffix, F_OK) != 0 {
-            // Its owner has just removed it.
-            return nil
+        if let log = try RawFile(ifPresent: path + "-wal"), try isIn(log: log) {
+            return "the write-ahead log"
         }
+        return nil
     }
 
     private func isIn(journal: RawFile) throws -> Bool {

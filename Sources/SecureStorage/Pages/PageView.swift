@@ -73,15 +73,7 @@ struct PageView: Sendable {
                 pageCount = journal.pageCount
                 return
             }
-            let database = DatabaseFile(resolvedPath: path)
-            guard try database.status("-wal") != nil else { return }
-            let file: RawFile
-            do {
-                file = try RawFile(path + "-wal")
-            } catch  where (try? database.status("-wal") == nil) == true {
-                // The process that wrote it has just moved it into the file.
-                return
-            }
+            guard let file = try RawFile(ifPresent: path + "-wal") else { return }
             let log = try WriteAheadLog(file, pageSize: pageSize)
             isLogFollowed = try log.isFollowed(in: file, pageSize: pageSize)
             guard let pages = log.pageCount else { return }

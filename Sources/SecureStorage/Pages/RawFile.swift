@@ -11,10 +11,23 @@ final class RawFile: Sendable {
     /// Opens a regular file for reading.
     ///
     /// - Throws: `.openFailed`.
-    init(_ path: String) throws {
+    convenience init(_ path: String) throws {
+        try self.init(path, Self.descriptor(of: path) ?? { throw Self.failure(path, ENOENT) }())
+    }
+
+    /// Opens a regular file for reading; nil when there is none.
+    ///
+    /// Not two steps, a look and an opening: a writer may make and remove its journal many times in between.
+    ///
+    /// - Throws: `.openFailed`.
+    convenience init?(ifPresent path: String) throws {
+        guard let descriptor = try Self.descriptor(of: path) else { return nil }
+        self.init(path, descriptor)
+    }
+
+    private init(_ path: String, _ descriptor: Int32) {
         self.path = path
-        descriptor =
-            try FileIdentity(path).flatMap { OpenFiles.shared.takeBack($0) } ?? Self.open(path)
+        self.descriptor = descriptor
         var status = stat()
         // Of an open descriptor.
         _ = fstat(descriptor, &status)
@@ -23,19 +36,24 @@ final class RawFile: Sendable {
 
     deinit { OpenFiles.shared.giveBack(descriptor, of: identity) }
 
-    private static func open(_ path: String) throws -> Int32 {
+    /// nil when there is no such file.
+    private static func descriptor(of path: String) throws -> Int32? {
+        if let kept = FileIdentity(path).flatMap(OpenFiles.shared.takeBack) { return kept }
         // Non-blocking, so that a pipe or a device of that name is no trap.
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         #if os(Linux)
             // Only for the owner and root.
-            let traceless = Foundation.open(path, flags | 0o1000000)  // O_NOATIME
+            let traceless = open(path, flags | 0o1000000)  // O_NOATIME
             if traceless >= 0 { return traceless }
         #endif
-        let descriptor = Foundation.open(path, flags)
-        guard descriptor >= 0 else {
-            throw DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(errno))
-        }
-        return descriptor
+        let descriptor = open(path, flags)
+        if descriptor >= 0 { return descriptor }
+        guard errno == ENOENT else { throw failure(path, errno) }
+        return nil
+    }
+
+    private static func failure(_ path: String, _ code: Int32) -> SecureStorageError {
+        DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(code))
     }
 
     /// The length in bytes, as it is now.

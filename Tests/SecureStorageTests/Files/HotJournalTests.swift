@@ -108,4 +108,33 @@ import Testing
         #expect(try Data(contentsOf: database.url) == before)
         #expect(try database.fileNames() == ["test.db"])
     }
+
+    @Test func `a journal that comes and goes while the file is opened is no error`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        defer { db.close() }
+        try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
+        // With a writer's lock the journal is in use; its header is zeros until the first record counts.
+        try db.beginImmediateTransaction()
+        let journal = database.path + "-journal"
+        let isDone = Shared(false)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            while !isDone.current {
+                let descriptor = open(journal, O_CREAT | O_WRONLY, 0o600)
+                _ = write(descriptor, [UInt8](repeating: 0, count: 512), 512)
+                close(descriptor)
+                unlink(journal)
+            }
+            hasEnded.signal()
+        }
+        for _ in 1...300 {
+            let error = storageError {
+                let reader = try database.openStore { $0.journalMode = .delete }
+                reader.close()
+            }
+            #expect(error == nil)
+        }
+        isDone.withLock { $0 = true }
+        hasEnded.wait()
+    }
 }
