@@ -29,6 +29,31 @@ import Testing
         bytes[page + 20] = UInt8(reserved)
     }
 
+    private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+    private static func bigEndian(_ number: Int) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+    }
+
+    /// With sectors of 512 bytes.
+    private static func journalHeader(
+        records: Int, nonce: Int, pages: Int, pageSize: Int = 4096
+    ) -> [UInt8] {
+        let header = journalMagic + [records, nonce, pages, 512, pageSize].flatMap(bigEndian)
+        return header + [UInt8](repeating: 0, count: 512 - header.count)
+    }
+
+    /// In its record of page 1; no checksum covers these bytes.
+    private static func misstateFirstPage(
+        ofJournal records: inout [UInt8], _ pageSize: Int, _ reserved: Int
+    ) throws {
+        let first = try #require(
+            stride(from: 512, to: records.count, by: 4 + 4096 + 4).first {
+                records[$0..<($0 + 4)].elementsEqual(bigEndian(1))
+            })
+        misstate(&records, at: first + 4, pageSize, reserved)
+    }
+
     private func expectDamage(
         in database: TemporaryDatabase, headerSize: Int = 0,
         isFinding: (FileDiagnosis.Finding) -> Bool = { $0 == .corrupt(pages: [1]) },
@@ -133,10 +158,8 @@ import Testing
 
     @Test func `a log beside a journal without records is not read either`() throws {
         let copy = try laidLog([(1, true)])
-        var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         let pages = try Data(contentsOf: copy.url).count / 4096
-        journal += [0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, UInt8(pages), 0, 0, 2, 0, 0, 0, 0x10, 0]
-        journal += [UInt8](repeating: 0, count: 512 - journal.count)
+        let journal = Self.journalHeader(records: 0, nonce: 0x0102_0304, pages: pages)
         try Data(journal).write(to: URL(fileURLWithPath: copy.path + "-journal"))
         try expectDamage(in: copy, headerSize: 32) { _ in true }
     }
@@ -147,17 +170,10 @@ import Testing
         let copy = try hotJournal(headerSize: 32)
         let journal = URL(fileURLWithPath: copy.path + "-journal")
         var records = try [UInt8](Data(contentsOf: journal))
-        let first = try #require(
-            stride(from: 512, to: records.count, by: 4 + 4096 + 4).first {
-                records[$0..<($0 + 4)].elementsEqual([0, 0, 0, 1])
-            })
-        Self.misstate(&records, at: first + 4, 512, 80)
-        func bigEndian(_ number: Int) -> [UInt8] {
-            (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
-        }
+        try Self.misstateFirstPage(ofJournal: &records, 512, 80)
         records += name.utf8
-        records += bigEndian(name.utf8.count) + bigEndian(name.utf8.reduce(0) { $0 + Int($1) })
-        records += [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        records += Self.bigEndian(name.utf8.count)
+        records += Self.bigEndian(name.utf8.reduce(0) { $0 + Int($1) }) + Self.journalMagic
         try Data(records).write(to: journal)
         try expectDamage(in: copy, headerSize: 32) { _ in true }
     }
@@ -165,20 +181,17 @@ import Testing
     @Test func `a journal beside a file without HMAC is not played back by a migration`() throws {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
         let file = try [UInt8](Data(contentsOf: database.url))
-        let pages = UInt8(file.count / 4096)
-        for pageSize in [0x02, 0x10] as [UInt8] {
-            var journal: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-            journal += [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, pages, 0, 0, 2, 0, 0, 0, pageSize, 0]
-            journal += [UInt8](repeating: 0, count: 512 - journal.count)
+        for pageSize in [512, 4096] {
+            var journal = Self.journalHeader(
+                records: 2, nonce: 0, pages: file.count / 4096, pageSize: pageSize)
             // The second record counts for the engine, where no page is in its memory.
             for isMisstated in [false, true] {
                 var page = Array(file[..<4096])
                 if isMisstated { page[4096 - 16] ^= 0x12 }
                 let sum = stride(from: 4096 - 200, to: 0, by: -200).reduce(0) {
-                    $0 + UInt32(page[$1])
+                    $0 + Int(page[$1])
                 }
-                journal += [0, 0, 0, 1] + page
-                journal += (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) }
+                journal += Self.bigEndian(1) + page + Self.bigEndian(sum)
             }
             try Data(journal).write(to: URL(fileURLWithPath: database.path + "-journal"))
             let before = try DirectorySnapshot(of: database.directory)
@@ -197,12 +210,7 @@ import Testing
         let copy = try hotJournal(headerSize: 32)
         let journal = URL(fileURLWithPath: copy.path + "-journal")
         var records = try [UInt8](Data(contentsOf: journal))
-        let first = try #require(
-            stride(from: 512, to: records.count, by: 4 + 4096 + 4).first {
-                records[$0..<($0 + 4)].elementsEqual([0, 0, 0, 1])
-            })
-        // No checksum covers these bytes.
-        Self.misstate(&records, at: first + 4, pageSize, reserved)
+        try Self.misstateFirstPage(ofJournal: &records, pageSize, reserved)
         try Data(records).write(to: journal)
         try expectDamage(in: copy, headerSize: 32) { finding in
             if case .damagedJournal = finding { true } else { false }
@@ -233,9 +241,7 @@ import Testing
         let copy = try hotJournal(headerSize: headerSize)
         let journal = URL(fileURLWithPath: copy.path + "-journal")
         var records = try [UInt8](Data(contentsOf: journal))
-        for byte in 0..<4 {
-            records[24 + byte] = UInt8(truncatingIfNeeded: pageSize >> (24 - 8 * byte))
-        }
+        records.replaceSubrange(24..<28, with: Self.bigEndian(pageSize))
         try Data(records).write(to: journal)
         try expectDamage(in: copy, headerSize: headerSize) { finding in
             if case .damagedJournal = finding { true } else { false }

@@ -91,12 +91,13 @@ final class PseudoTerminal: @unchecked Sendable {
 
     /// Ends the shell with Ctrl-D, and waits for its status, which has to be 0.
     ///
-    /// Typed again when it was not read: a prompt may have been drawn anew before the program has asked for a line,
-    /// and what is typed then, the line discipline takes for its own.
+    /// A prompt may have been shown before libedit has the terminal, whose line discipline then makes a NUL of the Ctrl-D.
+    /// That has libedit insert the next key as it is, whatever it is. So what has come into the line is taken away with
+    /// Ctrl-U before each further try.
     func leave(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        for _ in 0..<30 where !screen.contains("[status ") {
-            send("\u{4}")
-            let end = Date() + 1
+        for attempt in 0..<100 where !screen.contains("[status ") {
+            send(attempt == 0 ? "\u{4}" : "\u{15}\u{4}")
+            let end = Date() + 0.3
             while Date() < end, !screen.contains("[status ") { usleep(5_000) }
         }
         try expect("[status 0]", within: 1, sourceLocation: sourceLocation)
