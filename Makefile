@@ -9,7 +9,7 @@ SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Pack
 OPTIMISED := -Xcxx -O2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines formats docs clean
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines formats docs clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,11 +33,16 @@ test: setup ## all tests
 
 lint: ## the formatter finds nothing to change, and folders keep to their rules
 	swift format lint --strict --parallel --recursive $(SOURCES)
-	@$(MAKE) --no-print-directory boundary
+	@$(MAKE) --no-print-directory boundary comments
 
 boundary: # the C API is only seen by one folder
 	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \
 		| grep -v '^Sources/SecureStorage/SQLite/'
+
+# What the formatter does not check. A link cannot be wrapped.
+comments: # comments are wrapped at 100 columns
+	@! git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
+		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``\w.*``'
 
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)

@@ -10,11 +10,11 @@ import PackageDescription
     let defaultProvider = "SystemSQLCipher"
 #endif
 
-// swift-sqlcipher's options are traits, and its defaults are not for this library: without a progress
-// callback no deadline and no cancellation could end a statement (it would not link), and with
-// MAX_EXPR_DEPTH_0 the SQL of a hostile file could exhaust the stack. So all are named, those of
-// Scripts/setup; `Scripts/check-trait` tries them. Another package of the same graph that asks for
-// the defaults adds them to these.
+// swift-sqlcipher's options are traits, and its defaults are not for this library: without a
+// progress callback no deadline and no cancellation could end a statement (it would not link), and
+// with MAX_EXPR_DEPTH_0 the SQL of a hostile file could exhaust the stack. So all are named, those
+// of Scripts/setup; `Scripts/check-trait` tries them. Another package of the same graph that asks
+// for the defaults adds them to these.
 let engineTraits: Set<Package.Dependency.Trait> = [
     "DEFAULT_MEMSTATUS_0", "DQS_0", "ENABLE_COLUMN_METADATA", "ENABLE_DBSTAT_VTAB", "ENABLE_FTS4",
     "ENABLE_FTS5", "ENABLE_MATH_FUNCTIONS", "ENABLE_PREUPDATE_HOOK", "ENABLE_RTREE",
@@ -96,8 +96,8 @@ let package = Package(
             name: "VaultsTestKit",
             dependencies: ["SecureStorage", "Vaults"],
             swiftSettings: swiftSettings),
-        // The program `securestorage`. Its folder is not named so: where a file system does not tell
-        // capitals apart, that would be the library's.
+        // The program `securestorage`. Its folder is not named so: where a file system does not
+        // tell capitals apart, that would be the library's.
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [

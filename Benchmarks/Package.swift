@@ -1,8 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that users of the library never fetch what it is compared with. Each side is
-// a program of its own: SQLCipher and SQLite have the same symbols, and a process can hold one of them.
+// A package of its own, so that users of the library never fetch what it is compared with. Each
+// side is a program of its own: SQLCipher and SQLite have the same symbols, and a process can hold
+// one of them.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v13)],

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that users of the library never build it. Scripts/fuzz builds it: the sanitizers and
-// libFuzzer come with flags for all modules, which a manifest cannot give to the library's.
+// A package of its own, so that users of the library never build it. Scripts/fuzz builds it: the
+// sanitizers and libFuzzer come with flags for all modules, which a manifest cannot give to the
+// library's.
 let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v13)],

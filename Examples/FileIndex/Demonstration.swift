@@ -5,8 +5,9 @@ import SecureStorage
 ///
 ///     swift run FileIndex [folder]
 ///
-/// One task adds files in transactions of a hundred; four others ask for totals all the while, and see whole
-/// transactions only. At the end the index is read row by row, and a question that takes too long is ended.
+/// One task adds files in transactions of a hundred; four others ask for totals all the while, and
+/// see whole transactions only. At the end the index is read row by row, and a question that takes
+/// too long is ended.
 @main
 struct Demonstration {
     let folder: String

@@ -45,7 +45,8 @@ final class AutofillDatabase: VaultDatabaseProvider, @unchecked Sendable {
             "UPDATE website_credentials SET password = ? WHERE id = ?", values: [sealed, id])
     }
 
-    /// The accounts of a domain and of its subdomains, with their sealed passwords; all of them for nil.
+    /// The accounts of a domain and of its subdomains, with their sealed passwords; all of them for
+    /// nil.
     func rows(domain: String?) throws -> [(account: WebsiteAccount, sealed: Data?)] {
         try db.read { db in
             let rs = try db.executeQuery(

@@ -90,7 +90,8 @@ final class DefaultAutofillSecureVault: AutofillSecureVault {
 }
 
 extension SecureVaultFactory where Vault == DefaultAutofillSecureVault {
-    /// The vault in a directory: the database, and beside it the keys in files that only their owner can read.
+    /// The vault in a directory: the database, and beside it the keys in files that only their
+    /// owner can read.
     static func autofill(directory: URL) throws -> SecureVaultFactory {
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: true,

@@ -6,7 +6,7 @@ import TypedPasswords
 //
 //     swift run PasswordManager DIRECTORY import passwords.csv
 //     swift run PasswordManager DIRECTORY restore vault.backup
-//     swift run PasswordManager DIRECTORY             commands, line by line, until the end of the input
+//     swift run PasswordManager DIRECTORY         commands, a line each, to the end of the input
 
 @main
 enum PasswordManager {

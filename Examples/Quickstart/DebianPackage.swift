@@ -40,8 +40,8 @@ struct DebianPackage: Sendable, Hashable {
         }
     }
 
-    /// The packages that this one needs, each once: `Depends` and `Pre-Depends` without versions and
-    /// architectures.
+    /// The packages that this one needs, each once: `Depends` and `Pre-Depends` without versions
+    /// and architectures.
     ///
     /// Of alternatives (`a | b`) it is the first, the one that `apt` prefers.
     var dependencies: [String] {

@@ -2,9 +2,9 @@ import Foundation
 
 /// Looks for words of a text in the bytes of a file.
 ///
-/// A word is a run of at least eight ASCII letters and hyphens, in any case. It counts as found where
-/// its first eight letters stand anywhere in the bytes. In encrypted bytes that happens by chance
-/// about once in a million runs of this program.
+/// A word is a run of at least eight ASCII letters and hyphens, in any case. It counts as found
+/// where its first eight letters stand anywhere in the bytes. In encrypted bytes that happens by
+/// chance about once in a million runs of this program.
 struct WordScan {
     /// The first eight letters of each word, packed, and how many words begin so.
     private var beginnings: [UInt64: Int] = [:]

@@ -1,9 +1,9 @@
 import Foundation
 import SecureStorage
 
-// An app's settings in an encrypted key-value store: plain values, an object with NSCoding, and a Codable value
-// under a typed key. A background queue writes while the main thread reads; at the end the file gets another
-// key.
+// An app's settings in an encrypted key-value store: plain values, an object with NSCoding, and a
+// Codable value under a typed key. A background queue writes while the main thread reads; at the
+// end the file gets another key.
 
 /// Settings of a window, as an app stores them as one value.
 struct Window: Codable, Sendable {
@@ -54,7 +54,8 @@ try settings.put(Window(width: 1024), for: .mainWindow)
 try settings.put(
     Account(name: "ada", servers: ["mail.example.org", "news.example.org"]), forKey: "account")
 
-// The background work counts up; the main thread sees each number that it reads, and never a torn one.
+// The background work counts up; the main thread sees each number that it reads, and never a torn
+// one.
 let background = DispatchQueue(label: "background")
 let finished = DispatchSemaphore(value: 0)
 background.async {

@@ -1,7 +1,8 @@
 import Foundation
 package import SecureStorage
 
-/// Where passwords come from: the terminal, unseen, or the lines of a descriptor; never an argument.
+/// Where passwords come from: the terminal, unseen, or the lines of a descriptor; never an
+/// argument.
 package struct PasswordSource: Sendable {
     /// nil: the terminal.
     private let descriptor: Int32?
@@ -26,7 +27,8 @@ package struct PasswordSource: Sendable {
     /// Another answer can be had: a person may have mistyped.
     package var canAskAgain: Bool { descriptor == nil }
 
-    /// - Throws: `Failure` without a terminal, at the end of the descriptor, and for an empty answer unless that is allowed.
+    /// - Throws: `Failure` without a terminal, at the end of the descriptor, and for an empty
+    ///   answer unless that is allowed.
     package func ask(_ question: String, allowingEmpty: Bool = false) throws -> SecretBytes {
         let answer = try descriptor.map { try Self.line(from: $0) } ?? askTerminal(question)
         guard allowingEmpty || answer.count > 0 else { throw Failure("no password was given") }

@@ -4,7 +4,7 @@ import TypedPasswords
 
 // A few secrets behind a password, on the command line: every state that a DataVault can be in.
 //
-//     swift run VaultPrompt ~/vault             commands, line by line, until `quit` or the end of the input
+//     swift run VaultPrompt ~/vault     commands, a line each, to `quit` or the end of the input
 //
 // `policy tries 3`, then `lock`, and a wrong password three times: the vault is gone.
 

@@ -1,9 +1,10 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A stand-in for swift-sqlcipher with its product, its traits and its default traits, as of the manifest
-// of its version 1.13: an option that is turned on is really built in, and what it omits is missing.
-// `Scripts/check-trait` adds SQLCipher's sqlite3.c and sqlite3.h; OpenSSL takes the place of LibTomCrypt.
+// A stand-in for swift-sqlcipher with its product, its traits and its default traits, as of the
+// manifest of its version 1.13: an option that is turned on is really built in, and what it omits
+// is missing. `Scripts/check-trait` adds SQLCipher's sqlite3.c and sqlite3.h; OpenSSL takes the
+// place of LibTomCrypt.
 
 let defaults = [
     "DEFAULT_MEMSTATUS_0", "DEFAULT_WAL_SYNCHRONOUS_1", "DQS_0", "ENABLE_CARRAY",

@@ -48,8 +48,8 @@ struct Tool: ParsableCommand {
         }
     }
 
-    /// A file that is opened must not get the number of a standard one that the parent has closed, and messages with
-    /// it.
+    /// A file that is opened must not get the number of a standard one that the parent has closed,
+    /// and messages with it.
     private static func fillStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // The lowest free number is this one; where that fails, so will what comes next.
@@ -57,7 +57,8 @@ struct Tool: ParsableCommand {
         }
     }
 
-    /// Whatever the parent has chosen: a thread of Dispatch's blocks signals, and its children begin so.
+    /// Whatever the parent has chosen: a thread of Dispatch's blocks signals, and its children
+    /// begin so.
     private static func letSignalsThrough() {
         // `securestorage … | head` ends quietly.
         signal(SIGPIPE, SIG_DFL)

@@ -3,7 +3,8 @@ public import Vaults
 
 /// Encryption that does nothing and remembers what it was asked for.
 ///
-/// ``encrypt(_:withKey:)`` returns the plaintext, ``decrypt(_:withKey:)`` what the test has set. Thread-safe.
+/// ``encrypt(_:withKey:)`` returns the plaintext, ``decrypt(_:withKey:)`` what the test has set.
+/// Thread-safe.
 public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
     // @unchecked: `state` is only touched under `lock`.
     private struct State {

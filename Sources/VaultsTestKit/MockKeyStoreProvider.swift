@@ -4,7 +4,8 @@ public import Vaults
 
 /// A vault's keys in memory, to be set and looked at by a test.
 ///
-/// It is the real provider over an `InMemoryKeyStore`, whose `isLocked` makes every call fail. Thread-safe.
+/// It is the real provider over an `InMemoryKeyStore`, whose `isLocked` makes every call fail.
+/// Thread-safe.
 public final class MockKeyStoreProvider: SecureStorageKeyStoreProvider {
     /// Where the entries are.
     public let memory = InMemoryKeyStore()

@@ -51,7 +51,8 @@ struct Mode: Codable, Hashable {
     ]
 }
 
-/// Some runs of one workload, in a process with the library: RUN DIRECTORY WORKLOAD MODE FROM STRIDE COUNT.
+/// Some runs of one workload, in a process with the library: RUN DIRECTORY WORKLOAD MODE FROM
+/// STRIDE COUNT.
 struct FaultyRun {
     let directory: String
     let workload: Workload

@@ -1,10 +1,12 @@
 import Foundation
 import SecureStorage
 
-/// What a run has said of its steps, kept where no call fails, and as far as it came when it is killed.
+/// What a run has said of its steps, kept where no call fails, and as far as it came when it is
+/// killed.
 struct Record: Codable {
     var call: Int
-    /// The function that failed first; empty for a run that met no failure, "killed" for one that was killed.
+    /// The function that failed first; empty for a run that met no failure, "killed" for one that
+    /// was killed.
     var failed = "killed"
     var begun: Set<String> = []
     var done: Set<String> = []

@@ -50,7 +50,8 @@ struct Place {
         db.close()
     }
 
-    /// What is wrong with a file that has to open, to hold the rows `stored`, and at most those of `tried` besides.
+    /// What is wrong with a file that has to open, to hold the rows `stored`, and at most those of
+    /// `tried` besides.
     func problems(
         _ name: String = "test.db", key: Data = Place.key, stored: Set<Int>, tried: Set<Int> = [],
         _ configure: Configure = { _ in }

@@ -49,7 +49,8 @@ import Testing
         #expect(kills > 0)
     }
 
-    /// As on a system, or after a kill between the two steps of a replacement, where the draft has a name.
+    /// As on a system, or after a kill between the two steps of a replacement, where the draft has
+    /// a name.
     private var hiddenName: String {
         let hash = "out.sql".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3

@@ -5,7 +5,8 @@
 
     @testable import Vaults
 
-    /// The whole module against damaged bytes: in a process of its own, within bounds of time and memory.
+    /// The whole module against damaged bytes: in a process of its own, within bounds of time and
+    /// memory.
     ///
     /// SECURESTORAGE_DAMAGES=10000 tries so many in total; the usual number is smaller.
     @Suite(.timeLimit(.minutes(30)))
@@ -20,7 +21,8 @@
         func `damaged bytes are errors, quickly and without much memory`(_ kind: Kind) async throws
         {
             await #expect(processExitsWith: .success) { [kind = kind as Kind] in
-                // What an allocation of an absurd size would need, and more than anything honest does.
+                // What an allocation of an absurd size would need, and more than anything honest
+                // does.
                 let before = peakMemory()
                 let slowest = try Self.run(kind, count: Self.count / Kind.allCases.count)
                 #expect(slowest < .seconds(2))

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// Measures each case by hand in C, through the library, with GRDB and without encryption, in turns.
+/// Measures each case by hand in C, through the library, with GRDB and without encryption, in
+/// turns.
 @main
 struct Benchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(

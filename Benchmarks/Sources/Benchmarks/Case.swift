@@ -56,8 +56,8 @@ struct Reference: Sendable {
     var label: String
     /// Who runs it; a side that does not is compared with the first that does.
     var sides: [Side]
-    /// Of a case that does the reference's work once in each of them at once: the figure is then how
-    /// many times the reference's throughput it reaches, and not how many times its time.
+    /// Of a case that does the reference's work once in each of them at once: the figure is then
+    /// how many times the reference's throughput it reaches, and not how many times its time.
     var threads: Int?
 
     init(name: String, label: String? = nil, sides: [Side], threads: Int? = nil) {

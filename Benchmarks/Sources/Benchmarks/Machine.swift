@@ -27,7 +27,8 @@ struct Machine: Codable, Sendable {
 
     var summary: String { "\(processor), \(cores) cores, \(memoryGigabytes) GB, \(system)" }
 
-    /// How many processes have wanted to run during the last minute; nil where the system does not tell.
+    /// How many processes have wanted to run during the last minute; nil where the system does not
+    /// tell.
     static var load: Double? {
         let text = try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8)
         return text?.split(separator: " ").first.flatMap { Double($0) }

@@ -54,8 +54,8 @@ struct Scaling {
         return points
     }
 
-    /// The cost per row at 3 million rows beside that at 100 thousand, and a scan's memory; with what C
-    /// has for it.
+    /// The cost per row at 3 million rows beside that at 100 thousand, and a scan's memory; with
+    /// what C has for it.
     static func barLines(_ points: [Point]) -> [String] {
         func growth(_ name: String, _ side: Side, _ value: (Point) -> Double) -> Double? {
             func point(_ rows: Int) -> Point? {

@@ -25,8 +25,8 @@ extension WorkerCase {
         WorkerCase(queue: "kv-get-codable", warm: SampleData.warmSettings, keyValueGetCodable),
     ]
 
-    // `inDatabase` reads without a transaction around it, as the library's does, and is the fastest way;
-    // `read` has one, and is the way that GRDB's documentation shows first.
+    // `inDatabase` reads without a transaction around it, as the library's does, and is the fastest
+    // way; `read` has one, and is the way that GRDB's documentation shows first.
     private typealias Access = ((Database) throws -> String?) throws -> String?
 
     private static func readNames(_ job: Job, _ access: Access) throws -> UInt64 {

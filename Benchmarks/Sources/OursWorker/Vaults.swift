@@ -4,7 +4,8 @@ import Vaults
 import Workers
 
 extension WorkerCase {
-    /// Strings of an unlocked vault that locks itself, and the same ones in a key-value store of the same size.
+    /// Strings of an unlocked vault that locks itself, and the same ones in a key-value store of
+    /// the same size.
     static let vaultCases = [
         WorkerCase("vault-get") { job in
             try inNewDirectory { directory in

@@ -17,8 +17,8 @@ package final class Gate: @unchecked Sendable {
     }
 }
 
-/// Runs `body` in `count` threads, and measures from the moment when all of them wait at the gate to the
-/// end of the last one.
+/// Runs `body` in `count` threads, and measures from the moment when all of them wait at the gate
+/// to the end of the last one.
 ///
 /// A thread that fails ends the program: the others would wait for it.
 package func timedThreads(

@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import SharedCounter
 
-// Shows the counter, and each change of it as it arrives, whichever process makes it. Costs nothing while nothing
-// happens.
+// Shows the counter, and each change of it as it arrives, whichever process makes it. Costs nothing
+// while nothing happens.
 //
 //     swift run CounterWatcher [FILE [TIMES]]
 

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import SharedCounter
 
-// Counts up, once a second, in a file that other processes use at the same time. Start it twice: both count.
+// Counts up, once a second, in a file that other processes use at the same time. Start it twice:
+// both count.
 //
 //     swift run CounterWriter [FILE [TIMES]]
 

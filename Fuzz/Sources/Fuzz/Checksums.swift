@@ -1,7 +1,8 @@
 import Crypto
 import Foundation
 
-/// Makes the checksums of records fit, which no mutation would ever do: `Docs/FileFormats.md` says where they are.
+/// Makes the checksums of records fit, which no mutation would ever do: `Docs/FileFormats.md` says
+/// where they are.
 enum Checksums {
     static func repaired(_ input: Data) -> Data {
         var record = RecordBytes(input)

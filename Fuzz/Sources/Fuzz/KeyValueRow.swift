@@ -19,7 +19,8 @@ final class KeyValueRow {
         try store.beginTransaction()
     }
 
-    /// Writes the row: `value` as `:value` in `expression`, and any kind, not only those that there are.
+    /// Writes the row: `value` as `:value` in `expression`, and any kind, not only those that there
+    /// are.
     func write(
         _ value: (any SQLiteDatatypeBridgeable)?, as expression: String = ":value",
         kind: any SQLiteDatatypeBridgeable, expires: (any SQLiteDatatypeBridgeable)? = nil

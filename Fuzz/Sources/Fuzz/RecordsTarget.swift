@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// What `Vaults` reads: wrapped keys and their sets, sealed values and streams, recovery codes, key files, backups.
+/// What `Vaults` reads: wrapped keys and their sets, sealed values and streams, recovery codes, key
+/// files, backups.
 ///
 /// Each input is tried as it is, and with checksums that fit, as an attacker would make them.
 struct RecordsTarget: FuzzTarget {

@@ -8,10 +8,12 @@ import SecureStorage
 ///     1  the call: u, q, s, p, n, d or v, see below; others modulo 7
 ///        SQL, up to the first NUL
 ///     1  NUL
-///        values: a byte for the storage class, modulo 5, and 8 bytes of a number, or a length and that many bytes
+///        values: a byte for the storage class, modulo 5, and 8 bytes of a number, or a length
+///        and that many bytes
 /// ```
 ///
-/// Statements run in a transaction that is taken back, on one connection until SQL changes more than that.
+/// Statements run in a transaction that is taken back, on one connection until SQL changes more
+/// than that.
 final class SQLTarget: FuzzTarget {
     private let folder: URL
     private let file: URL

@@ -8,7 +8,8 @@ import SecureStorage
 ///      0      1  the kind of the value, modulo 7; 4 and above are none
 ///      1      1  the storage class, modulo 5
 ///      2      1  when it expires, modulo 4; 0 for never
-///      3         the value: 8 bytes of a number, or all of a text or blob, of a text also what is no UTF-8
+///      3         the value: 8 bytes of a number, or all of a text or blob; a text need not be
+///                UTF-8
 /// ```
 struct ValuesTarget: FuzzTarget {
     private let row: KeyValueRow
@@ -93,7 +94,8 @@ struct ValuesTarget: FuzzTarget {
     private func readCodable<T: Codable & Sendable>(_ type: T.Type) throws {
         let value = try row.read { try $0.get(KeyValueRow.key, as: type) }
         guard let value else { return }
-        // What a type decodes it need not encode: a text of lone surrogates, a tree that is too deep.
+        // What a type decodes it need not encode: a text of lone surrogates, a tree that is too
+        // deep.
         let isPut = try row.read {
             try $0.put(value, forKey: KeyValueRow.copy, expiresIn: nil)
             return true

@@ -1,8 +1,8 @@
 import Foundation
 import FuzzerDriver
 
-// Fuzz --records [arguments of libFuzzer]    runs a target until it fails, or on the files that are named
-// Fuzz --seeds FOLDER                        writes what the corpus begins with
+// Fuzz --records [arguments of libFuzzer] runs a target until it fails, or on the files that are
+// named Fuzz --seeds FOLDER writes what the corpus begins with
 //
 // libFuzzer passes over arguments with two hyphens, and hands them to the processes that it starts.
 

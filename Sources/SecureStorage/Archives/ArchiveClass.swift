@@ -3,9 +3,9 @@
 
     /// What can be made from an archive's object.
     ///
-    /// `init(coder:)` of Foundation's classes ends the process when an archive is not as they expect,
-    /// so these are never asked: the inert ones are made by ``ArchiveDecoder`` itself, and others, such
-    /// as `Process`, cannot be in an archive at all.
+    /// `init(coder:)` of Foundation's classes ends the process when an archive is not as they
+    /// expect, so these are never asked: the inert ones are made by ``ArchiveDecoder`` itself, and
+    /// others, such as `Process`, cannot be in an archive at all.
     enum ArchiveClass {
         /// A class of Foundation whose objects are values or collections.
         case foundation(AnyClass)

@@ -2,7 +2,8 @@
     internal import Foundation
 
     extension ArchiveDecoder {
-        /// An object of Foundation, from the fields that Apple's Foundation and the one on Linux write.
+        /// An object of Foundation, from the fields that Apple's Foundation and the one on Linux
+        /// write.
         func foundationObject(
             _ type: AnyClass, fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> Any {

@@ -94,8 +94,8 @@
 
         /// What an element of a collection may be.
         ///
-        /// Foundation's values are inert, and an app that asks for an array means its elements, too;
-        /// an object of the app has to be named, as for the collection itself.
+        /// Foundation's values are inert, and an app that asks for an array means its elements,
+        /// too; an object of the app has to be named, as for the collection itself.
         func element(_ uid: Int, allowed classes: [AnyClass]?) throws -> Any? {
             guard let classes else {
                 return try object(

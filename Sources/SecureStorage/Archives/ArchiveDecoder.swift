@@ -3,9 +3,9 @@
 
     /// Makes the objects of a checked archive, and is the coder that their `init(coder:)` is given.
     ///
-    /// It stands in for `NSKeyedUnarchiver`, which on Linux ends the process for an object of a class
-    /// that is not allowed, whatever its failure policy. Here the first thing that goes wrong is kept;
-    /// every call from then on returns nil or 0, and ``decodeRoot(of:)`` throws.
+    /// It stands in for `NSKeyedUnarchiver`, which on Linux ends the process for an object of a
+    /// class that is not allowed, whatever its failure policy. Here the first thing that goes wrong
+    /// is kept; every call from then on returns nil or 0, and ``decodeRoot(of:)`` throws.
     ///
     /// An object is made once, and its class is checked each time that it is asked for.
     final class ArchiveDecoder: NSCoder {

@@ -40,8 +40,8 @@
 
         /// The value of an object that stands for itself; nil for any other.
         ///
-        /// - Throws: `.typeConversionFailed` for a decimal number: archives have no place for one that
-        ///   the decoder reads, and as another number it would lose digits.
+        /// - Throws: `.typeConversionFailed` for a decimal number: archives have no place for one
+        ///   that the decoder reads, and as another number it would lose digits.
         func plainValue(_ object: AnyObject, of type: AnyClass) throws -> PropertyListValue? {
             if type == NSString.self { return (object as? NSString).map { .string($0 as String) } }
             if type == NSData.self { return (object as? NSData).map { .data($0 as Data) } }

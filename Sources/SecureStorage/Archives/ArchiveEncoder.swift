@@ -3,10 +3,10 @@
 
     /// Makes an archive, and is the coder that `encode(with:)` of its objects is given.
     ///
-    /// It stands in for `NSKeyedArchiver`, which on Linux ends the process for an object that cannot be
-    /// archived, and writes equal objects once, so that an array of `true` and `1` comes back as
-    /// `true` twice. Here the first thing that cannot be archived is kept, and ``archive(_:)`` throws.
-    /// The layout is Apple's.
+    /// It stands in for `NSKeyedArchiver`, which on Linux ends the process for an object that
+    /// cannot be archived, and writes equal objects once, so that an array of `true` and `1` comes
+    /// back as `true` twice. Here the first thing that cannot be archived is kept, and
+    /// ``archive(_:)`` throws. The layout is Apple's.
     final class ArchiveEncoder: NSCoder {
         private struct Context {
             var fields: [ByteString: PropertyListValue] = [:]

@@ -1,8 +1,8 @@
 extension ArchiveGraph {
     /// How many ways may lead from the root to an object, all objects together.
     ///
-    /// Shared objects are made once, but whoever compares, prints or copies the result goes every way.
-    /// An archive without much sharing may have any number of objects.
+    /// Shared objects are made once, but whoever compares, prints or copies the result goes every
+    /// way. An archive without much sharing may have any number of objects.
     private static let maximumPaths = 1_000_000
     private static let maximumPathsPerReference = 64
 

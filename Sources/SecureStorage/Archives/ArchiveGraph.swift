@@ -2,8 +2,9 @@ internal import Foundation
 
 /// The objects of a keyed archive, checked as far as that goes without making one.
 ///
-/// Every reference leads to an object, every object has a class, nothing contains itself, and nothing
-/// lies deeper than ``maximumDepth``. What comes after can follow references without looking.
+/// Every reference leads to an object, every object has a class, nothing contains itself, and
+/// nothing lies deeper than ``maximumDepth``. What comes after can follow references without
+/// looking.
 struct ArchiveGraph: Sendable {
     /// How many objects may lie one in another; values that stand for themselves do not count.
     static let maximumDepth = 64

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// A reader of binary property lists (`bplist00`) that takes no number in them on trust.
 ///
-/// A list is read once, from its root. No object is longer than what is left of the list, and no byte
-/// is read as part of two objects, and no container lies in two others (no writer shares containers),
-/// so that work and memory are bounded by the list's length.
+/// A list is read once, from its root. No object is longer than what is left of the list, and no
+/// byte is read as part of two objects, and no container lies in two others (no writer shares
+/// containers), so that work and memory are bounded by the list's length.
 ///
 /// The format is described in Apple's
 /// [CFBinaryPList.c](https://github.com/apple-oss-distributions/CF/blob/main/CFBinaryPList.c).
@@ -31,8 +31,8 @@ struct BinaryPropertyList {
     ///
     /// - Parameter data: The whole list.
     /// - Returns: The value.
-    /// - Throws: `.typeConversionFailed` for anything but a sound list, for one that contains itself,
-    ///   and for text with a lone surrogate, which no `String` can hold.
+    /// - Throws: `.typeConversionFailed` for anything but a sound list, for one that contains
+    ///   itself, and for text with a lone surrogate, which no `String` can hold.
     static func root(of data: Data) throws -> PropertyListValue {
         var list = try BinaryPropertyList(data)
         return try list.value(list.top, depth: 0)

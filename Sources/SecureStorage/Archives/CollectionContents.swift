@@ -3,9 +3,9 @@
 
     /// What is in Foundation's collections.
     enum CollectionContents {
-        // An element that Foundation hands out on Linux is bridged to a Swift value, with all that it
-        // contains: this never ends for a collection that contains itself, ends the process for a
-        // URL without text, and makes many objects of one that is shared. The mirrors of the
+        // An element that Foundation hands out on Linux is bridged to a Swift value, with all that
+        // it contains: this never ends for a collection that contains itself, ends the process for
+        // a URL without text, and makes many objects of one that is shared. The mirrors of the
         // collections show what is stored.
 
         /// The elements of an array, as they are; nil for a class with a storage of its own.
@@ -37,7 +37,8 @@
             return elements(of: array)
         }
 
-        /// The keys and values of a dictionary, as they are; nil for a class with a storage of its own.
+        /// The keys and values of a dictionary, as they are; nil for a class with a storage of its
+        /// own.
         static func pairs(
             of dictionary: NSDictionary
         ) -> (keys: [AnyObject], values: [AnyObject])? {

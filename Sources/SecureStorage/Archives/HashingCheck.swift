@@ -1,7 +1,8 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// Checks what is in collections that look up by hash: sets, ordered sets and, as keys, dictionaries.
+    /// Checks what is in collections that look up by hash: sets, ordered sets and, as keys,
+    /// dictionaries.
     ///
     /// Foundation on Linux ends the process for some objects in them.
     struct HashingCheck {
@@ -11,8 +12,8 @@
         /// Refuses objects that cannot be looked up by their hashes.
         ///
         /// A collection's hash is its count, so that many collections are each compared with every
-        /// other. Two spellings of one text, two ordered sets and two nulls may be equal and differ in
-        /// their hashes, for which the standard library ends the process.
+        /// other. Two spellings of one text, two ordered sets and two nulls may be equal and differ
+        /// in their hashes, for which the standard library ends the process.
         mutating func check(_ objects: [Any]) throws {
             var texts: Set<String> = []
             var spellings: Set<ByteString> = []
@@ -43,8 +44,8 @@
 
         /// Refuses a collection that cannot be compared with another one.
         ///
-        /// Sets and the keys of dictionaries are bridged for it, and what an array or a dictionary is
-        /// bridged to has no hash.
+        /// Sets and the keys of dictionaries are bridged for it, and what an array or a dictionary
+        /// is bridged to has no hash.
         private mutating func checkComparing(_ object: AnyObject) throws {
             switch object {
             case let array as NSArray:

@@ -6,8 +6,8 @@ internal import Foundation
 enum KeyedArchive {
     /// The archive of an object.
     ///
-    /// - Parameter object: An object of a class that can be found by its name. What it contains must
-    ///   be of such classes as well, and not contain itself.
+    /// - Parameter object: An object of a class that can be found by its name. What it contains
+    ///   must be of such classes as well, and not contain itself.
     /// - Returns: A binary property list.
     /// - Throws: `.typeConversionFailed` for an object that could not be read back.
     static func encode<T: NSCoding>(_ object: T) throws -> Data {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A call whose task may be cancelled while it waits for its turn, or while it runs.
 ///
-/// The task gets its answer once: when the call is finished, or from its cancellation when the block has not
-/// begun.
+/// The task gets its answer once: when the call is finished, or from its cancellation when the
+/// block has not begun.
 final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSLock()
@@ -28,8 +28,8 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     /// - Throws: What its block throws, or `finish(_:)` is given; `CancellationError`.
     static func perform(_ start: (AsyncCall<T>) -> Void) async throws -> T {
         let call = AsyncCall()
-        // What the block made was made by another thread. The runtime's own order of the two is not always seen
-        // by ThreadSanitizer (4 reports in half a million calls), that of a lock is.
+        // What the block made was made by another thread. The runtime's own order of the two is not
+        // always seen by ThreadSanitizer (4 reports in half a million calls), that of a lock is.
         defer { call.lock.withLock {} }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -23,12 +23,12 @@ extension PoolConnections {
 
     /// Runs `body` with a slot, on a thread of Dispatch's, in the order of arrival.
     ///
-    /// - Parameter body: Gets the slot, which it ends with `leave(_:with:)`; or the reason why there is
-    ///   none.
+    /// - Parameter body: Gets the slot, which it ends with `leave(_:with:)`; or the reason why
+    ///   there is none.
     func enqueue(_ body: @escaping @Sendable (Result<Slot, any Error>) -> Void) {
         let waiter = WaitingReader { waiter in
-            // A serial queue of its own: it gets a thread also when those of the concurrent queues, and of
-            // Swift's tasks, are busy.
+            // A serial queue of its own: it gets a thread also when those of the concurrent queues,
+            // and of Swift's tasks, are busy.
             DispatchQueue(label: "SecureStorage.reader").async { [self] in
                 body(Result { try answer(to: waiter) })
             }
@@ -39,7 +39,8 @@ extension PoolConnections {
         }
     }
 
-    /// Takes a slot for copying the file, beyond the limit of readers, unless there is no need for it.
+    /// Takes a slot for copying the file, beyond the limit of readers, unless there is no need for
+    /// it.
     func enterForCopying() -> Slot? {
         condition.withLock {
             let admission = wait { state in
@@ -78,8 +79,8 @@ extension PoolConnections {
         if let reader, state.keeps(readerOf: place) {
             idle.append(reader)
         } else if let reader {
-            // Of the copy that a suspended pool has read, or of the file while it has to be left alone. The
-            // slot is kept until it is closed.
+            // Of the copy that a suspended pool has read, or of the file while it has to be left
+            // alone. The slot is kept until it is closed.
             condition.unlock()
             discard(reader)
             condition.lock()

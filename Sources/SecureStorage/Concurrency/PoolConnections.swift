@@ -2,9 +2,9 @@ internal import Foundation
 
 /// The connections of a pool, used as its state allows.
 ///
-/// A reader has a slot while its block runs, and a connection to go with it or the right to make one.
-/// Slots are handed over in the order of arrival. Writers take turns of their own, so that neither
-/// waits for the other; only a change of the key keeps the readers out for a while.
+/// A reader has a slot while its block runs, and a connection to go with it or the right to make
+/// one. Slots are handed over in the order of arrival. Writers take turns of their own, so that
+/// neither waits for the other; only a change of the key keeps the readers out for a while.
 final class PoolConnections: @unchecked Sendable {
     // @unchecked: everything below `condition` is only touched under it, a connection only by the
     // thread that has it by `state`: a reader with its slot, the writer when it was taken.
@@ -139,7 +139,8 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    /// Lets nobody new in, refuses those who wait, and closes everything when the last block has ended.
+    /// Lets nobody new in, refuses those who wait, and closes everything when the last block has
+    /// ended.
     ///
     /// - Parameter isWaiting: Whether to wait for that.
     func close(waiting isWaiting: Bool) {
@@ -170,8 +171,8 @@ final class PoolConnections: @unchecked Sendable {
         writer.close()
     }
 
-    /// Opens a writer that has not been needed since a suspension, when there is a log: readers cannot
-    /// remove one that they share.
+    /// Opens a writer that has not been needed since a suspension, when there is a log: readers
+    /// cannot remove one that they share.
     private func reopenWriterForLog() {
         guard writer.connection == nil, let path = writer.source?.path,
             !writer.configuration.isReadOnly,
@@ -232,8 +233,8 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Runs `body`, which changes the key, while no reader of the file has a slot; with the writer.
     ///
-    /// Readers that come in the meantime wait. When the key is another one afterwards, those that are
-    /// open are closed, and made again when they are needed.
+    /// Readers that come in the meantime wait. When the key is another one afterwards, those that
+    /// are open are closed, and made again when they are needed.
     func withoutReaders(_ body: () throws -> Void) throws {
         change { $0.beginRekey() }
         defer {

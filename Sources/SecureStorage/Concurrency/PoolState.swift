@@ -112,7 +112,8 @@ struct PoolState: Hashable {
         keepsReads = false
     }
 
-    /// What the caller has to do as the last one out; to be asked after each change that lets somebody out.
+    /// What the caller has to do as the last one out; to be asked after each change that lets
+    /// somebody out.
     mutating func takeDuty() -> Duty? {
         guard !isWriterTaken else { return nil }
         if phase == .closing, onFile.isEmpty, onCopies.isEmpty {
@@ -230,7 +231,8 @@ struct PoolState: Hashable {
 
     // MARK: - Suspension
 
-    /// Begins a suspension, or joins the present one: no reader begins until it has come to its end.
+    /// Begins a suspension, or joins the present one: no reader begins until it has come to its
+    /// end.
     ///
     /// - Parameter keepsReads: Whether there is a copy to be read.
     /// - Returns: Its number; that of none, which has come to its end, when the pool is closed.

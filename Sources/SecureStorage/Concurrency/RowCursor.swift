@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// One iteration over the rows of a query: reads a batch whenever the loop has used up the last one.
+/// One iteration over the rows of a query: reads a batch whenever the loop has used up the last
+/// one.
 final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     // @unchecked: everything below is only touched on `worker`, and in deinit.
     private let sequence: SecureDatabaseRows<Element>

@@ -12,8 +12,8 @@ struct RowReader {
 extension SecureDatabasePool {
     /// Takes a reader out of the pool, in its snapshot.
     ///
-    /// It has a slot until then, so that neither a change of the key nor the closing of the pool comes
-    /// between; afterwards it has none, so that a loop may wait for other reads.
+    /// It has a slot until then, so that neither a change of the key nor the closing of the pool
+    /// comes between; afterwards it has none, so that a loop may wait for other reads.
     func makeRowReader(_ rows: any EndableRows) throws -> RowReader {
         let slot = try connections.enter()
         let place = slot.place

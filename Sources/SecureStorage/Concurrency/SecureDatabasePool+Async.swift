@@ -1,8 +1,9 @@
 public import Foundation
 
-// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on a thread
-// of Dispatch's when it is its turn, among the synchronous calls, in the order of their arrival. Cancelling the
-// task does what it does to a call of the queue; see `SecureDatabaseQueue+Async`.
+// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on
+// a thread of Dispatch's when it is its turn, among the synchronous calls, in the order of their
+// arrival. Cancelling the task does what it does to a call of the queue; see
+// `SecureDatabaseQueue+Async`.
 
 extension SecureDatabasePool {
     /// Runs `block` with a read-only connection that sees the file as it is when the block begins.

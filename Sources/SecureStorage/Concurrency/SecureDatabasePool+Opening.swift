@@ -3,9 +3,9 @@ public import Foundation
 extension SecureDatabasePool {
     /// Opens the file with a passphrase, and makes it when it does not exist.
     ///
-    /// The passphrase goes through the key derivation once: the readers that are opened later get the
-    /// derived key. Does nothing when the pool is open already; the key is not checked then. Waits for
-    /// another thread that opens or closes the pool.
+    /// The passphrase goes through the key derivation once: the readers that are opened later get
+    /// the derived key. Does nothing when the pool is open already; the key is not checked then.
+    /// Waits for another thread that opens or closes the pool.
     ///
     /// - Parameters:
     ///   - encryptionKey: As for `SecureDatabaseStore.open(with:initializationHandler:)`.
@@ -96,11 +96,10 @@ extension SecureDatabasePool {
 
     /// Closes the pool: waits for the blocks that are running, then closes all connections.
     ///
-    /// From now on, calls throw `.closed`, and so do those that still wait for their turn. Closing a
-    /// closed pool does nothing; a closed pool can be opened again, and is not suspended then. Inside a
-    /// block of this pool it
-    /// does not wait: the connections are closed when the last running block has ended, until then the
-    /// blocks that run go on.
+    /// From now on, calls throw `.closed`, and so do those that still wait for their turn. Closing
+    /// a closed pool does nothing; a closed pool can be opened again, and is not suspended then.
+    /// Inside a block of this pool it does not wait: the connections are closed when the last
+    /// running block has ended, until then the blocks that run go on.
     public func close() {
         let block = PoolBlock.current(of: self)
         // The one that opens the pool cannot wait for itself; in a child made with fork() nothing
@@ -111,8 +110,8 @@ extension SecureDatabasePool {
 
     /// Closes the readers that no block uses; they are opened again when they are needed.
     ///
-    /// Gives back their page caches, file descriptors and copies of the key. For a moment of rest, or
-    /// when the system asks for memory.
+    /// Gives back their page caches, file descriptors and copies of the key. For a moment of rest,
+    /// or when the system asks for memory.
     public func releaseMemory() {
         guard isAtHome else { return }
         connections.closeIdleReaders()

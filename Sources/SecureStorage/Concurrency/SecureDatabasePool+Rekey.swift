@@ -3,10 +3,10 @@ public import Foundation
 extension SecureDatabasePool {
     /// Re-encrypts the whole file with a new passphrase.
     ///
-    /// Waits for its turn among the writers and for the `read` blocks that are running. Those that come
-    /// meanwhile wait, as long as reading and writing the whole file once takes, and then read with
-    /// the new key. When it fails, everything goes on with the key that the file has: the old one, unless the
-    /// error is `.encryptionKeyChangeUnknown`.
+    /// Waits for its turn among the writers and for the `read` blocks that are running. Those that
+    /// come meanwhile wait, as long as reading and writing the whole file once takes, and then read
+    /// with the new key. When it fails, everything goes on with the key that the file has: the old
+    /// one, unless the error is `.encryptionKeyChangeUnknown`.
     ///
     /// - Parameter newEncryptionKey: As for `SecureDatabaseStore.changeEncryptionKey(with:)`.
     /// - Throws: As there; `.encryptionKeyChangeFailed` code 21 inside a block of this pool.
@@ -26,8 +26,8 @@ extension SecureDatabasePool {
     ///
     /// - Parameters:
     ///   - newKey: A passphrase or a raw key.
-    ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``; it cannot call
-    ///     the pool.
+    ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``; it cannot
+    ///     call the pool.
     /// - Throws: As `changeEncryptionKey(with:)` with a passphrase; what `progress` throws.
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }

@@ -1,8 +1,8 @@
 extension SecureDatabasePool {
     /// Runs `block` in a transaction that is committed at its end.
     ///
-    /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is an
-    /// immediate one: it excludes other writers from its beginning.
+    /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is
+    /// an immediate one: it excludes other writers from its beginning.
     ///
     /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction
     /// already. The transaction is ended by what the block returns or throws only: `COMMIT` and
@@ -10,9 +10,9 @@ extension SecureDatabasePool {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the transaction
-    ///   cannot begin (code 5: another process holds the lock) or cannot be committed, after rolling
-    ///   back, and with code 21 inside a `read` of this pool; `.closed`.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
+    ///   transaction cannot begin (code 5: another process holds the lock) or cannot be committed,
+    ///   after rolling back, and with code 21 inside a `read` of this pool; `.closed`.
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -40,8 +40,8 @@ extension SecureDatabasePool {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.backingStoreError` code 21 when it leaves a transaction open,
-    ///   which is rolled back, and inside a `read` of this pool; `.closed`.
+    /// - Throws: What the block throws; `.backingStoreError` code 21 when it leaves a transaction
+    ///   open, which is rolled back, and inside a `read` of this pool; `.closed`.
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -13,14 +13,14 @@ public import Foundation
 /// let count = try pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
 /// ```
 ///
-/// One connection writes, up to ``SecureDatabaseConfiguration/maximumReaderCount`` others read; they
-/// are opened when they are needed, with the key that was derived when the pool was opened. The file
-/// is in WAL mode: a reader never waits for a writer, nor a writer for readers.
+/// One connection writes, up to ``SecureDatabaseConfiguration/maximumReaderCount`` others read;
+/// they are opened when they are needed, with the key that was derived when the pool was opened.
+/// The file is in WAL mode: a reader never waits for a writer, nor a writer for readers.
 ///
-/// Thread-safe. A block runs on the thread that makes the call, which waits for its turn in the order
-/// of arrival. Inside a block of the same pool, `read(_:)` and `write(_:)` run at once, as
-/// part of it; only a write inside a read is an error. Neither the store nor a result set may leave a
-/// block: result sets that it leaves open are closed at its end.
+/// Thread-safe. A block runs on the thread that makes the call, which waits for its turn in the
+/// order of arrival. Inside a block of the same pool, `read(_:)` and `write(_:)` run at once, as
+/// part of it; only a write inside a read is an error. Neither the store nor a result set may leave
+/// a block: result sets that it leaves open are closed at its end.
 public final class SecureDatabasePool: @unchecked Sendable {
     // @unchecked: the connections see to it that one thread at a time has each of them;
     // `configuredGeneration` is only touched by the thread that has the writer.
@@ -41,9 +41,9 @@ public final class SecureDatabasePool: @unchecked Sendable {
     ///   - fullDatabasePath: A path with the file name; see
     ///     ``SecureDatabaseStore/init(fullDatabasePath:)``.
     ///   - configuration: Checked at open; journal mode WAL, not read-only, at least one reader.
-    ///   - configure: Called with each connection that the pool opens, before its first block, on the
-    ///     thread that needs it: for functions, collations, limits. Of a new file also before the
-    ///     initialization handler. What it throws goes to the caller of that block, and the
+    ///   - configure: Called with each connection that the pool opens, before its first block, on
+    ///     the thread that needs it: for functions, collations, limits. Of a new file also before
+    ///     the initialization handler. What it throws goes to the caller of that block, and the
     ///     connection is closed. It cannot call the pool.
     public convenience init(
         fullDatabasePath: String, configuration: SecureDatabaseConfiguration = .init(),

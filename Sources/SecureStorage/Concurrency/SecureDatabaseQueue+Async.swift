@@ -1,9 +1,10 @@
-// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on a thread
-// of Dispatch's when it is its turn, among the synchronous calls, in the order of their arrival.
+// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on
+// a thread of Dispatch's when it is its turn, among the synchronous calls, in the order of their
+// arrival.
 //
-// Cancelling the task while it waits ends the call at once, and the block does not run. While the block
-// runs, its statement is interrupted and no further one begins; a transaction is rolled back. Either way the
-// call throws `CancellationError`. A block that has finished by then has finished.
+// Cancelling the task while it waits ends the call at once, and the block does not run. While the
+// block runs, its statement is interrupted and no further one begins; a transaction is rolled back.
+// Either way the call throws `CancellationError`. A block that has finished by then has finished.
 
 extension SecureDatabaseQueue {
     /// Runs `block` with the store, alone.
@@ -32,8 +33,9 @@ extension SecureDatabaseQueue {
     /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
     ///
     /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the transaction
-    ///   cannot begin or cannot be committed, after rolling back; `.closed`; `CancellationError`.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
+    ///   transaction cannot begin or cannot be committed, after rolling back; `.closed`;
+    ///   `CancellationError`.
     public func inExclusiveTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {

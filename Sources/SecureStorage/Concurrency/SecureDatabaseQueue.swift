@@ -9,12 +9,12 @@ internal import Foundation
 /// }
 /// ```
 ///
-/// Thread-safe. Calls run in the order of their arrival, each on the thread that makes it, which waits
-/// for its turn. A call from inside a block of the same queue runs at once, as part of that block.
-/// Where a block uses a second queue, all threads have to nest the two in the same order, as with any lock;
-/// a call that would wait for ever throws `.backingStoreError` code 6 (SQLITE_LOCKED).
-/// Neither the store nor a result set may leave a block: returning one does not compile in Swift 6, and
-/// result sets that a block leaves open are closed at its end.
+/// Thread-safe. Calls run in the order of their arrival, each on the thread that makes it, which
+/// waits for its turn. A call from inside a block of the same queue runs at once, as part of that
+/// block. Where a block uses a second queue, all threads have to nest the two in the same order, as
+/// with any lock; a call that would wait for ever throws `.backingStoreError` code 6
+/// (SQLITE_LOCKED). Neither the store nor a result set may leave a block: returning one does not
+/// compile in Swift 6, and result sets that a block leaves open are closed at its end.
 public class SecureDatabaseQueue: @unchecked Sendable {
     // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
     let store: SecureDatabaseStore

@@ -7,15 +7,16 @@
 /// }
 /// ```
 ///
-/// The query runs on a connection of its own, on a thread of its own, and sees the file as it is when the
-/// first row is asked for, whatever the loop and others write meanwhile. Rows are read when the loop asks for
-/// them, at most 64 ahead, so that a result of any length takes little memory.
+/// The query runs on a connection of its own, on a thread of its own, and sees the file as it is
+/// when the first row is asked for, whatever the loop and others write meanwhile. Rows are read
+/// when the loop asks for them, at most 64 ahead, so that a result of any length takes little
+/// memory.
 ///
-/// Each iteration runs the query anew. The connection is closed at the end of the rows, and when the loop is
-/// left. Until then the file's log keeps what the snapshot may need: a loop that waits for long lets it
-/// grow, and in the journal mode `.delete` nobody can write. A change of the key does not disturb the loop;
-/// closing the pool or the store ends it with `.closed`, a suspension with `.suspended`. Cancelling the task interrupts the query and throws
-/// `CancellationError`.
+/// Each iteration runs the query anew. The connection is closed at the end of the rows, and when
+/// the loop is left. Until then the file's log keeps what the snapshot may need: a loop that waits
+/// for long lets it grow, and in the journal mode `.delete` nobody can write. A change of the key
+/// does not disturb the loop; closing the pool or the store ends it with `.closed`, a suspension
+/// with `.suspended`. Cancelling the task interrupts the query and throws `CancellationError`.
 public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
     let makeReader: @Sendable (any EndableRows) throws -> RowReader
     let query: @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet
@@ -60,7 +61,8 @@ extension SecureDatabasePool {
     /// The rows of a query, each made into a value.
     ///
     /// - Parameters:
-    ///   - query: Runs a query on the store that it is given, whose connection has been through `configure`.
+    ///   - query: Runs a query on the store that it is given, whose connection has been through
+    ///     `configure`.
     ///   - transform: Makes a value of the current row; it does not advance the result set.
     /// - Returns: Rows that are read as a loop asks for them. They take none of the pool's readers.
     public func rows<Element: Sendable>(
@@ -89,11 +91,13 @@ extension SecureDatabasePool {
 extension SecureDatabaseQueue {
     /// The rows of a query, each made into a value.
     ///
-    /// The query waits for its turn once, at its first row; the loop may use the queue. It sees what is
-    /// committed, and neither the temporary tables nor the functions and collations of the store.
+    /// The query waits for its turn once, at its first row; the loop may use the queue. It sees
+    /// what is committed, and neither the temporary tables nor the functions and collations of the
+    /// store.
     ///
     /// - Parameters:
-    ///   - query: Runs a query on the store that it is given, which is a read-only one on the same file.
+    ///   - query: Runs a query on the store that it is given, which is a read-only one on the same
+    ///     file.
     ///   - transform: Makes a value of the current row; it does not advance the result set.
     /// - Returns: Rows that are read as a loop asks for them.
     public func rows<Element: Sendable>(

@@ -4,7 +4,8 @@ public import Foundation
 ///
 /// The default is exactly SQLCipher 4's, which other SQLCipher 4 programs open without settings:
 /// AES-256-CBC in pages of 4096 bytes, each with an HMAC-SHA512, and PBKDF2-HMAC-SHA512 with
-/// 256,000 iterations for passphrases. See [SQLCipher's design](https://www.zetetic.net/sqlcipher/design/).
+/// 256,000 iterations for passphrases. See [SQLCipher's
+/// design](https://www.zetetic.net/sqlcipher/design/).
 public struct CipherConfiguration: Sendable, Equatable {
     /// The hash of the HMAC that authenticates each page (`PRAGMA cipher_hmac_algorithm`).
     public enum HMACAlgorithm: String, Sendable, CaseIterable {
@@ -53,16 +54,16 @@ public struct CipherConfiguration: Sendable, Equatable {
 
     /// Bytes at the start of the file that stay readable: 0 (default), or 16 to 96 in steps of 16.
     ///
-    /// With 32, iOS recognises a SQLite file in an app group's container and does not end the app for
-    /// holding its lock while suspended. The salt is then **not** in the file but beside it, in `NAME-salt`,
-    /// unless ``salt`` or a key of 96 digits holds it. A file whose salt is lost is lost: who copies the
-    /// file copies `NAME-salt` with it.
+    /// With 32, iOS recognises a SQLite file in an app group's container and does not end the app
+    /// for holding its lock while suspended. The salt is then **not** in the file but beside it, in
+    /// `NAME-salt`, unless ``salt`` or a key of 96 digits holds it. A file whose salt is lost is
+    /// lost: who copies the file copies `NAME-salt` with it.
     public var plaintextHeaderSize = 0
 
     /// The 16 bytes of salt of a file with a plaintext header, where the app keeps them itself.
     ///
-    /// Not secret. nil (default): the library keeps the salt of such a file beside it. All other files begin with
-    /// theirs.
+    /// Not secret. nil (default): the library keeps the salt of such a file beside it. All other
+    /// files begin with theirs.
     public var salt: Data?
 
     /// What a caller has to set for a file of this kind, for people.

@@ -13,8 +13,8 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// When SQLite waits for the disk (`PRAGMA synchronous`).
     public enum Synchronous: String, Sendable, CaseIterable {
-        /// At each commit: what is committed survives a power cut. In ``JournalMode/delete`` this is SQLite's
-        /// `EXTRA`, since its `FULL` can lose the last commit there.
+        /// At each commit: what is committed survives a power cut. In ``JournalMode/delete`` this
+        /// is SQLite's `EXTRA`, since its `FULL` can lose the last commit there.
         case full
         /// Less often: in WAL mode a power cut can take back the last commits, never harm the file.
         case normal
@@ -22,35 +22,38 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// The journal of the file.
     ///
-    /// Default: ``JournalMode/wal``. A file that is there already is converted when a store opens it, for all
-    /// that use it; see ``keepsJournalMode``. A read-only store takes the file as it is. SQL can set
-    /// another one only with that.
+    /// Default: ``JournalMode/wal``. A file that is there already is converted when a store opens
+    /// it, for all that use it; see ``keepsJournalMode``. A read-only store takes the file as it
+    /// is. SQL can set another one only with that.
     public var journalMode = JournalMode.wal
 
-    /// Whether a file that is there already keeps its journal mode, whatever ``journalMode`` says; a new file gets
-    /// that one.
+    /// Whether a file that is there already keeps its journal mode, whatever ``journalMode`` says;
+    /// a new file gets that one.
     ///
-    /// Default: false. For programs that look into files of others. SQL can then change the mode, but to
-    /// none in which a crash can damage the file.
+    /// Default: false. For programs that look into files of others. SQL can then change the mode,
+    /// but to none in which a crash can damage the file.
     public var keepsJournalMode = false
 
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
     ///
-    /// Default: false. Other processes that may read and not write need it: without a log they would have to make one.
+    /// Default: false. Other processes that may read and not write need it: without a log they
+    /// would have to make one.
     ///
-    /// Each connection that may write empties the log when it closes. The log keeps its content when at that moment another
-    /// connection reads in a transaction or writes, and when the process is killed; the next connection that may write
-    /// empties it at its end. A read-only connection never does.
+    /// Each connection that may write empties the log when it closes. The log keeps its content
+    /// when at that moment another connection reads in a transaction or writes, and when the
+    /// process is killed; the next connection that may write empties it at its end. A read-only
+    /// connection never does.
     ///
     /// The corresponding C constant is
     /// [`SQLITE_FCNTL_PERSIST_WAL`](https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlpersistwal).
     public var keepsWriteAheadLog = false
 
-    /// Whether each commit notes in the table `securestorage_changes` which tables it has changed, so that observers in other
-    /// processes are told.
+    /// Whether each commit notes in the table `securestorage_changes` which tables it has changed,
+    /// so that observers in other processes are told.
     ///
-    /// Default: false, since it costs a page per commit; without it a change of another process is one of unknown
-    /// tables. All processes that write have to set it. The newest 1,000 commits are kept. See `Docs/Observation.md`.
+    /// Default: false, since it costs a page per commit; without it a change of another process is
+    /// one of unknown tables. All processes that write have to set it. The newest 1,000 commits are
+    /// kept. See `Docs/Observation.md`.
     public var keepsChangeLog = false
 
     /// How durable a commit is.
@@ -61,9 +64,9 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// How long a statement waits for a lock of another connection before it throws code 5
     /// (SQLITE_BUSY).
     ///
-    /// `.zero` does not wait. Default: 5 seconds. An interruption, the cancellation of the task and a
-    /// deadline end the wait. `PRAGMA busy_timeout` reads as 0; one that the app sets takes the place of
-    /// this one, until the store is closed, and is not ended so.
+    /// `.zero` does not wait. Default: 5 seconds. An interruption, the cancellation of the task and
+    /// a deadline end the wait. `PRAGMA busy_timeout` reads as 0; one that the app sets takes the
+    /// place of this one, until the store is closed, and is not ended so.
     public var busyTimeout: Duration = .seconds(5)
 
     /// Memory for decrypted pages, in bytes, per connection.
@@ -85,19 +88,22 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: true.
     public var foreignKeysEnabled = true
 
-    /// Whether the SQL that the store runs comes from elsewhere, such as a script that somebody sent.
+    /// Whether the SQL that the store runs comes from elsewhere, such as a script that somebody
+    /// sent.
     ///
-    /// Default: false. Such SQL may do with this database what it likes, but it reaches nothing else: ATTACH and
-    /// DETACH, functions of the app that are not made with `isInnocuous`, `sqlcipher_export`, modules of virtual tables
-    /// other than FTS and R-tree, and all pragmas that set something are errors, code 23 (SQLITE_AUTH), whose message says
-    /// what was refused. What it makes in the database, triggers for instance, stays; read it into a file of its own.
+    /// Default: false. Such SQL may do with this database what it likes, but it reaches nothing
+    /// else: ATTACH and DETACH, functions of the app that are not made with `isInnocuous`,
+    /// `sqlcipher_export`, modules of virtual tables other than FTS and R-tree, and all pragmas
+    /// that set something are errors, code 23 (SQLITE_AUTH), whose message says what was refused.
+    /// What it makes in the database, triggers for instance, stays; read it into a file of its own.
     public var runsUntrustedSQL = false
 
-    /// Whether a dictionary of named values may have more names than the statement has placeholders.
+    /// Whether a dictionary of named values may have more names than the statement has
+    /// placeholders.
     ///
-    /// Default: false: a surplus name is an error, since it is mostly a slip. True passes such values over, as FMDB
-    /// does. A placeholder without a value is an error in any case, and so is a surplus name in a literal
-    /// (`executeUpdate(_:named:)`).
+    /// Default: false: a surplus name is an error, since it is mostly a slip. True passes such
+    /// values over, as FMDB does. A placeholder without a value is an error in any case, and so is
+    /// a surplus name in a literal (`executeUpdate(_:named:)`).
     public var allowsSurplusNames = false
 
     /// The largest number of read-only connections of a pool, at least 1; a single store has none.
@@ -107,9 +113,9 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// What happens when this process has the file open for writing already.
     ///
-    /// Default: ``SecondInstance/reported``. One store, queue or pool per file is the rule: a second one
-    /// waits for the locks of the first, and breaks when that changes the key. Two queues of one store are
-    /// one instance, a read-only store is none.
+    /// Default: ``SecondInstance/reported``. One store, queue or pool per file is the rule: a
+    /// second one waits for the locks of the first, and breaks when that changes the key. Two
+    /// queues of one store are one instance, a read-only store is none.
     public var secondInstance = SecondInstance.reported
 
     /// How the file is encrypted.

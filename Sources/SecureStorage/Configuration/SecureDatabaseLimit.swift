@@ -41,14 +41,15 @@ extension SecureDatabaseStore {
         try openConnection().limit(limit)
     }
 
-    /// Sets a limit for the statements from now on, also after closing and opening this store again.
+    /// Sets a limit for the statements from now on, also after closing and opening this store
+    /// again.
     ///
     /// - Parameters:
     ///   - limit: Which one.
     ///   - value: From 0 to the highest value that the engine was built for.
     /// - Returns: The value until now.
-    /// - Throws: `.closed`; `.backingStoreError` code 25 (SQLITE_RANGE) for a negative value and one
-    ///   that the engine would replace with its own bound.
+    /// - Throws: `.closed`; `.backingStoreError` code 25 (SQLITE_RANGE) for a negative value and
+    ///   one that the engine would replace with its own bound.
     ///
     /// The corresponding C function is [`sqlite3_limit`](https://sqlite.org/c3ref/limit.html).
     @discardableResult

@@ -13,8 +13,8 @@ final class RowContext {
 
 /// A row as a decoder sees it: a container with a key for each column.
 ///
-/// Every access goes through the result set, which knows whether its row is still there: an `init(from:)`
-/// may do anything, closing the store included.
+/// Every access goes through the result set, which knows whether its row is still there: an
+/// `init(from:)` may do anything, closing the store included.
 struct RowDecoder: Decoder {
     // No more than fits into an existential, which would be on the heap else, once per row.
     let row: RowContext
@@ -46,8 +46,8 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) throws -> Bool { try stored(key).storageClass == .null }
 
-    // The types that nearly all rows are made of are read without a detour; what is not stored as such
-    // is converted like everything else.
+    // The types that nearly all rows are made of are read without a detour; what is not stored as
+    // such is converted like everything else.
 
     func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
         let stored = try stored(key)
@@ -122,7 +122,8 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
-    // What is nested lies in one column, as JSON; it is decoded as a type of its own, not piecemeal.
+    // What is nested lies in one column, as JSON; it is decoded as a type of its own, not
+    // piecemeal.
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key

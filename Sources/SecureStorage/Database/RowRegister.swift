@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// What reads a file with a connection of its own, and can be ended by the pool or store beside which it does.
+/// What reads a file with a connection of its own, and can be ended by the pool or store beside
+/// which it does.
 protocol EndableRows: AnyObject, Sendable {
     /// Closes its connection as soon as no row is being read, and does not wait for that.
     ///

@@ -1,4 +1,5 @@
-/// The SQLCipher that the process is linked with: its versions, how it was built, what is wrong with it.
+/// The SQLCipher that the process is linked with: its versions, how it was built, what is wrong
+/// with it.
 ///
 /// ```swift
 /// let engine = try SecureDatabaseStore.engine
@@ -11,10 +12,11 @@ public struct SecureDatabaseEngine: Sendable, Hashable {
     public let cipherVersion: String
     /// The cryptographic library behind SQLCipher, for example `openssl`.
     public let provider: String
-    /// The version of that library, for example `OpenSSL 3.0.17 1 Jul 2025`; nil when the engine does not
-    /// say.
+    /// The version of that library, for example `OpenSSL 3.0.17 1 Jul 2025`; nil when the engine
+    /// does not say.
     public let providerVersion: String?
-    /// How it was built, for example `ENABLE_FTS5` and `THREADSAFE=2`, in the order of the alphabet.
+    /// How it was built, for example `ENABLE_FTS5` and `THREADSAFE=2`, in the order of the
+    /// alphabet.
     ///
     /// The corresponding statement is
     /// [`PRAGMA compile_options`](https://sqlite.org/pragma.html#pragma_compile_options).

@@ -1,8 +1,9 @@
 public import Foundation
 
-// Each getter returns nil for NULL, for a column that is not there, for a value that its type cannot
-// represent without loss, and when no row is current: before the first `next()`, after the end and
-// after `close()`. Names match whatever their case; of several columns of one name the first is meant.
+// Each getter returns nil for NULL, for a column that is not there, for a value that its type
+// cannot represent without loss, and when no row is current: before the first `next()`, after the
+// end and after `close()`. Names match whatever their case; of several columns of one name the
+// first is meant.
 
 extension SecureDatabaseResultSet {
     /// The value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
@@ -69,7 +70,8 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { bool(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
+    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a
+    /// number.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -77,7 +79,8 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { double(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
+    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a
+    /// number.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -85,7 +88,8 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { double(at: $0) }
     }
 
-    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is UTF-8.
+    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is
+    /// UTF-8.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -93,7 +97,8 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { string(at: $0) }
     }
 
-    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is UTF-8.
+    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is
+    /// UTF-8.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -101,7 +106,8 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { string(at: $0) }
     }
 
-    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells one.
+    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells
+    /// one.
     ///
     /// - Parameter columnName: A name, in any case.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -109,7 +115,8 @@ extension SecureDatabaseResultSet {
         column(columnName).flatMap { date(at: $0) }
     }
 
-    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells one.
+    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells
+    /// one.
     ///
     /// - Parameter columnIndex: From 0.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
@@ -138,8 +145,8 @@ extension SecureDatabaseResultSet {
     /// - Parameters:
     ///   - columnName: A name, in any case.
     ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
-    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing column, or
-    ///   when no row is current.
+    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing
+    ///   column, or when no row is current.
     /// - Throws: What `body` throws.
     @inlinable
     public func withUnsafeBytes<R>(
@@ -154,8 +161,8 @@ extension SecureDatabaseResultSet {
     /// - Parameters:
     ///   - columnIndex: From 0.
     ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
-    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing column, or
-    ///   when no row is current.
+    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing
+    ///   column, or when no row is current.
     /// - Throws: What `body` throws.
     @inlinable
     public func withUnsafeBytes<R>(

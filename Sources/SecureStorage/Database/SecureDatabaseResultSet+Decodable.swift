@@ -5,19 +5,20 @@ extension SecureDatabaseResultSet {
     ///
     /// Names match in any case; `AS` in the query, or `CodingKeys` in the type, make them meet. A
     /// property is read as a column is: whole and floating-point numbers, `String`, `Bool`, `Data`
-    /// (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw
-    /// value, and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is
-    /// read from JSON in a TEXT or BLOB, nested at most 64 deep. An optional property is
-    /// nil for NULL and for a missing column. A type of a single value, and an array, is read from the first column.
+    /// (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw value,
+    /// and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is read
+    /// from JSON in a TEXT or BLOB, nested at most 64 deep. An optional property is nil for NULL
+    /// and for a missing column. A type of a single value, and an array, is read from the first
+    /// column.
     ///
     /// - Parameters:
     ///   - type: Can be left out where the context says it.
     ///   - dates: How dates are stored.
     /// - Returns: The row.
-    /// - Throws: `.typeConversionFailed` when a value does not fit its property, NULL one that is not
-    ///   optional among them; `.backingStoreError` with code 25 for a missing column (the message
-    ///   names those that there are), code 21 when no row is current; `.closed`; what an `init(from:)`
-    ///   of the app throws by itself.
+    /// - Throws: `.typeConversionFailed` when a value does not fit its property, NULL one that is
+    ///   not optional among them; `.backingStoreError` with code 25 for a missing column (the
+    ///   message names those that there are), code 21 when no row is current; `.closed`; what an
+    ///   `init(from:)` of the app throws by itself.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self,
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
@@ -41,7 +42,8 @@ extension SecureDatabaseResultSet {
 
     /// Whether a type stands for one column and not for a row.
     ///
-    /// Remembered for the type that was last asked for: looking at a type costs more than reading a column.
+    /// Remembered for the type that was last asked for: looking at a type costs more than reading a
+    /// column.
     private func isColumn<T: Decodable>(_ type: T.Type) -> Bool {
         let identifier = ObjectIdentifier(type)
         if lastDecodedType?.identifier == identifier { return lastDecodedType?.isColumn == true }

@@ -56,8 +56,8 @@ extension SecureDatabaseResultSet {
 
     /// The current row by column name; nil when no row is current.
     ///
-    /// NULL is ``SQLiteValue/null``. Of several columns of one name the first is meant. TEXT that is
-    /// not UTF-8 appears as a blob.
+    /// NULL is ``SQLiteValue/null``. Of several columns of one name the first is meant. TEXT that
+    /// is not UTF-8 appears as a blob.
     public var resultDictionary: [String: SQLiteValue]? {
         guard isOnRow else { return nil }
         return Dictionary(

@@ -1,7 +1,7 @@
 internal import Foundation
 
-// The strict twins of the optional getters: NULL, a missing column and a value that does not fit are
-// three answers here.
+// The strict twins of the optional getters: NULL, a missing column and a value that does not fit
+// are three answers here.
 
 extension SecureDatabaseResultSet {
     /// The value as any type that a column can be read as, or the reason why there is none.

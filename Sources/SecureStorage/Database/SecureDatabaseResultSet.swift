@@ -7,8 +7,8 @@
 /// }
 /// ```
 ///
-/// Belongs to the thread of its store. It keeps the store alive, and its statement busy until its end,
-/// ``close()`` or its last reference.
+/// Belongs to the thread of its store. It keeps the store alive, and its statement busy until its
+/// end, ``close()`` or its last reference.
 public class SecureDatabaseResultSet {
     private enum State {
         case beforeFirstRow

@@ -1,8 +1,9 @@
 /// One statement, prepared once, to be run many times.
 ///
-/// Made with ``SecureDatabaseStore/prepare(_:)``. A store keeps the statements of its calls prepared
-/// by itself; this one is never dropped from that cache, and checks its SQL before its first run. It
-/// belongs to the thread of its store, keeps it alive, and ends when the store is closed.
+/// Made with ``SecureDatabaseStore/prepare(_:)``. A store keeps the statements of its calls
+/// prepared by itself; this one is never dropped from that cache, and checks its SQL before its
+/// first run. It belongs to the thread of its store, keeps it alive, and ends when the store is
+/// closed.
 public class SecureDatabaseStatement {
     /// The SQL text.
     public let sql: String
@@ -73,9 +74,9 @@ public class SecureDatabaseStatement {
     /// Runs the statement with values for its `?` placeholders.
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
-    /// - Throws: As that; `.closed` when this statement or its store has been closed since, also when
-    ///   the store had to be opened anew after a failed change of key; `.backingStoreError` code 21
-    ///   (SQLITE_MISUSE) while a result set of this statement is open.
+    /// - Throws: As that; `.closed` when this statement or its store has been closed since, also
+    ///   when the store had to be opened anew after a failed change of key; `.backingStoreError`
+    ///   code 21 (SQLITE_MISUSE) while a result set of this statement is open.
     ///
     /// The corresponding C functions are [`sqlite3_step`](https://sqlite.org/c3ref/step.html) and
     /// [`sqlite3_reset`](https://sqlite.org/c3ref/reset.html).
@@ -178,7 +179,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter sql: Exactly one statement.
     /// - Returns: The statement, which nobody else uses.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, for SQL that is none.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, for SQL that is
+    ///   none.
     ///
     /// The corresponding C function is
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html).

@@ -1,11 +1,13 @@
 #if canImport(Darwin)
     public import Foundation
 
-    // What only Apple's file systems know. A side file that is made later does not have it: for a directory that
-    // holds nothing but databases, set it there with Foundation, and the files below have it.
+    // What only Apple's file systems know. A side file that is made later does not have it: for a
+    // directory that holds nothing but databases, set it there with Foundation, and the files below
+    // have it.
 
     extension SecureDatabaseStore {
-        /// Says whether backups leave out a database: the file and those beside it that are there now.
+        /// Says whether backups leave out a database: the file and those beside it that are there
+        /// now.
         ///
         /// - Parameters:
         ///   - isExcluded: Whether they do.
@@ -20,10 +22,12 @@
             for var file in try files(at: url) { try file.setResourceValues(values) }
         }
 
-        /// Says when the system lets a database be read: the file and those beside it that are there now.
+        /// Says when the system lets a database be read: the file and those beside it that are
+        /// there now.
         ///
-        /// Has an effect where the system encrypts files by class, as iOS does. A class that locks the file with the
-        /// screen makes a store fail with code 10 (SQLITE_IOERR) in the background.
+        /// Has an effect where the system encrypts files by class, as iOS does. A class that locks
+        /// the file with the screen makes a store fail with code 10 (SQLITE_IOERR) in the
+        /// background.
         ///
         /// - Parameters:
         ///   - protection: The class.

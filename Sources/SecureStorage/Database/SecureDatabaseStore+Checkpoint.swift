@@ -1,11 +1,13 @@
 extension SecureDatabaseStore {
     /// Moves the write-ahead log into the file.
     ///
-    /// SQLite does so by itself, after a commit that leaves more than 1000 pages in the log, and when
-    /// the last connection closes. By hand it is for a moment of rest, or before the file is copied.
+    /// SQLite does so by itself, after a commit that leaves more than 1000 pages in the log, and
+    /// when the last connection closes. By hand it is for a moment of rest, or before the file is
+    /// copied.
     ///
     /// - Parameters:
-    ///   - mode: How far to go. All but `.passive` wait for others as long as the busy timeout says.
+    ///   - mode: How far to go. All but `.passive` wait for others as long as the busy timeout
+    ///     says.
     ///   - database: The name of an attached database, `"main"`, or nil for all of them.
     /// - Returns: How many frames (pages) the log holds, and how many of them are in the file now:
     ///   both 0 after `.truncate` and outside WAL mode. With nil the main database's.

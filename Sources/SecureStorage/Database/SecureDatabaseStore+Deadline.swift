@@ -7,16 +7,17 @@ extension SecureDatabaseStore {
     /// }
     /// ```
     ///
-    /// What is not a statement is not ended; the wait of a statement for a lock is. An INSERT, UPDATE or DELETE that
-    /// is ended takes its whole transaction back with it. Deadlines nest; the nearest counts.
+    /// What is not a statement is not ended; the wait of a statement for a lock is. An INSERT,
+    /// UPDATE or DELETE that is ended takes its whole transaction back with it. Deadlines nest; the
+    /// nearest counts.
     ///
     /// - Parameters:
     ///   - duration: From now on. Zero or less lets no statement run.
     ///   - body: Uses this store.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; a statement that is ended throws `.backingStoreError` code 9
-    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline. The message says that the deadline
-    ///   has passed, and ``SecureStorageError/interruption`` is `.deadline`.
+    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline. The message says that
+    ///   the deadline has passed, and ``SecureStorageError/interruption`` is `.deadline`.
     ///
     /// The corresponding C function is
     /// [`sqlite3_progress_handler`](https://sqlite.org/c3ref/progress_handler.html).

@@ -4,9 +4,9 @@ extension SecureDatabaseStore {
     /// Opens the file with a passphrase, and makes it when it does not exist.
     ///
     /// The passphrase goes through PBKDF2-HMAC-SHA512 with 256,000 rounds (a tenth of a second) and
-    /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code point
-    /// or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key, or a
-    /// raw key with its salt, as everywhere with SQLCipher.
+    /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code
+    /// point or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key,
+    /// or a raw key with its salt, as everywhere with SQLCipher.
     ///
     /// Does nothing when the store is open already; the key is not checked then.
     ///
@@ -136,7 +136,8 @@ extension SecureDatabaseStore {
     ) -> SecureStorageError {
         let asReported = SecureStorageError.openFailed(
             code: code, message: "cannot open \"\(file.path)\": \(message)")
-        // Which of these a page becomes that is not as it was written, differs from engine to engine.
+        // Which of these a page becomes that is not as it was written, differs from engine to
+        // engine.
         let codes: [ResultCode] = [.notADatabase, .error, .noMemory]
         guard codes.contains(where: { $0.rawValue == code }) else { return asReported }
         var diagnostician = Diagnostician(

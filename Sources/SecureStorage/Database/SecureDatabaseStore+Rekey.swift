@@ -3,20 +3,21 @@ public import Foundation
 extension SecureDatabaseStore {
     /// Re-encrypts the whole file with a new passphrase, in one transaction of the engine.
     ///
-    /// Takes as long as reading and writing the whole file once, and as much free disk space. A kill
-    /// at any point leaves a file that opens with exactly one of the two keys and holds all
-    /// committed rows. Other connections to the file have to be opened again afterwards; until then their calls throw
-    /// `.authenticationFailed`.
+    /// Takes as long as reading and writing the whole file once, and as much free disk space. A
+    /// kill at any point leaves a file that opens with exactly one of the two keys and holds all
+    /// committed rows. Other connections to the file have to be opened again afterwards; until then
+    /// their calls throw `.authenticationFailed`.
     ///
-    /// After a failure of the disk in the middle the store opens the file anew by itself: temporary tables
-    /// and attached databases are gone then.
+    /// After a failure of the disk in the middle the store opens the file anew by itself: temporary
+    /// tables and attached databases are gone then.
     ///
     /// - Parameter newEncryptionKey: As for ``open(with:initializationHandler:)-(String,_)``.
-    /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is; `.encryptionKeyChangeFailed` otherwise, and the old key
-    ///   still opens the file: for an empty key, inside a transaction, while a result set is open,
-    ///   for a read-only store, a full disk or a lock of another connection (code 5).
-    ///   `.encryptionKeyChangeUnknown` when the disk fails so that the outcome cannot be read, or may not
-    ///   outlive a power cut: keep both keys, and repeat the call. When it returns, the new key is the file's.
+    /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is;
+    ///   `.encryptionKeyChangeFailed` otherwise, and the old key still opens the file: for an empty
+    ///   key, inside a transaction, while a result set is open, for a read-only store, a full disk
+    ///   or a lock of another connection (code 5). `.encryptionKeyChangeUnknown` when the disk
+    ///   fails so that the outcome cannot be read, or may not outlive a power cut: keep both keys,
+    ///   and repeat the call. When it returns, the new key is the file's.
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
         try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
@@ -33,10 +34,11 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - newKey: A passphrase or a raw key; a salt, when there is one, is the file's.
-    ///   - progress: Told of every megabyte, in pages, each re-encrypted and then written into the file. What
-    ///     it throws before the commit ends the work, and the old key stays; afterwards it is too late.
-    /// - Throws: `.encryptionKeyChangeFailed` also for a raw key or a salt of another length, and another
-    ///   salt than the file's; what `progress` throws.
+    ///   - progress: Told of every megabyte, in pages, each re-encrypted and then written into the
+    ///     file. What it throws before the commit ends the work, and the old key stays; afterwards
+    ///     it is too late.
+    /// - Throws: `.encryptionKeyChangeFailed` also for a raw key or a salt of another length, and
+    ///   another salt than the file's; what `progress` throws.
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
     ) throws {
@@ -133,9 +135,9 @@ extension SecureDatabaseStore {
 
     /// Finds out which key is the file's after a re-key that the engine has not finished.
     ///
-    /// Its transaction was either committed or will be rolled back by the next connection, which is this one
-    /// where the disk allows it. What is said to the caller has to hold after a power cut too, so a key is only
-    /// called the file's when nothing of the other one is left.
+    /// Its transaction was either committed or will be rolled back by the next connection, which is
+    /// this one where the disk allows it. What is said to the caller has to hold after a power cut
+    /// too, so a key is only called the file's when nothing of the other one is left.
     private func settle(
         _ path: String, _ newKey: DerivedKey, _ oldKey: DerivedKey
     ) throws {
@@ -170,16 +172,16 @@ extension SecureDatabaseStore {
 }
 
 extension SecureDatabaseStore {
-    /// How the file can be opened now: with its key, or one of two when a change of the key has failed and
-    /// the file could not be looked at since.
+    /// How the file can be opened now: with its key, or one of two when a change of the key has
+    /// failed and the file could not be looked at since.
     var source: Reopening? {
         guard let connection, let key = connection.key else { return reopening }
         return Reopening(path: connection.path, keys: [key])
     }
 }
 
-/// How to open a file again whose re-key has failed: where there is no room for a side file or no free
-/// descriptor, that may have to wait.
+/// How to open a file again whose re-key has failed: where there is no room for a side file or no
+/// free descriptor, that may have to wait.
 struct Reopening {
     let path: String
     /// One of them is the file's.
@@ -193,7 +195,8 @@ struct Reopening {
         }
     }
 
-    /// - Throws: What `open` throws; `.authenticationFailed` when somebody else has changed the key.
+    /// - Throws: What `open` throws; `.authenticationFailed` when somebody else has changed the
+    ///   key.
     func withEachKey(
         _ configuration: SecureDatabaseConfiguration, _ open: (DerivedKey) throws -> Connection
     ) throws -> Connection {

@@ -19,12 +19,13 @@ extension SecureDatabaseStore {
         try run("BEGIN IMMEDIATE")
     }
 
-    /// Sets a [savepoint](https://sqlite.org/lang_savepoint.html), to which a transaction can return.
+    /// Sets a [savepoint](https://sqlite.org/lang_savepoint.html), to which a transaction can
+    /// return.
     ///
     /// Outside a transaction it begins one, deferred; releasing it then commits.
     ///
-    /// - Parameter name: Any text without NUL that is not empty. Its case does not matter. A name may
-    ///   be used again inside: the innermost is meant.
+    /// - Parameter name: Any text without NUL that is not empty. Its case does not matter. A name
+    ///   may be used again inside: the innermost is meant.
     /// - Throws: `.closed`; `.backingStoreError`, code 21 for a name that cannot be one.
     public func startSavePoint(_ name: String) throws {
         try runSavepoint("SAVEPOINT", name)

@@ -1,13 +1,14 @@
 public import Foundation
 
-// The first column of a query's first row; no further row is read. Without values, or with values as
-// further arguments, a call takes the variadic form; `values:` takes an array.
+// The first column of a query's first row; no further row is read. Without values, or with values
+// as further arguments, a call takes the variadic form; `values:` takes an array.
 //
-// Unlike the getters of a result set these throw, so that a value that does not fit is an error here
-// and not nil.
+// Unlike the getters of a result set these throw, so that a value that does not fit is an error
+// here and not nil.
 
 extension SecureDatabaseStore {
-    /// The first column of the first row as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    /// The first column of the first row as `Int`: an INTEGER in range, a REAL without a fraction,
+    /// or TEXT that spells one.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -20,7 +21,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    /// The first column of the first row as `Int`: an INTEGER in range, a REAL without a fraction,
+    /// or TEXT that spells one.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -33,7 +35,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    /// The first column of the first row as `Int64`: an INTEGER, a REAL without a fraction, or TEXT
+    /// that spells one.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -46,7 +49,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    /// The first column of the first row as `Int64`: an INTEGER, a REAL without a fraction, or TEXT
+    /// that spells one.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -59,7 +63,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    /// The first column of the first row as `UInt64`: an INTEGER that is not negative, and as for
+    /// `Int64`.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -72,7 +77,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    /// The first column of the first row as `UInt64`: an INTEGER that is not negative, and as for
+    /// `Int64`.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -111,7 +117,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
+    /// The first column of the first row as `Double`: a REAL, an INTEGER that it holds exactly, or
+    /// TEXT that spells a number.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -124,7 +131,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a number.
+    /// The first column of the first row as `Double`: a REAL, an INTEGER that it holds exactly, or
+    /// TEXT that spells a number.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -137,7 +145,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `String`: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    /// The first column of the first row as `String`: TEXT, the decimal text of a number, or a BLOB
+    /// that is UTF-8.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -150,7 +159,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `String`: TEXT, the decimal text of a number, or a BLOB that is UTF-8.
+    /// The first column of the first row as `String`: TEXT, the decimal text of a number, or a BLOB
+    /// that is UTF-8.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -163,7 +173,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Data`: the bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    /// The first column of the first row as `Data`: the bytes of a BLOB, or the UTF-8 bytes of
+    /// TEXT.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -176,7 +187,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Data`: the bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    /// The first column of the first row as `Data`: the bytes of a BLOB, or the UTF-8 bytes of
+    /// TEXT.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -189,7 +201,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Date`: a number of seconds since 1970-01-01 00:00:00 UTC.
+    /// The first column of the first row as `Date`: a number of seconds since 1970-01-01 00:00:00
+    /// UTC.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
@@ -202,7 +215,8 @@ extension SecureDatabaseStore {
         try object(forQuery: sql, values: values)
     }
 
-    /// The first column of the first row as `Date`: a number of seconds since 1970-01-01 00:00:00 UTC.
+    /// The first column of the first row as `Date`: a number of seconds since 1970-01-01 00:00:00
+    /// UTC.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.

@@ -4,7 +4,8 @@ extension SecureDatabaseStore {
     /// Whether there is a table of this name; a view is none.
     ///
     /// - Parameter name: In any case, as SQLite compares names (A to Z only).
-    /// - Returns: true also for virtual and for temporary tables, not for those of attached databases.
+    /// - Returns: true also for virtual and for temporary tables, not for those of attached
+    ///   databases.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func tableExists(_ name: String) throws -> Bool {
         try int(
@@ -50,8 +51,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter name: In any case, any text: it is bound, never spliced into the SQL.
     /// - Returns: Rows with the columns `cid`, `name`, `type`, `notnull`, `dflt_value` and `pk` of
-    ///   [`PRAGMA table_info`](https://sqlite.org/pragma.html#pragma_table_info); none when there is
-    ///   no such table.
+    ///   [`PRAGMA table_info`](https://sqlite.org/pragma.html#pragma_table_info); none when there
+    ///   is no such table.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func tableSchema(_ name: String) throws -> SecureDatabaseResultSet {
         try executeQuery(
@@ -68,10 +69,10 @@ extension SecureDatabaseStore {
     ///
     /// Its syntax, its tables, columns and functions, as of the present schema.
     ///
-    /// - Parameter sql: Exactly one statement; placeholders need no values. Not a PRAGMA: many of them
-    ///   act while they are being prepared.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message when it is not valid,
-    ///   code 1 also for text after it, code 21 for a PRAGMA.
+    /// - Parameter sql: Exactly one statement; placeholders need no values. Not a PRAGMA: many of
+    ///   them act while they are being prepared.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message when it is not
+    ///   valid, code 1 also for text after it, code 21 for a PRAGMA.
     ///
     /// The corresponding C function is
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html).
@@ -86,8 +87,8 @@ extension SecureDatabaseStore {
 
     /// Whether the store is open and its file can be read now, as FMDB's `goodConnection` says.
     ///
-    /// - Returns: false for a closed store, and when reading the schema fails for any reason, a lock of
-    ///   another connection among them.
+    /// - Returns: false for a closed store, and when reading the schema fails for any reason, a
+    ///   lock of another connection among them.
     public func isUsable() -> Bool {
         (try? int(forQuery: "SELECT count(*) FROM sqlite_schema")) != nil
     }

@@ -6,11 +6,12 @@ extension SecureDatabaseStore {
     /// Rows that it returns are discarded.
     ///
     /// - Parameter sql: Exactly one statement without placeholders.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, also for text after
-    ///   the statement (code 1) and for placeholders without values (code 25).
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, also for text
+    ///   after the statement (code 1) and for placeholders without values (code 25).
     ///
-    /// The corresponding C functions are [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html)
-    /// and [`sqlite3_step`](https://sqlite.org/c3ref/step.html).
+    /// The corresponding C functions are
+    /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html) and
+    /// [`sqlite3_step`](https://sqlite.org/c3ref/step.html).
     public func executeUpdate(_ sql: String) throws {
         try executeUpdate(sql, values: [])
     }
@@ -36,8 +37,8 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - parameterDictionary: A value for each name, written without the colon (with it is
     ///     accepted); nil is NULL.
-    /// - Throws: as `executeUpdate(_:values:)`; the message names a missing or surplus name. A surplus one
-    ///   is no error with ``SecureDatabaseConfiguration/allowsSurplusNames``.
+    /// - Throws: as `executeUpdate(_:values:)`; the message names a missing or surplus name. A
+    ///   surplus one is no error with ``SecureDatabaseConfiguration/allowsSurplusNames``.
     public func executeUpdate(
         _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws {
@@ -57,7 +58,8 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - values: A value for each name, fastest in the order of the placeholders; nil is NULL.
-    /// - Throws: as ``executeUpdate(_:parameterDictionary:)``; code 25 also for a name that is given twice.
+    /// - Throws: as ``executeUpdate(_:parameterDictionary:)``; code 25 also for a name that is
+    ///   given twice.
     public func executeUpdate(
         _ sql: String, named values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
     ) throws {
@@ -173,8 +175,8 @@ extension SecureDatabaseStore {
     /// here, and a statement with a placeholder is an error.
     ///
     /// - Parameter sql: Statements; blanks and comments between them are fine.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code 25 (SQLITE_RANGE) for a
-    ///   statement with placeholders.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code 25
+    ///   (SQLITE_RANGE) for a statement with placeholders.
     public func executeStatements(_ sql: String) throws {
         try executeStatements(sql) { _ in true }
     }
@@ -184,8 +186,8 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - sql: Statements; blanks and comments between them are fine.
     ///   - resultBlock: Gets each row as text by column name, NULL as nil, as
-    ///     ``SecureDatabaseResultSet/string(forColumnName:)`` gives it; false ends the batch there, which
-    ///     is no error.
+    ///     ``SecureDatabaseResultSet/string(forColumnName:)`` gives it; false ends the batch there,
+    ///     which is no error.
     /// - Throws: as ``executeStatements(_:)``.
     public func executeStatements(
         _ sql: String, resultBlock: @escaping (_ results: [String: String?]) -> Bool
@@ -254,7 +256,8 @@ extension SecureDatabaseStore {
     /// - Returns: A number of rows.
     /// - Throws: `.closed`.
     ///
-    /// The corresponding C function is [`sqlite3_changes64`](https://sqlite.org/c3ref/changes.html).
+    /// The corresponding C function is
+    /// [`sqlite3_changes64`](https://sqlite.org/c3ref/changes.html).
     public func changedRowCount() throws -> Int {
         try openConnection().changedRowCount
     }

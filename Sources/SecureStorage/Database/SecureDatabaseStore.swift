@@ -14,9 +14,9 @@ public import Foundation
 /// The file is an ordinary [SQLCipher 4](https://www.zetetic.net/sqlcipher/design/) file, which any
 /// other SQLCipher 4 program opens with the same key.
 ///
-/// Not thread-safe: one thread at a time may use a store and its result sets. ``SecureDatabaseQueue``
-/// makes calls from any thread safe. One store per file and process; a second one on the same file
-/// would see the locks of the first.
+/// Not thread-safe: one thread at a time may use a store and its result sets.
+/// ``SecureDatabaseQueue`` makes calls from any thread safe. One store per file and process; a
+/// second one on the same file would see the locks of the first.
 ///
 /// - Important: In a child process made with `fork()` every call on a store that its parent has
 ///   opened throws `.backingStoreError` code 21, and closing it there touches no file. A file that
@@ -108,8 +108,8 @@ public class SecureDatabaseStore {
     /// Names a database file in the default directory.
     ///
     /// That is the application-support directory of the platform and in it a folder of the running
-    /// program, made when the store is opened: on Linux `$XDG_DATA_HOME` (or `~/.local/share`), then
-    /// the name of the executable; on Apple platforms `Application Support`, then the bundle
+    /// program, made when the store is opened: on Linux `$XDG_DATA_HOME` (or `~/.local/share`),
+    /// then the name of the executable; on Apple platforms `Application Support`, then the bundle
     /// identifier (or the name of the executable).
     ///
     /// - Parameter databaseFileName: A file name with its extension; `open` refuses one with a `/`.
@@ -131,8 +131,9 @@ public class SecureDatabaseStore {
 
     /// Names a database file anywhere.
     ///
-    /// - Parameter fullDatabasePath: A path with the file name; a relative one starts at the current
-    ///   directory. `open` makes the file's directory (mode 0700) when only that is missing.
+    /// - Parameter fullDatabasePath: A path with the file name; a relative one starts at the
+    ///   current directory. `open` makes the file's directory (mode 0700) when only that is
+    ///   missing.
     public convenience init(fullDatabasePath: String) {
         self.init(fullDatabasePath: fullDatabasePath, configuration: .init())
     }
@@ -184,8 +185,9 @@ public class SecureDatabaseStore {
     /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
     /// be opened again. The key leaves the memory of this library and of the engine.
     ///
-    /// Inside a function, a collation or a progress handler of the store it stays open, and the statement
-    /// or the call that has called that fails with `.backingStoreError` code 21 (SQLITE_MISUSE).
+    /// Inside a function, a collation or a progress handler of the store it stays open, and the
+    /// statement or the call that has called that fails with `.backingStoreError` code 21
+    /// (SQLITE_MISUSE).
     public func close() {
         guard connection?.callbacks.refusesClose != true else {
             // Reported by the statement or the call that is running.
@@ -237,9 +239,10 @@ public class SecureDatabaseStore {
 
     /// The open connection, for a statement of the caller.
     ///
-    /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled; `.backingStoreError`
-    ///   code 9 (SQLITE_INTERRUPT) after a deadline, code 1 in a transaction block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a
-    ///   full disk) or by the block: what it writes could not be taken back any more.
+    /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled;
+    ///   `.backingStoreError` code 9 (SQLITE_INTERRUPT) after a deadline, code 1 in a transaction
+    ///   block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by
+    ///   the block: what it writes could not be taken back any more.
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
         if isBounded { try bounds.check() }

@@ -22,7 +22,8 @@ final class SuspensionFlag: @unchecked Sendable {
     }
 }
 
-/// The suspension of a store behind queues, whose turn sees to it that nobody else uses the connection.
+/// The suspension of a store behind queues, whose turn sees to it that nobody else uses the
+/// connection.
 final class Suspension: @unchecked Sendable {
     // @unchecked: `state` is only touched under `lock`.
     let flag = SuspensionFlag()
@@ -39,7 +40,8 @@ final class Suspension: @unchecked Sendable {
 }
 
 extension SecureDatabaseStore {
-    /// Closes the connection, and with it every lock; the next call after the suspension opens it again.
+    /// Closes the connection, and with it every lock; the next call after the suspension opens it
+    /// again.
     func rest() {
         guard isOpen() else { return }
         rows.endAll(with: .suspended)
@@ -55,8 +57,8 @@ extension SecureDatabaseStore {
     }
 }
 
-/// A copy of the file that is read while its pool is suspended; removed with the last reference, since SQLite opens and
-/// locks a file by its name.
+/// A copy of the file that is read while its pool is suspended; removed with the last reference,
+/// since SQLite opens and locks a file by its name.
 final class ReadableCopy: Sendable {
     private let path: String
 

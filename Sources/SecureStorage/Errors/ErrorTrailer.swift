@@ -1,9 +1,9 @@
-/// The end of an error's message: what the error's case has no place for, as `[SQLITE_CONSTRAINT_UNIQUE]` or
-/// `[SQLITE_INTERRUPT: deadline]`.
+/// The end of an error's message: what the error's case has no place for, as
+/// `[SQLITE_CONSTRAINT_UNIQUE]` or `[SQLITE_INTERRUPT: deadline]`.
 ///
-/// The cases have a primary code and a message, and patterns over them are in the apps' sources. So the rest is
-/// written here, for people, and read back here, for ``SecureStorageError/resultCode`` and
-/// ``SecureStorageError/interruption``. Whatever a message quotes stands before it.
+/// The cases have a primary code and a message, and patterns over them are in the apps' sources. So
+/// the rest is written here, for people, and read back here, for ``SecureStorageError/resultCode``
+/// and ``SecureStorageError/interruption``. Whatever a message quotes stands before it.
 struct ErrorTrailer: Equatable {
     let code: SQLiteResultCode
     var interruption: SecureDatabaseInterruption?
@@ -38,8 +38,8 @@ extension ErrorTrailer {
 extension SecureStorageError {
     /// SQLite's extended code, such as ``SQLiteResultCode/constraintUnique`` where `code` is 19.
     ///
-    /// The primary one where SQLite gave no other: compare with `resultCode?.primary` for any constraint. nil for
-    /// the cases without a code.
+    /// The primary one where SQLite gave no other: compare with `resultCode?.primary` for any
+    /// constraint. nil for the cases without a code.
     public var resultCode: SQLiteResultCode? {
         switch self {
         case .openFailed(let code, let message), .encryptionKeyChangeFailed(let code, let message),

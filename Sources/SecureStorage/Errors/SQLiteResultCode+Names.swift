@@ -1,5 +1,6 @@
 extension SQLiteResultCode {
-    /// The name in SQLite's header, such as `SQLITE_CONSTRAINT_UNIQUE`; nil for a code that it does not have.
+    /// The name in SQLite's header, such as `SQLITE_CONSTRAINT_UNIQUE`; nil for a code that it does
+    /// not have.
     public var name: String? { Self.names[rawValue] }
 
     /// The code with a name as in SQLite's header.

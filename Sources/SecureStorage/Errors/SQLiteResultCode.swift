@@ -25,7 +25,8 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
 
     // MARK: - Primary codes
 
-    /// 1: the SQL cannot be understood, or a statement failed for a reason that has no code of its own.
+    /// 1: the SQL cannot be understood, or a statement failed for a reason that has no code of its
+    /// own.
     public static let error = SQLiteResultCode(rawValue: 1)
     /// 3: the mode of access that was asked for cannot be had.
     public static let permission = SQLiteResultCode(rawValue: 3)
@@ -39,7 +40,8 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     public static let noMemory = SQLiteResultCode(rawValue: 7)
     /// 8: the store or its file is read-only.
     public static let readOnly = SQLiteResultCode(rawValue: 8)
-    /// 9: the statement was ended before its time; ``SecureStorageError/interruption`` says by what.
+    /// 9: the statement was ended before its time; ``SecureStorageError/interruption`` says by
+    /// what.
     public static let interrupted = SQLiteResultCode(rawValue: 9)
     /// 10: the system reported that reading or writing failed.
     public static let ioError = SQLiteResultCode(rawValue: 10)

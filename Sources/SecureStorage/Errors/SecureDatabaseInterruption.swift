@@ -25,8 +25,8 @@ public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable
 
     /// What has ended a call that has thrown `error`; nil for an error of any other kind.
     ///
-    /// - Parameter error: Anything that a call of this library throws: `.suspended`, `CancellationError`, and
-    ///   errors with code 9 (SQLITE_INTERRUPT).
+    /// - Parameter error: Anything that a call of this library throws: `.suspended`,
+    ///   `CancellationError`, and errors with code 9 (SQLITE_INTERRUPT).
     public init?(_ error: any Error) {
         if error is CancellationError {
             self = .cancellation
@@ -41,8 +41,9 @@ public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable
 extension SecureStorageError {
     /// What has ended the call before its time; nil when it has failed for another reason.
     ///
-    /// A call whose task is cancelled ends with `CancellationError`, but inside its block the statement that runs
-    /// throws an error of this type; ``SecureDatabaseInterruption/init(_:)`` takes both.
+    /// A call whose task is cancelled ends with `CancellationError`, but inside its block the
+    /// statement that runs throws an error of this type; ``SecureDatabaseInterruption/init(_:)``
+    /// takes both.
     public var interruption: SecureDatabaseInterruption? {
         switch self {
         case .suspended: return .suspension

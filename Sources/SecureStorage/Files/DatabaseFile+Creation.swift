@@ -1,8 +1,8 @@
 internal import CPlatform
 internal import Foundation
 
-// How a new file is made: beside its place, as a draft, which takes its name when it is complete. One
-// at a time per name, under a lock file that exists only meanwhile.
+// How a new file is made: beside its place, as a draft, which takes its name when it is complete.
+// One at a time per name, under a lock file that exists only meanwhile.
 
 extension DatabaseFile {
     /// Side files that SQLite keeps beside a database.
@@ -33,7 +33,8 @@ extension DatabaseFile {
         return draft
     }
 
-    /// Lets `fill` write a draft and close it, and `publish` give it its name; an error leaves no draft.
+    /// Lets `fill` write a draft and close it, and `publish` give it its name; an error leaves no
+    /// draft.
     ///
     /// - Parameters:
     ///   - incomplete: The error for a draft that holds nothing, or not everything in itself.
@@ -60,8 +61,8 @@ extension DatabaseFile {
         }
     }
 
-    /// A salt without its file is that of a creation or a move that has not come to its end, or the last copy of
-    /// one that is needed when the file comes back.
+    /// A salt without its file is that of a creation or a move that has not come to its end, or the
+    /// last copy of one that is needed when the file comes back.
     ///
     /// Who begins such a work writes the salt beside the draft as well, so that it is known.
     private func dropSaltOfBegunWork(_ draft: DatabaseFile) throws {
@@ -95,8 +96,9 @@ extension DatabaseFile {
 
     /// Gives the draft its name with `rename`, and its salt, if it is kept beside it, before that.
     ///
-    /// The older file's salt goes after it: a kill in between leaves both. What fails before the file has its name is taken back; after that it is
-    /// published, and what is left to tidy up is no failure.
+    /// The older file's salt goes after it: a kill in between leaves both. What fails before the
+    /// file has its name is taken back; after that it is published, and what is left to tidy up is
+    /// no failure.
     private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
         let own = SaltFile(of: self)
         let new = try SaltFile(of: draft).salts()
@@ -126,8 +128,8 @@ extension DatabaseFile {
 
     /// A name is durable only when its directory is.
     ///
-    /// - Returns: False when the disk has failed; some file systems cannot sync a directory, and some
-    ///   directories may not be read: then there is nothing to be done.
+    /// - Returns: False when the disk has failed; some file systems cannot sync a directory, and
+    ///   some directories may not be read: then there is nothing to be done.
     @discardableResult
     func syncDirectory() -> Bool {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)

@@ -4,9 +4,9 @@ internal import Foundation
 extension DatabaseFile {
     /// Gives the file and those beside it the names of `target`; under the creation locks of both.
     ///
-    /// With a log or a journal beside it, one rename is not all. Then the file has both names meanwhile, and
-    /// `open` refuses a file with two. So a kill leaves nothing that opens without its log, and the next call finds
-    /// the two names and goes on.
+    /// With a log or a journal beside it, one rename is not all. Then the file has both names
+    /// meanwhile, and `open` refuses a file with two. So a kill leaves nothing that opens without
+    /// its log, and the next call finds the two names and goes on.
     func move(to target: DatabaseFile) throws {
         try dropKeptName()
         guard let own = try status() else { throw failure("there is no such file") }
@@ -50,9 +50,11 @@ extension DatabaseFile {
         }
     }
 
-    /// Writes the salt beside the new name, before the file has it; the old name's is of no use after that.
+    /// Writes the salt beside the new name, before the file has it; the old name's is of no use
+    /// after that.
     ///
-    /// Beside both drafts too: a kill leaves one salt without its file, and that one is known by it.
+    /// Beside both drafts too: a kill leaves one salt without its file, and that one is known by
+    /// it.
     private func beginMovingSalt(_ salts: [[UInt8]], to target: DatabaseFile) throws {
         let new = SaltFile(of: target)
         let begun = SaltFile(of: target.draft)

@@ -1,7 +1,7 @@
 internal import Foundation
 
-// What happens to the files of a database that nobody has open: all of them together, and in an order
-// in which a kill leaves what is either whole or refused by `open`.
+// What happens to the files of a database that nobody has open: all of them together, and in an
+// order in which a kill leaves what is either whole or refused by `open`.
 
 extension DatabaseFile {
     /// Names the file of a closed database.
@@ -27,7 +27,8 @@ extension DatabaseFile {
 
     /// What stands at the path with `suffix`, links not followed; nil for nothing.
     ///
-    /// - Throws: When that cannot be told: a log that was not seen would be left behind, or its rows be lost.
+    /// - Throws: When that cannot be told: a log that was not seen would be left behind, or its
+    ///   rows be lost.
     func status(_ suffix: String = "") throws -> stat? {
         var status = stat()
         guard lstat(path + suffix, &status) != 0 else { return status }
@@ -42,14 +43,16 @@ extension DatabaseFile {
         get throws { try Self.sideFileSuffixes.filter { try status($0) != nil } }
     }
 
-    /// Removes a log that was kept although it holds nothing, with its index; while nobody uses the file.
+    /// Removes a log that was kept although it holds nothing, with its index; while nobody uses the
+    /// file.
     func removeEmptyLog() throws {
         guard try status("-wal")?.st_size == 0 else { return }
         try removeFile("-wal")
         try removeFile("-shm")
     }
 
-    /// Runs `body` while neither this process nor, as far as can be told, another one uses the file.
+    /// Runs `body` while neither this process nor, as far as can be told, another one uses the
+    /// file.
     func withoutOthers<R>(_ body: () throws -> R) throws -> R {
         guard let claim = FileClaim.alone(path) else {
             throw failure("this process has it open; close it first", .busy)
@@ -70,7 +73,8 @@ extension DatabaseFile {
 
     // MARK: - Removing
 
-    /// Whether there is anything to be removed: the file, a side file, its salt, the draft of a killed creation.
+    /// Whether there is anything to be removed: the file, a side file, its salt, the draft of a
+    /// killed creation.
     var hasRemains: Bool {
         get throws {
             try status() != nil || !sideFiles.isEmpty || draft.status() != nil
@@ -89,8 +93,9 @@ extension DatabaseFile {
                 throw failure("it is one of \(status.st_nlink) hard links to a file")
             }
             try withoutOthers {
-                // The file first: without its log or its journal it would open, and rows would be missing. Side
-                // files without it are refused by `open`, and removed by the next call.
+                // The file first: without its log or its journal it would open, and rows would be
+                // missing. Side files without it are refused by `open`, and removed by the next
+                // call.
                 try removeFile("")
                 try removeSideFiles()
             }

@@ -17,8 +17,8 @@ extension DatabaseFile {
         path + ".old" + (number > 1 ? "-\(number)" : "")
     }
 
-    /// Whether the other one of two names is that of a migration that was killed before it gave this one to the new
-    /// file: then this is still the database, whole and unchanged.
+    /// Whether the other one of two names is that of a migration that was killed before it gave
+    /// this one to the new file: then this is still the database, whole and unchanged.
     func hasKeptName(_ status: stat) -> Bool { keptName(status) != nil }
 
     private func keptName(_ status: stat) -> String? {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The file of a database as the file system sees it: whether it can be opened, and how it is made.
 ///
-/// A database file is never opened and closed here: closing any descriptor of a file drops the POSIX
-/// locks that this process holds on it, those of SQLite's connections among them.
+/// A database file is never opened and closed here: closing any descriptor of a file drops the
+/// POSIX locks that this process holds on it, those of SQLite's connections among them.
 struct DatabaseFile {
     /// Absolute, its directory without links.
     let path: String

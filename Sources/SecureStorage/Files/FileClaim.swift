@@ -3,8 +3,8 @@ internal import Logging
 
 /// What a store or a pool holds of its file as long as it is open, so that a second one is noticed.
 ///
-/// Two of them on one file wait for each other's locks, a re-key of one breaks the other, and neither
-/// sees what the other has in its memory. Nothing of that is noticed until there is load.
+/// Two of them on one file wait for each other's locks, a re-key of one breaks the other, and
+/// neither sees what the other has in its memory. Nothing of that is noticed until there is load.
 final class FileClaim: Sendable {
     private let kind: Kind
     private let identity: FileIdentity
@@ -45,8 +45,8 @@ final class FileClaim: Sendable {
 
     /// Claims a file that is there.
     ///
-    /// - Throws: `.openFailed` code 21 when the configuration refuses a second claim of a store that
-    ///   writes, code 5 while the file is moved or removed.
+    /// - Throws: `.openFailed` code 21 when the configuration refuses a second claim of a store
+    ///   that writes, code 5 while the file is moved or removed.
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {
@@ -75,7 +75,8 @@ final class FileClaim: Sendable {
         return FileClaim(kind, identity)
     }
 
-    /// Claims a file that no store of this process has open; nil when one has, and when there is no file.
+    /// Claims a file that no store of this process has open; nil when one has, and when there is no
+    /// file.
     static func alone(_ path: String) -> FileClaim? {
         guard let identity = FileIdentity(path),
             holders.add(.alone, to: identity, unless: { !$0.isEmpty }).isEmpty

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The state of a database file that this process may read but whose side files it could not make or
-/// remove, and that nobody has open: SQLite then reads it as immutable, without locks.
+/// The state of a database file that this process may read but whose side files it could not make
+/// or remove, and that nobody has open: SQLite then reads it as immutable, without locks.
 ///
-/// A file in WAL mode cannot be read otherwise (SQLite needs its index, `-shm`), or leaves side files
-/// that belong to the wrong user. What was read is believed only while the file is as it was.
+/// A file in WAL mode cannot be read otherwise (SQLite needs its index, `-shm`), or leaves side
+/// files that belong to the wrong user. What was read is believed only while the file is as it was.
 struct FileStamp: Equatable {
     private let path: String
     private let inode: UInt64

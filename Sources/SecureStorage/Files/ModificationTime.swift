@@ -14,8 +14,8 @@ struct ModificationTime: Equatable {
 
     static func == (one: Self, other: Self) -> Bool { one.parts == other.parts }
 
-    /// Whether another change would have had another time: the system's times go by ticks of some milliseconds, and those of
-    /// some file systems by whole seconds.
+    /// Whether another change would have had another time: the system's times go by ticks of some
+    /// milliseconds, and those of some file systems by whole seconds.
     ///
     /// A time in the future is no tick that has just begun.
     var isSettled: Bool {

@@ -18,7 +18,8 @@ struct FileIdentity: Hashable {
     }
 }
 
-/// The files that connections of this process have open, so that they can be read beside the engine.
+/// The files that connections of this process have open, so that they can be read beside the
+/// engine.
 ///
 /// Closing a descriptor drops all POSIX locks that the process has on its file, those of SQLite's
 /// connections among them. So a descriptor of ours is closed when no connection is left.
@@ -75,8 +76,8 @@ final class OpenFiles: @unchecked Sendable {
         }
     }
 
-    /// A descriptor for reading the file that was given back and not closed, to be used once more: so they
-    /// do not become more and more while a connection is open.
+    /// A descriptor for reading the file that was given back and not closed, to be used once more:
+    /// so they do not become more and more while a connection is open.
     func takeBack(_ file: FileIdentity) -> Int32? {
         lock.withLock { waiting[file]?.popLast() }
     }

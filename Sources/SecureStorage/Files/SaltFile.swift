@@ -4,8 +4,9 @@ internal import Foundation
 
 /// The salt of a database whose header is plain text, in a file beside it: `NAME-salt`.
 ///
-/// SQLCipher keeps the salt in the first 16 bytes of the file. Where SQLite's own header stands there instead, nothing
-/// in the file tells the salt, and without it no key opens the file. The salt is no secret.
+/// SQLCipher keeps the salt in the first 16 bytes of the file. Where SQLite's own header stands
+/// there instead, nothing in the file tells the salt, and without it no key opens the file. The
+/// salt is no secret.
 struct SaltFile {
     static let suffix = "-salt"
     private static let firstLine = "SecureStorage salt 1"
@@ -15,10 +16,11 @@ struct SaltFile {
 
     init(of file: DatabaseFile) { self.file = file }
 
-    /// The salts that the file may have: one, or two where a kill came while a new file took the place of
-    /// an older one; nil when there is no salt file.
+    /// The salts that the file may have: one, or two where a kill came while a new file took the
+    /// place of an older one; nil when there is no salt file.
     ///
-    /// - Throws: `.backingStoreError` code 11 when its checksum is wrong; code 14 when it cannot be read.
+    /// - Throws: `.backingStoreError` code 11 when its checksum is wrong; code 14 when it cannot be
+    ///   read.
     func salts() throws -> [[UInt8]]? {
         guard let text = try bytes().map({ String(decoding: $0, as: UTF8.self) }) else {
             return nil
@@ -65,7 +67,8 @@ struct SaltFile {
     func keep(_ salt: [UInt8], timeout: Duration) throws {
         let begun = SaltFile(of: file.draft)
         if (try? begun.readable()) == [salt] {
-            // Of a creation or a move that has come to its end: from now on it would prove something untrue.
+            // Of a creation or a move that has come to its end: from now on it would prove
+            // something untrue.
             try? file.withCreationLock(timeout: .zero) { try begun.remove() }
         }
         guard (try? salts()) != [salt] else { return }

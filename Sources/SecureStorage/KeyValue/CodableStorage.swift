@@ -28,7 +28,8 @@ public struct PlistCoder: CoderProtocol {
     ///
     /// - Parameter value: Any value that is nested at most 63 deep.
     /// - Returns: The bytes.
-    /// - Throws: What `PropertyListEncoder` throws; `.typeConversionFailed` for a value that is nested deeper.
+    /// - Throws: What `PropertyListEncoder` throws; `.typeConversionFailed` for a value that is
+    ///   nested deeper.
     public func encode<T: Encodable>(_ value: T) throws -> Data {
         try NestingProbe.check(value)
         let encoder = PropertyListEncoder()
@@ -45,10 +46,11 @@ public struct PlistCoder: CoderProtocol {
     ///   - type: The type that was encoded.
     ///   - data: The bytes.
     /// - Returns: The value.
-    /// - Throws: What `PropertyListDecoder` throws; `.typeConversionFailed` for an empty list, and for bytes that are no
-    ///   sound binary property list.
+    /// - Throws: What `PropertyListDecoder` throws; `.typeConversionFailed` for an empty list, and
+    ///   for bytes that are no sound binary property list.
     public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
-        // Foundation's decoder follows a list that contains itself, and one of any depth, until the stack is full.
+        // Foundation's decoder follows a list that contains itself, and one of any depth, until the
+        // stack is full.
         _ = try BinaryPropertyList.root(of: data)
         guard let value = try PropertyListDecoder().decode([T].self, from: data).first else {
             throw SecureStorageError.typeConversionFailed

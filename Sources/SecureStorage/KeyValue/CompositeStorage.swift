@@ -3,8 +3,9 @@ public import Foundation
 /// A store that takes values before its persistent store can: in memory first, and moved into the
 /// persistent store as soon as that is there.
 ///
-/// For the time before the key is known: write settings at once, and call ``setPersistentStore(_:)``
-/// when the encrypted store is open. Thread-safe, if the persistent store is.
+/// For the time before the key is known: write settings at once, and call
+/// ``setPersistentStore(_:)`` when the encrypted store is open. Thread-safe, if the persistent
+/// store is.
 public final class CompositeStorage: DataStoring, @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSRecursiveLock()

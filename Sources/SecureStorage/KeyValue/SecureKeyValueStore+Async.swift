@@ -1,8 +1,8 @@
 public import Foundation
 
-// The same calls for tasks. They wait without blocking a thread of the cooperative pool; a cancelled task
-// interrupts its own statement and gets `CancellationError`, and nothing is stored then. Values are encoded
-// and decoded by the task itself, so they need not be Sendable.
+// The same calls for tasks. They wait without blocking a thread of the cooperative pool; a
+// cancelled task interrupts its own statement and gets `CancellationError`, and nothing is stored
+// then. Values are encoded and decoded by the task itself, so they need not be Sendable.
 
 extension SecureKeyValueStore {
     // MARK: - Plain values

@@ -19,7 +19,8 @@ extension SecureKeyValueStore {
         try await perform { try $0.open(with: encryptionKeyData) }
     }
 
-    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not exist.
+    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not
+    /// exist.
     ///
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As the synchronous call; `CancellationError`.

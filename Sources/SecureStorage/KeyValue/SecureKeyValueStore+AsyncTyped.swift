@@ -171,8 +171,8 @@ extension SecureKeyValueStore {
         try await get(key, defaultValue: defaultValue)
     }
 
-    /// Reads bytes that were put as `Data` or as `NSData`, or gives `defaultValue` for an absent key and an
-    /// explicit nil.
+    /// Reads bytes that were put as `Data` or as `NSData`, or gives `defaultValue` for an absent
+    /// key and an explicit nil.
     ///
     /// - Parameters:
     ///   - key: Any text.

@@ -22,14 +22,15 @@ extension SecureKeyValueStore {
 
     /// Stores a `Codable` value.
     ///
-    /// A type that is also a plain one, such as `String` or `Int`, is stored as that; a `Date` is not.
+    /// A type that is also a plain one, such as `String` or `Int`, is stored as that; a `Date` is
+    /// not.
     ///
     /// - Parameters:
     ///   - value: Stored as JSON; arrays and objects in it are nested at most 63 deep.
     ///   - key: Any text; what it held before is replaced, whatever its kind.
     ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
-    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded, or is nested deeper;
-    ///   `.backingStoreError`.
+    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded, or is nested
+    ///   deeper; `.backingStoreError`.
     @_disfavoredOverload
     public func put<T: Codable & Sendable>(
         _ value: T, forKey key: String, expiresIn lifetime: Duration? = nil
@@ -80,8 +81,8 @@ extension SecureKeyValueStore {
     /// - Parameters:
     ///   - keys: Any texts; one that is absent or holds an explicit nil is left out of the result.
     ///   - type: The type of all of them.
-    /// - Returns: The values by their keys. A dictionary knows two spellings of one word as one key; use
-    ///   `get(_:as:)` for such.
+    /// - Returns: The values by their keys. A dictionary knows two spellings of one word as one
+    ///   key; use `get(_:as:)` for such.
     /// - Throws: As `get(_:as:)`.
     public func getAll<T: Codable & Sendable>(
         keys: [String], as type: T.Type

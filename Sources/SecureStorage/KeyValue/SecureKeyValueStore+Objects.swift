@@ -6,16 +6,17 @@ extension SecureKeyValueStore {
     /// Stores an object as a keyed archive.
     ///
     /// - Parameters:
-    ///   - value: An object of Foundation or of the app; nil stores an explicit nil. On Linux its class
-    ///     and those of what it contains must be at the top of a file and neither private nor generic,
-    ///     or their archives could not be read again, and of Foundation's only texts, numbers (no
-    ///     decimal ones), dates, data, UUIDs, URLs, null and collections can be archived. Put by
-    ///     itself, a collection of Foundation cannot hold objects of the app. `encode(with:)` must
-    ///     name the points, sizes and rectangles that it encodes: without a key, Foundation's own
-    ///     coder is the only one that takes them, and the process ends.
+    ///   - value: An object of Foundation or of the app; nil stores an explicit nil. On Linux its
+    ///     class and those of what it contains must be at the top of a file and neither private nor
+    ///     generic, or their archives could not be read again, and of Foundation's only texts,
+    ///     numbers (no decimal ones), dates, data, UUIDs, URLs, null and collections can be
+    ///     archived. Put by itself, a collection of Foundation cannot hold objects of the app.
+    ///     `encode(with:)` must name the points, sizes and rectangles that it encodes: without a
+    ///     key, Foundation's own coder is the only one that takes them, and the process ends.
     ///   - key: Any text; what it held before is replaced, whatever its kind.
-    /// - Throws: `.closed`; `.typeConversionFailed` for an object that could not be read again, such as
-    ///   one that contains itself, or is nested more than 64 objects deep; `.backingStoreError`.
+    /// - Throws: `.closed`; `.typeConversionFailed` for an object that could not be read again,
+    ///   such as one that contains itself, or is nested more than 64 objects deep;
+    ///   `.backingStoreError`.
     public func put<T: NSCoding>(_ value: T?, forKey key: String) throws {
         try put(Self.entry(archiving: value), forKey: key)
     }
@@ -43,12 +44,13 @@ extension SecureKeyValueStore {
 
     /// Reads an object.
     ///
-    /// An archive is checked as a whole before an object is made of it. A class with `NSSecureCoding` is
-    /// decoded securely: what the archive holds must be of the classes that it asks for.
+    /// An archive is checked as a whole before an object is made of it. A class with
+    /// `NSSecureCoding` is decoded securely: what the archive holds must be of the classes that it
+    /// asks for.
     ///
     /// - Parameter key: Any text.
-    /// - Returns: An object of exactly the class that was put, which is `T` or derives from it; nil for
-    ///   an absent key and for an explicit nil.
+    /// - Returns: An object of exactly the class that was put, which is `T` or derives from it; nil
+    ///   for an absent key and for an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind (a plain or a
     ///   `Codable` value), of another class, or a damaged archive; `.backingStoreError`.
     public func get<T: NSCoding>(_ key: String) throws -> T? {
@@ -67,7 +69,8 @@ extension SecureKeyValueStore {
         try get(key) ?? defaultValue
     }
 
-    /// Reads bytes that were put as `Data` or as `NSData`; nil for an absent key and for an explicit nil.
+    /// Reads bytes that were put as `Data` or as `NSData`; nil for an absent key and for an
+    /// explicit nil.
     ///
     /// - Parameter key: Any text.
     /// - Returns: The bytes.

@@ -9,8 +9,8 @@ public struct KeyValueChange: Sendable, Equatable {
 
 /// The changes of one key, for `for await`.
 ///
-/// Otherwise as ``DatabaseChanges``: also those of other processes, until the task is cancelled; several that
-/// come in a short time are one.
+/// Otherwise as ``DatabaseChanges``: also those of other processes, until the task is cancelled;
+/// several that come in a short time are one.
 public struct KeyValueChanges: AsyncSequence, Sendable {
     /// What a loop gets.
     public typealias Element = KeyValueChange
@@ -71,7 +71,8 @@ extension SecureKeyValueStore {
     /// - Parameters:
     ///   - key: Any text.
     ///   - type: The type that was put.
-    /// - Returns: A sequence without end of what `get(_:as:)` returns, nil for an absent key, or throws.
+    /// - Returns: A sequence without end of what `get(_:as:)` returns, nil for an absent key, or
+    ///   throws.
     public func values<T: Codable & Equatable & Sendable>(
         forKey key: String, as type: T.Type
     ) -> DatabaseValues<T?> {

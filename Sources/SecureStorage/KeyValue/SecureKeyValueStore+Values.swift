@@ -17,8 +17,8 @@ extension SecureKeyValueStore {
     /// - Parameters:
     ///   - value: As for `put(_:forKey:)`.
     ///   - key: Any text.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent; the row is removed
-    ///     when it is next read.
+    ///   - lifetime: After this time, by the wall clock, the key counts as absent; the row is
+    ///     removed when it is next read.
     /// - Throws: As `put(_:forKey:)`.
     public func put<T: SQLiteDatatypeBridgeable>(
         _ value: T?, forKey key: String, expiresIn lifetime: Duration

@@ -11,14 +11,14 @@ public import Foundation
 /// let launches = try settings.getInt("launches", defaultValue: 0)
 /// ```
 ///
-/// Holds three kinds of values, and remembers which is which: plain ones (`String`, `Data`, `Date`, `Bool` and
-/// numbers), stored as SQLite's own types, `Codable` values, stored as JSON, and objects with `NSCoding`,
-/// stored as keyed archives. A value is read back as the kind it was put as.
+/// Holds three kinds of values, and remembers which is which: plain ones (`String`, `Data`, `Date`,
+/// `Bool` and numbers), stored as SQLite's own types, `Codable` values, stored as JSON, and objects
+/// with `NSCoding`, stored as keyed archives. A value is read back as the kind it was put as.
 ///
 /// A subclass adds calls of its own, and may override how the file is opened, closed and re-keyed.
 ///
-/// Keys are any text, compared byte by byte. Thread-safe; several instances, named stores and processes
-/// may use one file. The format of the file is described in `Docs/FileFormats.md`.
+/// Keys are any text, compared byte by byte. Thread-safe; several instances, named stores and
+/// processes may use one file. The format of the file is described in `Docs/FileFormats.md`.
 open class SecureKeyValueStore: @unchecked Sendable {
     // @unchecked: `table` is only touched in blocks of `queue`.
     let queue: SecureDatabaseQueue
@@ -76,8 +76,8 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// A named store in a database that the app uses for other things as well.
     ///
-    /// Calls of this store and of queues on the database take turns. Opening or closing one opens or
-    /// closes all. What this store does in a block of a queue, or in the database's
+    /// Calls of this store and of queues on the database take turns. Opening or closing one opens
+    /// or closes all. What this store does in a block of a queue, or in the database's
     /// ``SecureDatabaseStore/inSavePoint(_:)``, is part of the transaction there. Beside a
     /// transaction that was begun on the database in no block, its calls throw `.backingStoreError`
     /// code 21: nothing would be stored yet.
@@ -85,8 +85,8 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// - Parameters:
     ///   - databaseStore: Open already, or opened later.
     ///   - name: Any text without a NUL.
-    /// - Throws: `.backingStoreError` when the database is open and the store's table can be neither
-    ///   found nor made; `.openFailed` when it was made by a newer version of this library.
+    /// - Throws: `.backingStoreError` when the database is open and the store's table can be
+    ///   neither found nor made; `.openFailed` when it was made by a newer version of this library.
     public init(databaseStore: SecureDatabaseStore, name: String) throws {
         queue = SecureDatabaseQueue(databaseStore: databaseStore)
         self.name = name
@@ -99,8 +99,10 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     /// Opens the store's file with a passphrase, and makes it when it does not exist.
     ///
-    /// - Parameter encryptionKey: As for ``SecureDatabaseStore/open(with:initializationHandler:)-(String,_)``.
-    /// - Throws: As there; `.openFailed` also when the store was made by a newer version of this library.
+    /// - Parameter encryptionKey: As for
+    ///   ``SecureDatabaseStore/open(with:initializationHandler:)-(String,_)``.
+    /// - Throws: As there; `.openFailed` also when the store was made by a newer version of this
+    ///   library.
     open func open(with encryptionKey: String) throws {
         try open(with: .passphrase(encryptionKey))
     }
@@ -113,7 +115,8 @@ open class SecureKeyValueStore: @unchecked Sendable {
         try open(with: .raw(SecretBytes(copying: encryptionKeyData)))
     }
 
-    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not exist.
+    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not
+    /// exist.
     ///
     /// - Parameter key: A passphrase or a raw key.
     /// - Throws: As `open(with:)`.

@@ -9,8 +9,8 @@ public import Foundation
 /// ```
 ///
 /// A passphrase is run through the key derivation of ``CipherConfiguration`` once, by the library
-/// (PBKDF2-HMAC-SHA512 with 256,000 rounds, a tenth of a second); all connections get its result. The file
-/// is an ordinary SQLCipher file either way.
+/// (PBKDF2-HMAC-SHA512 with 256,000 rounds, a tenth of a second); all connections get its result.
+/// The file is an ordinary SQLCipher file either way.
 public struct DatabaseKey: Sendable {
     enum Form: Sendable {
         case passphrase(SecretBytes)
@@ -21,8 +21,9 @@ public struct DatabaseKey: Sendable {
 
     /// A passphrase: any number of bytes but none, used exactly as they are.
     ///
-    /// - Parameter bytes: `x'…'` around 64 or 96 hex digits stands for a raw key, or a raw key with its salt,
-    ///   as everywhere with SQLCipher: the same text in another program's `PRAGMA key` opens the same file.
+    /// - Parameter bytes: `x'…'` around 64 or 96 hex digits stands for a raw key, or a raw key with
+    ///   its salt, as everywhere with SQLCipher: the same text in another program's `PRAGMA key`
+    ///   opens the same file.
     /// - Returns: The key. What is wrong with it is reported where it is used.
     public static func passphrase(_ bytes: SecretBytes) -> DatabaseKey {
         DatabaseKey(form: .passphrase(bytes))
@@ -30,7 +31,8 @@ public struct DatabaseKey: Sendable {
 
     /// A passphrase: the UTF-8 bytes of a string.
     ///
-    /// - Parameter text: As ``passphrase(_:)-(SecretBytes)``. The string's own memory is not cleared.
+    /// - Parameter text: As ``passphrase(_:)-(SecretBytes)``. The string's own memory is not
+    ///   cleared.
     /// - Returns: The key.
     public static func passphrase(_ text: String) -> DatabaseKey {
         .passphrase(SecretBytes(utf8: text))

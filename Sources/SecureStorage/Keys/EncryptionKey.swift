@@ -11,7 +11,8 @@ enum EncryptionKey: Sendable {
 
     static let rawKeyLength = 32
 
-    /// - Throws: `.authenticationFailed` for an empty passphrase, and a key or salt of another length.
+    /// - Throws: `.authenticationFailed` for an empty passphrase, and a key or salt of another
+    ///   length.
     init(_ given: DatabaseKey) throws {
         switch given.form {
         case .passphrase(let text):

@@ -1,4 +1,5 @@
-/// Hexadecimal digits to and from bytes, without an intermediate `String` that could not be cleared.
+/// Hexadecimal digits to and from bytes, without an intermediate `String` that could not be
+/// cleared.
 enum Hex {
     static func value(_ digit: UInt8) -> UInt8? {
         switch digit {

@@ -11,8 +11,8 @@ struct DerivedKey: Sendable {
     let key: SecretBytes
     let salt: [UInt8]
 
-    /// Lends SQLCipher's notation of a raw key with its salt, `x'` + 96 hex digits + `'`, and clears
-    /// it afterwards.
+    /// Lends SQLCipher's notation of a raw key with its salt, `x'` + 96 hex digits + `'`, and
+    /// clears it afterwards.
     func withKeySpecification<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         let keyDigits = key.count * 2
         let specification = SecretBytes(count: keyDigits + salt.count * 2 + 3) { text in

@@ -8,11 +8,12 @@ public import Foundation
 /// try db.open(with: .passphrase(SecretBytes(erasing: &typed)))
 /// ```
 ///
-/// The bytes lie in memory pages of their own. Where the system allows, those are never swapped out and
-/// are no part of a core dump. They are overwritten when the last reference goes.
+/// The bytes lie in memory pages of their own. Where the system allows, those are never swapped out
+/// and are no part of a core dump. They are overwritten when the last reference goes.
 ///
-/// There is no conversion to `Data` or `String`, which could not be cleared: bytes are lent to a closure.
-/// Two are compared in a time that does not depend on where they differ, and print as `<redacted>`.
+/// There is no conversion to `Data` or `String`, which could not be cleared: bytes are lent to a
+/// closure. Two are compared in a time that does not depend on where they differ, and print as
+/// `<redacted>`.
 ///
 /// Thread-safe, since it never changes.
 public final class SecretBytes: @unchecked Sendable {
@@ -59,7 +60,8 @@ public final class SecretBytes: @unchecked Sendable {
 
     /// Moves bytes out of `data`, which is overwritten with zeros and empty afterwards.
     ///
-    /// - Parameter data: Its only copy: others share their memory with it until one of them changes.
+    /// - Parameter data: Its only copy: others share their memory with it until one of them
+    ///   changes.
     public convenience init(erasing data: inout Data) {
         let length = data.count
         self.init(count: length) { data.copyBytes(to: $0) }
@@ -71,7 +73,8 @@ public final class SecretBytes: @unchecked Sendable {
 
     /// Moves bytes out of `bytes`, which is overwritten with zeros and empty afterwards.
     ///
-    /// - Parameter bytes: Its only copy: others share their memory with it until one of them changes.
+    /// - Parameter bytes: Its only copy: others share their memory with it until one of them
+    ///   changes.
     public convenience init(erasing bytes: inout [UInt8]) {
         self.init(copying: bytes)
         bytes.withUnsafeMutableBytes { bytes in
@@ -82,7 +85,8 @@ public final class SecretBytes: @unchecked Sendable {
 
     /// The UTF-8 bytes of a string, exactly as given: without normalisation, and a NUL counts.
     ///
-    /// - Parameter string: Its own memory cannot be cleared: a password that comes as bytes is safer.
+    /// - Parameter string: Its own memory cannot be cleared: a password that comes as bytes is
+    ///   safer.
     public convenience init(utf8 string: String) {
         var string = string
         self.init(count: string.utf8.count) { buffer in

@@ -1,7 +1,7 @@
 /// A copy or a check that reads a queue's file beside the queue's calls, with a store of its own.
 ///
-/// To such a reader, a change of the key looks like damage: some pages are under another key. So what
-/// it has found counts only when the key is still the same afterwards; else it begins again.
+/// To such a reader, a change of the key looks like damage: some pages are under another key. So
+/// what it has found counts only when the key is still the same afterwards; else it begins again.
 final class BesideReading: EndableRows, @unchecked Sendable {
     // @unchecked: `wasEndedByCaller` is only touched in the turn of `queue`, and after it.
     private let queue: SecureDatabaseQueue
@@ -74,7 +74,8 @@ final class BesideReading: EndableRows, @unchecked Sendable {
         }
     }
 
-    /// Whether the key was changed since; in the turn of `store`, so after a change that is being made.
+    /// Whether the key was changed since; in the turn of `store`, so after a change that is being
+    /// made.
     ///
     /// - Throws: `.closed`.
     func isOutdated(by store: SecureDatabaseStore) throws -> Bool {
@@ -84,7 +85,8 @@ final class BesideReading: EndableRows, @unchecked Sendable {
 }
 
 extension SecureDatabaseQueue {
-    /// Runs `body` with a store that reads the file beside this queue, again when the key has changed.
+    /// Runs `body` with a store that reads the file beside this queue, again when the key has
+    /// changed.
     ///
     /// - Parameters:
     ///   - progress: What it throws ends the work.

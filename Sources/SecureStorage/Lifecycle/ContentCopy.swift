@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Copies the content of a database, of whatever kind its file is, into a new one of another kind: tables
-/// with their row ids, indexes, views, triggers, virtual tables, statistics, and what the header says.
+/// Copies the content of a database, of whatever kind its file is, into a new one of another kind:
+/// tables with their row ids, indexes, views, triggers, virtual tables, statistics, and what the
+/// header says.
 ///
-/// Not with `sqlcipher_export`, which renumbers the rows of some tables and forgets `user_version` and
-/// `application_id`; nor with VACUUM INTO, which SQLCipher (4.6.1) does wrong unless all settings are its
-/// defaults.
+/// Not with `sqlcipher_export`, which renumbers the rows of some tables and forgets `user_version`
+/// and `application_id`; nor with VACUUM INTO, which SQLCipher (4.6.1) does wrong unless all
+/// settings are its defaults.
 struct ContentCopy {
     let source: Connection
     /// Of a new file without content.
@@ -80,7 +81,8 @@ struct SchemaCopy {
         }
     }
 
-    /// Those tables that SQLite keeps for itself: the numbers of AUTOINCREMENT, and what ANALYZE has found.
+    /// Those tables that SQLite keeps for itself: the numbers of AUTOINCREMENT, and what ANALYZE
+    /// has found.
     func copyInternalTables() throws {
         let sql =
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -115,7 +117,8 @@ struct SchemaCopy {
 }
 
 extension Connection {
-    /// Lets `body` put rows into the schema whose tables are there already, or have no pages: type, name, table, SQL.
+    /// Lets `body` put rows into the schema whose tables are there already, or have no pages: type,
+    /// name, table, SQL.
     func writeSchemaRows(_ body: (_ insert: Statement) throws -> Void) throws {
         try writingSchema {
             let insert = try Statement(

@@ -2,12 +2,14 @@ internal import Foundation
 
 /// Checks a whole file: the HMAC of each page, then SQLite's structures, then the references.
 ///
-/// SQLCipher's own `PRAGMA cipher_integrity_check` looks at the main file only, tells nothing of its
-/// progress and cannot be interrupted; and the connection is of no use after it has met a damaged page.
+/// SQLCipher's own `PRAGMA cipher_integrity_check` looks at the main file only, tells nothing of
+/// its progress and cannot be interrupted; and the connection is of no use after it has met a
+/// damaged page.
 struct IntegrityCheck {
     let connection: Connection
 
-    /// - Throws: `.backingStoreError`, `.openFailed` when the file cannot be read; what `progress` throws.
+    /// - Throws: `.backingStoreError`, `.openFailed` when the file cannot be read; what `progress`
+    ///   throws.
     func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
         try inSnapshot {
             // Half of the work is the pages', the other half that of the statements.
@@ -88,7 +90,8 @@ struct IntegrityCheck {
 }
 
 extension SecureStorageError {
-    /// Whether the file is the cause, not the moment: damage, or a virtual table that cannot be set up.
+    /// Whether the file is the cause, not the moment: damage, or a virtual table that cannot be set
+    /// up.
     fileprivate var isOfFile: Bool {
         guard case .backingStoreError(let code, _) = self else { return false }
         return [ResultCode.corrupt, .notADatabase, .error].map { $0.rawValue }.contains(code)

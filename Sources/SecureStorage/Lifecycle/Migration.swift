@@ -64,8 +64,8 @@ struct Migration {
             throw file.failure("another connection has it open", .busy)
         }
         try source.execute("BEGIN EXCLUSIVE")
-        // One that a crash has left was played back and removed; what is there now is the empty one of a
-        // program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
+        // One that a crash has left was played back and removed; what is there now is the empty one
+        // of a program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
         try file.removeFile("-journal")
         return try file.make(
             incomplete: file.failure("the new file could not be written; is the disk full?")

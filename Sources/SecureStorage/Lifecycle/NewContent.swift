@@ -20,8 +20,8 @@ struct NewContent {
             draft.path, content: key.map { .encrypted(.new($0)) } ?? .plaintext,
             configuration: configuration)
         defer { target.close() }
-        // A draft that is not finished is of no use to anybody. Not OFF: a statement that fails, such as that
-        // of an index whose rows are not unique, has to leave nothing behind.
+        // A draft that is not finished is of no use to anybody. Not OFF: a statement that fails,
+        // such as that of an index whose rows are not unique, has to leave nothing behind.
         try target.text("PRAGMA journal_mode = MEMORY")
         let derived = target.key
         if derived == nil { try target.text("PRAGMA page_size = \(cipher.pageSize)") }

@@ -123,8 +123,8 @@ struct SalvagedVirtualTable {
         }
     }
 
-    /// Gives a full-text index what its module needs to make it again, where that is missing: its tables, empty, and the
-    /// first rows of FTS5's; before it is in the schema.
+    /// Gives a full-text index what its module needs to make it again, where that is missing: its
+    /// tables, empty, and the first rows of FTS5's; before it is in the schema.
     func restoreFormat(on target: Connection) throws {
         // What has no rows of its own and none elsewhere cannot be made again.
         guard isFullText, contentTable != nil else { return }
@@ -137,13 +137,15 @@ struct SalvagedVirtualTable {
         guard module == "fts5" else { return }
         let settings = SQLText.identifier("\(name)_config")
         try target.run("INSERT OR IGNORE INTO main.\(settings) VALUES ('version', 4)")
-        // The averages and the structure of an empty index, without which it is not made again either.
+        // The averages and the structure of an empty index, without which it is not made again
+        // either.
         let data = SQLText.identifier("\(name)_data")
         try target.run(
             "INSERT OR IGNORE INTO main.\(data) VALUES (1, X''), (10, X'00000000000000')")
     }
 
-    /// The columns of the tables that hold nothing but what can be made again, as their modules make them.
+    /// The columns of the tables that hold nothing but what can be made again, as their modules
+    /// make them.
     private static let columns = [
         "fts5_data": "(id INTEGER PRIMARY KEY, block BLOB)",
         "fts5_idx": "(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",

@@ -5,11 +5,13 @@ public import Foundation
 extension SecureDatabaseQueue {
     /// Copies the database into a new file, while other calls of the queue go on.
     ///
-    /// A change of the key beside it is waited for, and the copy begun again where that is needed; the third time
-    /// the calls wait until it is done. Without a key of its own the copy has the key of its moment.
+    /// A change of the key beside it is waited for, and the copy begun again where that is needed;
+    /// the third time the calls wait until it is done. Without a key of its own the copy has the
+    /// key of its moment.
     ///
     /// - Parameters:
-    ///   - url: The place of the copy; see ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
+    ///   - url: The place of the copy; see
+    ///     ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
     ///   - key: The copy's key; nil for that of the database.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Called after every megabyte, on the calling thread.
@@ -28,7 +30,8 @@ extension SecureDatabaseQueue {
     /// Otherwise as the synchronous call.
     ///
     /// - Parameters:
-    ///   - url: The place of the copy; see ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
+    ///   - url: The place of the copy; see
+    ///     ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
     ///   - key: The copy's key; nil for that of the database.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Called after every megabyte, on a thread of its own.
@@ -44,8 +47,8 @@ extension SecureDatabaseQueue {
 
     /// Checks the whole file, while other calls of the queue go on.
     ///
-    /// A change of the key beside it is waited for, and the check begun again where that is needed; the third time the
-    /// calls wait until it is done.
+    /// A change of the key beside it is waited for, and the check begun again where that is needed;
+    /// the third time the calls wait until it is done.
     ///
     /// - Parameter progress: Called after every megabyte, on the calling thread.
     /// - Returns: What was found; see ``SecureDatabaseStore/verifyIntegrity(progress:)``.
@@ -76,7 +79,8 @@ extension SecureDatabasePool {
     /// Copies the database into a new file, while others read and write.
     ///
     /// - Parameters:
-    ///   - url: The place of the copy; see ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
+    ///   - url: The place of the copy; see
+    ///     ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
     ///   - key: The copy's key; nil for that of the database.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Told of every megabyte, on the calling thread.
@@ -91,7 +95,8 @@ extension SecureDatabasePool {
     /// Copies the database into a new file, while others read and write.
     ///
     /// - Parameters:
-    ///   - url: The place of the copy; see ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
+    ///   - url: The place of the copy; see
+    ///     ``SecureDatabaseStore/backup(to:key:replacing:progress:)``.
     ///   - key: The copy's key; nil for that of the database.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Told of every megabyte, on a thread of its own.

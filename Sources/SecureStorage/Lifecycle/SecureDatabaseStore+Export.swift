@@ -4,13 +4,13 @@ extension SecureDatabaseStore {
     /// Writes the content into a new encrypted file, under any key and any cipher configuration.
     ///
     /// For another cipher configuration than the file's; with the same one,
-    /// ``backup(to:key:replacing:progress:)`` is faster. Everything arrives: tables with their row ids,
-    /// indexes, triggers, views, virtual tables such as FTS and R-tree, what ANALYZE has found, `user_version`,
-    /// `application_id`, `auto_vacuum`, the encoding. Others go on using the database meanwhile; in DELETE mode
-    /// writers wait.
+    /// ``backup(to:key:replacing:progress:)`` is faster. Everything arrives: tables with their row
+    /// ids, indexes, triggers, views, virtual tables such as FTS and R-tree, what ANALYZE has
+    /// found, `user_version`, `application_id`, `auto_vacuum`, the encoding. Others go on using the
+    /// database meanwhile; in DELETE mode writers wait.
     ///
-    /// The new file is written beside its place, the rows are counted, its pages and structures are checked, and
-    /// only then it gets its name: an error or a kill leaves what was there before.
+    /// The new file is written beside its place, the rows are counted, its pages and structures are
+    /// checked, and only then it gets its name: an error or a kill leaves what was there before.
     ///
     /// - Parameters:
     ///   - url: The place of the new file, whose directory is made when only that is missing.
@@ -19,8 +19,9 @@ extension SecureDatabaseStore {
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows, then of pages; what it throws ends the work.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one; `.backingStoreError`, code 14 for a
-    ///   place that is taken or cannot be used; what `progress` throws.
+    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one;
+    ///   `.backingStoreError`, code 14 for a place that is taken or cannot be used; what `progress`
+    ///   throws.
     @discardableResult
     public func export(
         to url: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(),
@@ -32,11 +33,12 @@ extension SecureDatabaseStore {
 
     /// Writes the content into a new plain SQLite file, which everybody can read.
     ///
-    /// Otherwise as ``export(to:key:cipher:replacing:progress:)``. Removing the file later does not remove what
-    /// it held from the disk.
+    /// Otherwise as ``export(to:key:cipher:replacing:progress:)``. Removing the file later does not
+    /// remove what it held from the disk.
     ///
     /// - Parameters:
-    ///   - url: The place of the new file (mode 0600), whose directory is made when only that is missing.
+    ///   - url: The place of the new file (mode 0600), whose directory is made when only that is
+    ///     missing.
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows; what it throws ends the work.
     /// - Returns: The number of rows of each table.
@@ -70,9 +72,9 @@ extension SecureDatabaseStore {
 
     /// Writes the content of a plain SQLite file into a new encrypted one.
     ///
-    /// As ``export(to:key:cipher:replacing:progress:)``, the other way round. The plain file is read, never
-    /// changed; whether to remove it is the caller's to decide, and so is what else may still hold its
-    /// content (its `-wal`, a backup of the disk).
+    /// As ``export(to:key:cipher:replacing:progress:)``, the other way round. The plain file is
+    /// read, never changed; whether to remove it is the caller's to decide, and so is what else may
+    /// still hold its content (its `-wal`, a backup of the disk).
     ///
     /// - Parameters:
     ///   - source: The plain file. Whoever writes to it waits.
@@ -82,7 +84,8 @@ extension SecureDatabaseStore {
     ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
     ///   - progress: Told of rows, then of pages; what it throws ends the work.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.openFailed` for a source that is no plain SQLite file; otherwise as ``export(to:key:cipher:replacing:progress:)``.
+    /// - Throws: `.openFailed` for a source that is no plain SQLite file; otherwise as
+    ///   ``export(to:key:cipher:replacing:progress:)``.
     @discardableResult
     public static func importPlaintext(
         from source: URL, to url: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(),

@@ -29,7 +29,8 @@ struct MigrationHistory {
     /// Checks that these are the first of `steps`, with the same content.
     ///
     /// - Returns: How many they are.
-    /// - Throws: `.backingStoreError` code 17 for a step that is unknown, code 21 for one that has changed.
+    /// - Throws: `.backingStoreError` code 17 for a step that is unknown, code 21 for one that has
+    ///   changed.
     func requireBeginning(of steps: [SchemaMigrations.Step]) throws -> Int {
         let known = Set(steps.map(\.name))
         let unknown = applied.map(\.name).filter { !known.contains($0) }

@@ -34,8 +34,9 @@ final class MigrationRun {
         guard checksForeignKeys else { return try body() }
         try connection.running(.library) { _ = try connection.text("PRAGMA foreign_keys = OFF") }
         defer {
-            // Not ended by a cancelled task or a deadline. There is nothing else that it could fail with but a
-            // connection that a step has closed, and another one has the configuration's setting.
+            // Not ended by a cancelled task or a deadline. There is nothing else that it could fail
+            // with but a connection that a step has closed, and another one has the configuration's
+            // setting.
             connection.uninterrupted {
                 connection.running(.library) {
                     _ = try? connection.text("PRAGMA foreign_keys = ON")

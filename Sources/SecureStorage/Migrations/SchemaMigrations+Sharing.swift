@@ -17,8 +17,8 @@ extension SecureDatabaseQueue {
     ///
     /// - Parameter migrations: All of them, from the first.
     /// - Returns: The names of those that this call has run.
-    /// - Throws: As ``SchemaMigrations/apply(to:)``; `CancellationError`, after taking back the step that
-    ///   was running.
+    /// - Throws: As ``SchemaMigrations/apply(to:)``; `CancellationError`, after taking back the
+    ///   step that was running.
     @discardableResult
     public func migrate(_ migrations: SchemaMigrations) async throws -> [String] {
         try await inDatabase { try migrations.apply(to: $0) }
@@ -28,8 +28,8 @@ extension SecureDatabaseQueue {
 extension SecureDatabasePool {
     /// Runs the migrations that the file has not been through.
     ///
-    /// Other writers of this pool wait meanwhile; readers go on, and see the file as it was before a step
-    /// or after it.
+    /// Other writers of this pool wait meanwhile; readers go on, and see the file as it was before
+    /// a step or after it.
     ///
     /// - Parameter migrations: All of them, from the first.
     /// - Returns: The names of those that this call has run.
@@ -43,7 +43,8 @@ extension SecureDatabasePool {
     ///
     /// - Parameter migrations: All of them, from the first.
     /// - Returns: The names of those that this call has run.
-    /// - Throws: As the synchronous call; `CancellationError`, after taking back the step that was running.
+    /// - Throws: As the synchronous call; `CancellationError`, after taking back the step that was
+    ///   running.
     @discardableResult
     public func migrate(_ migrations: SchemaMigrations) async throws -> [String] {
         try await writeWithoutTransaction { try migrations.apply(to: $0) }

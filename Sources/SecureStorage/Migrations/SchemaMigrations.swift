@@ -14,13 +14,14 @@ internal import Foundation
 /// ```
 ///
 /// A file knows which steps it has been through: each is recorded in the table
-/// `securestorage_migration`, in the transaction of the step, with a checksum. So the list only ever grows at
-/// its end: a step that has been released keeps its place, its name and its text.
+/// `securestorage_migration`, in the transaction of the step, with a checksum. So the list only
+/// ever grows at its end: a step that has been released keeps its place, its name and its text.
 ///
-/// Each step is wholly in the file or not at all, also after a kill. Any number of threads and processes may
-/// apply the same list at once; each step runs once. Foreign keys are not enforced during a step, so
-/// that a table [can be rebuilt](https://sqlite.org/lang_altertable.html#otheralter), but checked at its
-/// end. `Docs/Migrations.md` has a worked example.
+/// Each step is wholly in the file or not at all, also after a kill. Any number of threads and
+/// processes may apply the same list at once; each step runs once. Foreign keys are not enforced
+/// during a step, so that a table [can be
+/// rebuilt](https://sqlite.org/lang_altertable.html#otheralter), but checked at its end.
+/// `Docs/Migrations.md` has a worked example.
 public struct SchemaMigrations: Sendable {
     private(set) var steps: [Step] = []
 
@@ -38,8 +39,9 @@ public struct SchemaMigrations: Sendable {
     ///
     /// - Parameters:
     ///   - name: What the file remembers the step by: not empty, and no other step's.
-    ///   - sql: Any number of statements, none of which begins or ends a transaction or a savepoint. The
-    ///     checksum is the SHA-256 of this text, so that a later change of it is noticed.
+    ///   - sql: Any number of statements, none of which begins or ends a transaction or a
+    ///     savepoint. The checksum is the SHA-256 of this text, so that a later change of it is
+    ///     noticed.
     public mutating func add(_ name: String, sql: String) {
         steps.append(
             Step(
@@ -53,11 +55,12 @@ public struct SchemaMigrations: Sendable {
     ///
     /// - Parameters:
     ///   - name: What the file remembers the step by: not empty, and no other step's.
-    ///   - revision: Stands for the code where SQL has its checksum. Files that were migrated with another
-    ///     number are refused. Default: 1.
+    ///   - revision: Stands for the code where SQL has its checksum. Files that were migrated with
+    ///     another number are refused. Default: 1.
     ///   - body: Runs in the step's transaction. It neither begins nor ends one;
-    ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. What it does outside of the database is not taken
-    ///     back when the step fails, and is done again by the next attempt, and by a rehearsal.
+    ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. What it does outside of the database
+    ///     is not taken back when the step fails, and is done again by the next attempt, and by a
+    ///     rehearsal.
     public mutating func add(
         _ name: String, revision: Int = 1,
         _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
@@ -70,20 +73,20 @@ public struct SchemaMigrations: Sendable {
     /// A step that fails leaves the file as it was before that step; the steps before it stay.
     ///
     /// - Parameter db: Open, outside of a transaction, without open result sets.
-    /// - Returns: The names of the steps that this call has run, in their order; none when another thread
-    ///   or process was faster.
-    /// - Throws: `.backingStoreError`, always before anything is changed: with code 17 (SQLITE_SCHEMA) when the
-    ///   file has been through a step that is not in the list, since a newer program has written it; with
-    ///   code 21 (SQLITE_MISUSE) for a step whose checksum or place has changed, for a list with an empty
-    ///   name or one that is there twice, inside a transaction and beside an open result set; with code 8 for a
-    ///   read-only store. From a step: SQLite's code, in a message that names the step; code 5 when
-    ///   another connection holds a lock for longer than the busy timeout; code 19 when the step leaves rows
-    ///   that violate a foreign key; code 21 when it begins or ends a transaction. What a body throws
-    ///   by itself goes on as it is, and ``pending(in:)`` then begins with the name of the step.
-    ///   `.closed`.
+    /// - Returns: The names of the steps that this call has run, in their order; none when another
+    ///   thread or process was faster.
+    /// - Throws: `.backingStoreError`, always before anything is changed: with code 17
+    ///   (SQLITE_SCHEMA) when the file has been through a step that is not in the list, since a
+    ///   newer program has written it; with code 21 (SQLITE_MISUSE) for a step whose checksum or
+    ///   place has changed, for a list with an empty name or one that is there twice, inside a
+    ///   transaction and beside an open result set; with code 8 for a read-only store. From a step:
+    ///   SQLite's code, in a message that names the step; code 5 when another connection holds a
+    ///   lock for longer than the busy timeout; code 19 when the step leaves rows that violate a
+    ///   foreign key; code 21 when it begins or ends a transaction. What a body throws by itself
+    ///   goes on as it is, and ``pending(in:)`` then begins with the name of the step. `.closed`.
     ///
-    /// There is no error case for a newer file: no other call of this library gives code 17 to a caller who
-    /// does not provoke it, so that is what tells "update the app" from all else.
+    /// There is no error case for a newer file: no other call of this library gives code 17 to a
+    /// caller who does not provoke it, so that is what tells "update the app" from all else.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
         // So that calls of queues and key-value stores on the store are part of the step that makes
@@ -109,15 +112,16 @@ public struct SchemaMigrations: Sendable {
     ///
     /// - Parameter db: Open.
     /// - Returns: Names; none when the file is up to date.
-    /// - Throws: `.backingStoreError` as ``apply(to:)``, for the list and for what the file has been
-    ///   through; `.closed`.
+    /// - Throws: `.backingStoreError` as ``apply(to:)``, for the list and for what the file has
+    ///   been through; `.closed`.
     public func pending(in db: SecureDatabaseStore) throws -> [String] {
         try requireUsableNames()
         let count = try MigrationHistory(of: db).requireBeginning(of: steps)
         return steps[count...].map(\.name)
     }
 
-    /// Runs the steps that the file has not been through in one transaction, and takes them all back.
+    /// Runs the steps that the file has not been through in one transaction, and takes them all
+    /// back.
     ///
     /// Tells whether ``apply(to:)`` would succeed on this very file. Other writers wait meanwhile.
     ///

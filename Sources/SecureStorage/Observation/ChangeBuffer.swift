@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// What one observer has not fetched yet: the union of it, so that a slow observer takes no more memory
-/// than a fast one.
+/// What one observer has not fetched yet: the union of it, so that a slow observer takes no more
+/// memory than a fast one.
 final class ChangeBuffer: @unchecked Sendable {
     // @unchecked: everything below `lock` is only touched under it.
     let wantsRowIDs: Bool
@@ -51,7 +51,8 @@ final class ChangeBuffer: @unchecked Sendable {
         }
     }
 
-    /// What has been committed since the last call, or will be next; nil when the task is cancelled.
+    /// What has been committed since the last call, or will be next; nil when the task is
+    /// cancelled.
     func next() async -> DatabaseChange? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

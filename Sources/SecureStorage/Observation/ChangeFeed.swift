@@ -3,9 +3,9 @@ internal import Foundation
 /// The observers of one store, and what follows its file while there are any.
 ///
 /// ```text
-///  a call commits ──► hooks of the connection ──► ChangeRecorder ──┐
-///                                                                  ├──► ChangeFeed ──► ChangeBuffer,
-///  another process ─► FileWatch ─► a turn: PRAGMA data_version ────┘                   one an observer
+///  a call commits ──► hooks of the connection ──► ChangeRecorder ─┐
+///                                                                 ├─► ChangeFeed ─► ChangeBuffer,
+///  another process ─► FileWatch ─► a turn: PRAGMA data_version ───┘            one per observer
 /// ```
 final class ChangeFeed: @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
@@ -68,7 +68,8 @@ final class ChangeFeed: @unchecked Sendable {
 
     // MARK: - The connection
 
-    /// Sees to it that the connection has hooks when there are observers, and only then; in its turn.
+    /// Sees to it that the connection has hooks when there are observers, and only then; in its
+    /// turn.
     ///
     /// With `isReopened`, anything can have happened to the file since it was last followed.
     func follow(_ connection: Connection, isReopened: Bool) {

@@ -6,15 +6,16 @@
 /// }
 /// ```
 ///
-/// Each is told after its commit, in the order of the commits; nothing is told of what was rolled back. A loop
-/// that takes its time gets as one change what was committed meanwhile.
+/// Each is told after its commit, in the order of the commits; nothing is told of what was rolled
+/// back. A loop that takes its time gets as one change what was committed meanwhile.
 ///
-/// Each iteration is an observer of its own, from the call of `makeAsyncIterator()` on: it sees what is
-/// committed in calls that come afterwards. It ends when its task is cancelled, and keeps the queue or the pool
-/// until then. Closing the file does not end it; when it is opened again, a change of unknown tables is told.
+/// Each iteration is an observer of its own, from the call of `makeAsyncIterator()` on: it sees
+/// what is committed in calls that come afterwards. It ends when its task is cancelled, and keeps
+/// the queue or the pool until then. Closing the file does not end it; when it is opened again, a
+/// change of unknown tables is told.
 ///
-/// Commits of other connections and processes are told as well, without their tables. The file's directory is
-/// watched for that, which costs nothing while nobody writes.
+/// Commits of other connections and processes are told as well, without their tables. The file's
+/// directory is watched for that, which costs nothing while nobody writes.
 ///
 /// Thread-safe. Writing needs no more time while nobody observes.
 ///
@@ -54,8 +55,8 @@ extension SecureDatabaseQueue {
     /// What is committed from now on, through this queue and by others.
     ///
     /// - Parameters:
-    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the schema. nil or
-    ///     none for all.
+    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
+    ///     schema. nil or none for all.
     ///   - rowIDs: Whether to tell which rows have changed, which takes some time and memory.
     /// - Returns: A sequence without end; see ``DatabaseChanges``.
     public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
@@ -67,8 +68,8 @@ extension SecureDatabasePool {
     /// What is committed from now on, through this pool and by others.
     ///
     /// - Parameters:
-    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the schema. nil or
-    ///     none for all.
+    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
+    ///     schema. nil or none for all.
     ///   - rowIDs: Whether to tell which rows have changed, which takes some time and memory.
     /// - Returns: A sequence without end; see ``DatabaseChanges``.
     public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {

@@ -1,4 +1,5 @@
-/// A value that is read from a database again and again, as often as it may have changed, for `for await`.
+/// A value that is read from a database again and again, as often as it may have changed, for `for
+/// await`.
 ///
 /// ```swift
 /// let counts = pool.values { db in
@@ -9,14 +10,16 @@
 /// }
 /// ```
 ///
-/// The first value comes at once. Then the closure runs again after each commit on a table that it has read the
-/// last time, after each change of the schema, and after commits of other processes, whose tables are not
-/// known. A value like the one before is not told again. What is committed while it runs leads to one more run.
+/// The first value comes at once. Then the closure runs again after each commit on a table that it
+/// has read the last time, after each change of the schema, and after commits of other processes,
+/// whose tables are not known. A value like the one before is not told again. What is committed
+/// while it runs leads to one more run.
 ///
-/// An error is told as a failure, and does not end the sequence: the next commit leads to the next run.
+/// An error is told as a failure, and does not end the sequence: the next commit leads to the next
+/// run.
 ///
-/// What the closure reads is noted by table: pragmas, temporary tables and attached databases are not. It must
-/// not write. Each iteration runs it on its own, until its task is cancelled.
+/// What the closure reads is noted by table: pragmas, temporary tables and attached databases are
+/// not. It must not write. Each iteration runs it on its own, until its task is cancelled.
 public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// What a loop gets.
     public typealias Element = Result<Value, any Error>
@@ -70,7 +73,8 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
         }
 
         private func run() async -> Element {
-            // What was told before is seen by this run; until it is known what it reads, everything counts.
+            // What was told before is seen by this run; until it is known what it reads, everything
+            // counts.
             observer.buffer.observeAll()
             do {
                 let (value, tables) = try await read()

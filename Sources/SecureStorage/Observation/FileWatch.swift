@@ -3,9 +3,9 @@ internal import Foundation
 #if os(Linux)
     /// Tells when a database's file, log or journal is written to, made or removed.
     ///
-    /// inotify(7): the directory for files that come and go, and the files themselves for what is written.
-    /// So what is written to other files of the directory wakes nobody, and no descriptor of the file is
-    /// opened, whose end would drop SQLite's locks.
+    /// inotify(7): the directory for files that come and go, and the files themselves for what is
+    /// written. So what is written to other files of the directory wakes nobody, and no descriptor
+    /// of the file is opened, whose end would drop SQLite's locks.
     final class FileWatch: @unchecked Sendable {
         // @unchecked: `watches` is only touched under `lock`.
         private let descriptor: Int32
@@ -96,8 +96,8 @@ internal import Foundation
 #elseif canImport(Darwin)
     /// Tells when a database's log or journal is written to, made or removed.
     ///
-    /// The file itself is not looked at: it is written to only beside its log or journal, and closing a
-    /// descriptor of it would drop SQLite's locks.
+    /// The file itself is not looked at: it is written to only beside its log or journal, and
+    /// closing a descriptor of it would drop SQLite's locks.
     final class FileWatch: @unchecked Sendable {
         // @unchecked: `sources` is only touched under `lock`.
         private let path: String

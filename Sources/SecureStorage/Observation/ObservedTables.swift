@@ -19,7 +19,8 @@ enum ObservedTables: Sendable {
         return key == "sqlite_master" ? "sqlite_schema" : key
     }
 
-    /// The part of a change that concerns these tables, with or without row ids; nil when there is none.
+    /// The part of a change that concerns these tables, with or without row ids; nil when there is
+    /// none.
     func part(of change: DatabaseChange, withRowIDs: Bool = false) -> DatabaseChange? {
         var part = change
         if case .only(let names) = self {

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Asks for commits of others when something has happened to the file, and never otherwise.
 ///
-/// What is written to the log becomes a commit a moment later, after it has been synced, and no event says
-/// so. So one event is followed by several questions, each after twice the time, until one shows that
-/// nobody is writing.
+/// What is written to the log becomes a commit a moment later, after it has been synced, and no
+/// event says so. So one event is followed by several questions, each after twice the time, until
+/// one shows that nobody is writing.
 final class WakeUps: @unchecked Sendable {
     // @unchecked: `watch` and `questionCount` are only touched under `lock`, the rest on `worker`.
     private let path: String
@@ -30,8 +30,8 @@ final class WakeUps: @unchecked Sendable {
         case asking
     }
 
-    /// Milliseconds: not at once, so that the end of the commit has come, and so that a writer in this
-    /// process, which asks by itself, is not disturbed.
+    /// Milliseconds: not at once, so that the end of the commit has come, and so that a writer in
+    /// this process, which asks by itself, is not disturbed.
     private static let firstPause = 2
     private static let longestPause = 1024
 

@@ -66,8 +66,8 @@ struct DatabaseHeader {
             + "\(encoding.name), is taken from the other pages; user_version and application_id are lost"
     }
 
-    /// Whether a first page that begins like this, decrypted, is one of pages of that format's size, and leaves their ends
-    /// to the cipher.
+    /// Whether a first page that begins like this, decrypted, is one of pages of that format's
+    /// size, and leaves their ends to the cipher.
     static func hasSizes(_ start: [UInt8], of format: PageFormat) -> Bool {
         PlainHeader(start).pageSize == format.pageSize
             && possibleReserves(format).contains(Int(start[20]))

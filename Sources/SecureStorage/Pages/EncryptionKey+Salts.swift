@@ -32,7 +32,8 @@ extension EncryptionKey {
         return try derived(salt: salts.first ?? [], cipher: cipher)
     }
 
-    /// The key with the first of the salts under which a first page is authentic; nil when none is right.
+    /// The key with the first of the salts under which a first page is authentic; nil when none is
+    /// right.
     func derived(
         provedBy page: [UInt8], _ salts: [[UInt8]], _ cipher: CipherConfiguration
     ) throws -> DerivedKey? {

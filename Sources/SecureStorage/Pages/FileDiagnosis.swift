@@ -26,24 +26,26 @@ public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
         case keyNeeded
         /// No page of the file was written with this key.
         case wrongKey
-        /// The key opens the file, which has the format of SQLCipher 1, 2 or 3, also in the variants of the first programs
-        /// with SQLCipher 2.0.
+        /// The key opens the file, which has the format of SQLCipher 1, 2 or 3, also in the
+        /// variants of the first programs with SQLCipher 2.0.
         ///
         /// With a raw key, 2 and 3 are the same; it is 3 then.
         case legacyFormat(version: Int)
         /// The key opens the file with this cipher configuration instead of the given one.
         case otherCipher(CipherConfiguration)
-        /// The key opens the file, whose pages have no HMAC (`PRAGMA cipher_use_hmac = OFF`): any change of them would go
-        /// unnoticed, so that it has to be migrated first.
+        /// The key opens the file, whose pages have no HMAC (`PRAGMA cipher_use_hmac = OFF`): any
+        /// change of them would go unnoticed, so that it has to be migrated first.
         case withoutHMAC
-        /// The key is right; these pages (the first is 1) are not as they were written; not more than 100,000
-        /// are named.
+        /// The key is right; these pages (the first is 1) are not as they were written; not more
+        /// than 100,000 are named.
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.
         case truncated
-        /// The key is right, and the file's pages are sound; commits in the log are not read any more.
+        /// The key is right, and the file's pages are sound; commits in the log are not read any
+        /// more.
         case damagedLog(LogDamage)
-        /// The key is right; the journal that has to be played back before the pages count is damaged.
+        /// The key is right; the journal that has to be played back before the pages count is
+        /// damaged.
         case damagedJournal(JournalDamage)
         /// Not a database of any kind that is known here.
         case notADatabase
@@ -152,12 +154,13 @@ extension SecureDatabaseStore {
     /// Says what the file at `url` is, and why.
     ///
     /// Reads every page once, decrypts none but the first, and changes nothing, not even a time of
-    /// access where the system allows that. Side files are looked at as well: what counts is what who
-    /// opens the file would find. A passphrase costs a key derivation, and two short ones more for a
-    /// file that it does not open; a third one where `cipher` has another derivation than SQLCipher 4's.
+    /// access where the system allows that. Side files are looked at as well: what counts is what
+    /// who opens the file would find. A passphrase costs a key derivation, and two short ones more
+    /// for a file that it does not open; a third one where `cipher` has another derivation than
+    /// SQLCipher 4's.
     ///
-    /// Page sizes, HMACs and the key derivations of SQLCipher's versions are found out. Another number of rounds is not: such a
-    /// file is called `.wrongKey` unless `cipher` has it.
+    /// Page sizes, HMACs and the key derivations of SQLCipher's versions are found out. Another
+    /// number of rounds is not: such a file is called `.wrongKey` unless `cipher` has it.
     ///
     /// - Parameters:
     ///   - url: The place of the file.

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Every version of a file's first page that the next connection may find: the file's own, and the one in its log or
-/// its journal.
+/// Every version of a file's first page that the next connection may find: the file's own, and the
+/// one in its log or its journal.
 struct FirstPages {
     private let cipher: CipherConfiguration
     private let pages: [[UInt8]]
@@ -26,8 +26,8 @@ struct FirstPages {
 extension DatabaseFile {
     /// Whether the file, which this key has opened before, is encrypted with another one now.
     ///
-    /// A change of the key rewrites each page, so that none is left under the old one, with the log or without it. A file
-    /// that was overwritten with anything else has no other key.
+    /// A change of the key rewrites each page, so that none is left under the old one, with the log
+    /// or without it. A file that was overwritten with anything else has no other key.
     func isUnderAnotherKey(than key: DerivedKey, _ cipher: CipherConfiguration) throws -> Bool {
         let pageCipher = try PageCipher(key, cipher)
         // While somebody writes, a look may find pages on their way from the log to the file.

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Finds the format under which a key is right, where it is not the one that was named: other page sizes and HMACs, none,
-/// and those of SQLCipher 1, 2 and 3.
+/// Finds the format under which a key is right, where it is not the one that was named: other page
+/// sizes and HMACs, none, and those of SQLCipher 1, 2 and 3.
 struct FormatSearch {
     let path: String
     let key: EncryptionKey
@@ -10,7 +10,8 @@ struct FormatSearch {
 
     /// Looks at the first page under all of them, and of SQLCipher's own formats at some more.
     ///
-    /// Costs, for a passphrase, 64,000 and 4000 rounds of PBKDF2-HMAC-SHA1, and SQLCipher 4's where `cipher` has other ones.
+    /// Costs, for a passphrase, 64,000 and 4000 rounds of PBKDF2-HMAC-SHA1, and SQLCipher 4's where
+    /// `cipher` has other ones.
     ///
     /// - Parameter given: The key as derived with `cipher`.
     /// - Returns: nil when the key is right under none of them.
@@ -102,8 +103,8 @@ extension PageFormat {
         return hmacs + variants + [without]
     }
 
-    /// This format as that of the oldest version that it can be of: without HMACs, nothing tells how a raw key would have
-    /// been derived.
+    /// This format as that of the oldest version that it can be of: without HMACs, nothing tells
+    /// how a raw key would have been derived.
     fileprivate func named(for key: EncryptionKey) -> PageFormat {
         if case .passphrase = key { return self }
         guard hmac == nil else { return self }
@@ -126,8 +127,8 @@ extension PageFormat {
         }
     }
 
-    /// Whether the engine can be told to read such a file: the salt mask is one for all files of the process, so it is left
-    /// alone.
+    /// Whether the engine can be told to read such a file: the salt mask is one for all files of
+    /// the process, so it is left alone.
     var isReadByEngine: Bool { saltMask == Self.usualSaltMask }
 
     func finding(_ given: CipherConfiguration) -> FileDiagnosis.Finding {

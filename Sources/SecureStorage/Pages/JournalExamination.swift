@@ -2,16 +2,18 @@ internal import Foundation
 
 /// Whether the journal that a crash has left is whole, before the engine plays it back.
 ///
-/// The engine ends at the first record whose checksum is wrong, or at a header that is none, and takes
-/// the file for restored. That is right for what a power cut leaves of a journal that was not yet synced, since the
-/// file was not written to before. Of a journal that was, all records have to be there.
+/// The engine ends at the first record whose checksum is wrong, or at a header that is none, and
+/// takes the file for restored. That is right for what a power cut leaves of a journal that was not
+/// yet synced, since the file was not written to before. Of a journal that was, all records have to
+/// be there.
 struct JournalExamination {
     let path: String
     let cipher: PageCipher
 
     private var pageSize: Int { cipher.format.pageSize }
 
-    /// What is proved to be damaged; nil for a sound journal, for none, and for one that is being written.
+    /// What is proved to be damaged; nil for a sound journal, for none, and for one that is being
+    /// written.
     func damage() throws -> JournalDamage? {
         try SideFileLook.confirmed(path + "-journal", look)
     }
@@ -58,7 +60,8 @@ struct JournalExamination {
         guard journal.header == nil else {
             return Self.damage("it was cut off within its header")
         }
-        // The magic and the count are written over a header that is synced before them, or with them.
+        // The magic and the count are written over a header that is synced before them, or with
+        // them.
         let rest = try journal.content.bytes(at: 12, count: 16)
         let isBegun =
             journal.content.size == 12 || rest?.allSatisfy { $0 == 0 } == true
@@ -71,7 +74,8 @@ struct JournalExamination {
         return false
     }
 
-    /// The number of pages that the file is cut to: not fewer than its own header had, not more than there are.
+    /// The number of pages that the file is cut to: not fewer than its own header had, not more
+    /// than there are.
     private func pageCountDamage(
         _ header: RollbackJournal.Header, _ journal: RollbackJournal, _ file: RawFile
     ) throws -> JournalDamage? {
@@ -99,8 +103,8 @@ struct JournalExamination {
         _ journal: RollbackJournal, _ file: RawFile
     ) throws -> JournalDamage? {
         var reason: String?
-        // Whether a page of this segment was written to in the file, or the file made longer: that happens
-        // after its sync.
+        // Whether a page of this segment was written to in the file, or the file made longer: that
+        // happens after its sync.
         var wasUsed = isFirst && file.size / pageSize > journal.pageCount
         for (index, record) in segment.records.enumerated() {
             let original = try page(of: record, journal)
@@ -128,7 +132,8 @@ struct JournalExamination {
         return Self.damage("what follows its first records is not read")
     }
 
-    /// Whether records of the same transaction follow that the header does not count, or a header that is none.
+    /// Whether records of the same transaction follow that the header does not count, or a header
+    /// that is none.
     private func goesOn(
         after segment: RollbackJournal.Segment, isLast: Bool, _ journal: RollbackJournal
     ) throws -> Bool {
@@ -144,8 +149,8 @@ struct JournalExamination {
         let end = segment.records.last.map { $0.offset + pageSize + 4 }
         let next = end ?? segment.end
         if try isRecord(at: next, segment.header.nonce) { return true }
-        // A header that does not count yet begins with zeros; so does one that an earlier transaction has left,
-        // but for the first byte.
+        // A header that does not count yet begins with zeros; so does one that an earlier
+        // transaction has left, but for the first byte.
         guard isLast, let bytes = try journal.content.bytes(at: segment.end, count: 16),
             bytes[0] != 0
         else { return false }

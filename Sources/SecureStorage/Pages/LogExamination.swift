@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// Whether a write-ahead log has lost commits that were in it; what counts as a proof says `LogDamage`.
+/// Whether a write-ahead log has lost commits that were in it; what counts as a proof says
+/// `LogDamage`.
 ///
-/// Frames behind the first that is not whole are looked at one by one: a frame belongs to the log as it is when it
-/// carries the salts of the log's header, and its page is authentic. Each frame's checksum goes on from the
-/// one stored in the frame before it, which tells what was written after what.
+/// Frames behind the first that is not whole are looked at one by one: a frame belongs to the log
+/// as it is when it carries the salts of the log's header, and its page is authentic. Each frame's
+/// checksum goes on from the one stored in the frame before it, which tells what was written after
+/// what.
 struct LogExamination {
     let path: String
     let cipher: PageCipher
@@ -26,7 +28,8 @@ struct LogExamination {
         let isLinked: Bool
     }
 
-    /// What is proved to be damaged; nil for a sound log, for none, and for one that is being written.
+    /// What is proved to be damaged; nil for a sound log, for none, and for one that is being
+    /// written.
     func damage() throws -> LogDamage? {
         let log = path + "-wal"
         guard access(log, F_OK) == 0 else { return nil }
@@ -62,7 +65,8 @@ struct LogExamination {
             mixesStates: !inFile.isEmpty && (!isAllInFile || hidesPage))
     }
 
-    /// The salts of the first frame with an authentic page, as a header: for a log whose own is damaged.
+    /// The salts of the first frame with an authentic page, as a header: for a log whose own is
+    /// damaged.
     ///
     /// A header is synced before any frame follows it, so no crash leaves frames without one.
     private func salvagedHeader(_ content: RawFile) throws -> [UInt8]? {
@@ -125,7 +129,8 @@ struct LogExamination {
         }
     }
 
-    /// Whether a transaction ends at or after the first frame that is not whole, and another one goes on from it.
+    /// Whether a transaction ends at or after the first frame that is not whole, and another one
+    /// goes on from it.
     private func hasLaterCommit(_ frames: [Frame]) -> Bool {
         zip(frames, frames.dropFirst()).contains { end, next in
             guard end.endsTransaction, next.index == end.index + 1, next.isKnown, next.isLinked
@@ -134,8 +139,9 @@ struct LogExamination {
         }
     }
 
-    /// Whether a frame's header is in one sector, which a power cut leaves as it was or as it is to be: then
-    /// what its first bytes say is as old as the checksum, which the next frame vouches for.
+    /// Whether a frame's header is in one sector, which a power cut leaves as it was or as it is to
+    /// be: then what its first bytes say is as old as the checksum, which the next frame vouches
+    /// for.
     private func isInOneSector(_ index: Int) -> Bool {
         offset(index) / 512 == (offset(index) + WriteAheadLog.frameHeaderSize - 1) / 512
     }

@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// Looks for a first page that claims other sizes than the file's, wherever the engine may take one from.
+/// Looks for a first page that claims other sizes than the file's, wherever the engine may take one
+/// from.
 ///
-/// SQLite believes what the first page says of its size, and SQLCipher its own settings: where they differ, pages overflow
-/// SQLite's buffers. Which frame of a log and which record of a journal the engine takes follows rules of its own, so here
-/// each one counts, used or not: no program writes such a page.
+/// SQLite believes what the first page says of its size, and SQLCipher its own settings: where they
+/// differ, pages overflow SQLite's buffers. Which frame of a log and which record of a journal the
+/// engine takes follows rules of its own, so here each one counts, used or not: no program writes
+/// such a page.
 struct MisstatedSizes {
     let path: String
     let cipher: PageCipher
@@ -57,7 +59,8 @@ struct MisstatedSizes {
             guard let frame = try log.bytes(at: offset, count: WriteAheadLog.frameHeaderSize) else {
                 return false
             }
-            // Without HMACs, pages of an earlier use of the log, under another key, look like anything.
+            // Without HMACs, pages of an earlier use of the log, under another key, look like
+            // anything.
             guard WriteAheadLog.number(frame, at: 0) == 1,
                 cipher.format.hmac != nil || frame[8..<16] == header[16..<24]
             else { return true }

@@ -5,16 +5,17 @@ internal import Foundation
 /// How the pages of a file are encrypted, of SQLCipher 4 with any settings and of its elders.
 struct PageFormat: Equatable, Sendable {
     var pageSize: Int
-    /// nil in files of SQLCipher 1, and of others with `PRAGMA cipher_use_hmac = OFF`, whose pages nothing protects.
+    /// nil in files of SQLCipher 1, and of others with `PRAGMA cipher_use_hmac = OFF`, whose pages
+    /// nothing protects.
     var hmac: CipherConfiguration.HMACAlgorithm?
     var kdf: CipherConfiguration.KDFAlgorithm
     var kdfIterations: Int
     var plaintextHeaderSize = 0
-    /// How the page's number goes into its HMAC: little-endian but in files of some programs with SQLCipher 2.0
-    /// (`PRAGMA cipher_hmac_pgno`).
+    /// How the page's number goes into its HMAC: little-endian but in files of some programs with
+    /// SQLCipher 2.0 (`PRAGMA cipher_hmac_pgno`).
     var hasBigEndianNumbers = false
-    /// What the salt of the HMAC's key differs by from the file's: another one in files of the betas of SQLCipher 2.0
-    /// (`PRAGMA cipher_hmac_salt_mask`).
+    /// What the salt of the HMAC's key differs by from the file's: another one in files of the
+    /// betas of SQLCipher 2.0 (`PRAGMA cipher_hmac_salt_mask`).
     var saltMask: UInt8 = Self.usualSaltMask
 
     static let usualSaltMask: UInt8 = 0x3a
@@ -90,8 +91,8 @@ struct PageCipher: Sendable {
         }
     }
 
-    /// Whether `page`, of exactly the format's size, is page `number` under this key, and, of page 1, whether the engine
-    /// may read it (`misstatesSizes`).
+    /// Whether `page`, of exactly the format's size, is page `number` under this key, and, of page
+    /// 1, whether the engine may read it (`misstatesSizes`).
     ///
     /// Always false for a format without HMAC.
     func isAuthentic(_ page: [UInt8], number: UInt32) -> Bool {
@@ -102,11 +103,12 @@ struct PageCipher: Sendable {
         hasRightHMAC(page, number) && (number > 1 || hasRightSizes(page))
     }
 
-    /// Whether this first page, which the engine would take for a sound one, says that pages have another size, or that
-    /// fewer bytes of each are the cipher's.
+    /// Whether this first page, which the engine would take for a sound one, says that pages have
+    /// another size, or that fewer bytes of each are the cipher's.
     ///
-    /// SQLite believes it and SQLCipher does not: pages then overflow SQLite's buffers. Only somebody with the key can
-    /// have written such a page, or anybody into a plaintext header and where no HMAC is.
+    /// SQLite believes it and SQLCipher does not: pages then overflow SQLite's buffers. Only
+    /// somebody with the key can have written such a page, or anybody into a plaintext header and
+    /// where no HMAC is.
     func misstatesSizes(_ page: [UInt8]) -> Bool {
         page.withUnsafeBytes {
             $0.count == format.pageSize && (format.hmac == nil || hasRightHMAC($0, 1))

@@ -11,7 +11,8 @@ struct PageView: Sendable {
     let source: Source
     /// Whole pages of the database.
     let pageCount: Int
-    /// Whether frames of the log follow that count for nothing; what they are, `LogExamination` finds out.
+    /// Whether frames of the log follow that count for nothing; what they are, `LogExamination`
+    /// finds out.
     let isLogFollowed: Bool
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]

@@ -1,6 +1,7 @@
 /// The first page of a file, looked at as a plain SQLite file.
 ///
-/// The fields are those of [the database header](https://sqlite.org/fileformat2.html#the_database_header).
+/// The fields are those of [the database
+/// header](https://sqlite.org/fileformat2.html#the_database_header).
 struct PlainHeader {
     private let page: [UInt8]
 
@@ -9,8 +10,8 @@ struct PlainHeader {
     /// Whether the file begins with SQLite's magic string.
     var isSQLite: Bool { page.starts(with: "SQLite format 3\0".utf8) }
 
-    /// Whether the rest is readable too: the header's fields have values that they can have, and the root
-    /// of the schema table follows.
+    /// Whether the rest is readable too: the header's fields have values that they can have, and
+    /// the root of the schema table follows.
     var isReadable: Bool {
         guard isSQLite, page.count >= 512 else { return false }
         let pageSize = Int(page[16]) << 8 | Int(page[17])
@@ -45,8 +46,8 @@ struct PlainHeader {
 enum Randomness {
     /// Why these bytes cannot be encrypted ones; nil when they may be.
     ///
-    /// Pearson's chi-squared test over the 256 values. Random bytes are above 450 once in 10^12 times; text,
-    /// images and zeros are far above.
+    /// Pearson's chi-squared test over the 256 values. Random bytes are above 450 once in 10^12
+    /// times; text, images and zeros are far above.
     static func objection(to bytes: [UInt8]) -> String? {
         guard bytes.count >= 512 else { return "it is shorter than any encrypted page" }
         var counts = [Int](repeating: 0, count: 256)

@@ -17,7 +17,8 @@ final class RawFile: Sendable {
 
     /// Opens a regular file for reading; nil when there is none.
     ///
-    /// Not two steps, a look and an opening: a writer may make and remove its journal many times in between.
+    /// Not two steps, a look and an opening: a writer may make and remove its journal many times in
+    /// between.
     ///
     /// - Throws: `.openFailed`.
     convenience init?(ifPresent path: String) throws {

@@ -2,10 +2,10 @@ internal import Foundation
 
 /// The rollback journal beside a file, as far as the file's state and its key can be told from it.
 ///
-/// A journal that a crash has left is played back before anything of the file can be read, whatever the
-/// key is. It holds the pages as they were before the broken transaction. The layout is in
-/// [SQLite's file format](https://sqlite.org/fileformat2.html#the_rollback_journal): segments, each of a
-/// header that fills a sector, and records of a page number, a page and a checksum.
+/// A journal that a crash has left is played back before anything of the file can be read, whatever
+/// the key is. It holds the pages as they were before the broken transaction. The layout is in
+/// [SQLite's file format](https://sqlite.org/fileformat2.html#the_rollback_journal): segments, each
+/// of a header that fills a sector, and records of a page number, a page and a checksum.
 struct RollbackJournal {
     let content: RawFile
     /// Of the journal's first segment; nil when it is none that the engine would play back.
@@ -14,7 +14,8 @@ struct RollbackJournal {
     private let pageSize: Int
 
     struct Header: Equatable {
-        /// Records of the segment; `.max` for all to the end of the file, by a writer that never syncs.
+        /// Records of the segment; `.max` for all to the end of the file, by a writer that never
+        /// syncs.
         let recordCount: UInt32
         /// What the checksum of each record begins with: another one in each header.
         let nonce: UInt32
@@ -44,8 +45,9 @@ struct RollbackJournal {
 
     /// The journal of the database at `path`.
     ///
-    /// nil when there is none, when its transaction has ended (its first byte is 0), and when it is part of
-    /// a transaction over several files that was committed: then its super-journal has gone.
+    /// nil when there is none, when its transaction has ended (its first byte is 0), and when it is
+    /// part of a transaction over several files that was committed: then its super-journal has
+    /// gone.
     init?(of path: String, pageSize: Int) {
         guard let content = try? RawFile(path + "-journal"),
             let first = try? content.bytes(at: 0, count: 1), first != [0]
@@ -71,7 +73,8 @@ struct RollbackJournal {
     /// Pages of the database before the transaction.
     var pageCount: Int { header?.pageCount ?? 0 }
 
-    /// The original page 1; nil when the journal does not hold it (yet): then the file is unchanged.
+    /// The original page 1; nil when the journal does not hold it (yet): then the file is
+    /// unchanged.
     func firstPage() -> [UInt8]? {
         offsets[1].flatMap { try? content.bytes(at: $0, count: pageSize) }
     }
@@ -150,7 +153,8 @@ struct RollbackJournal {
             pageCount: Int(number(bytes, 16)), sectorSize: sectorSize)
     }
 
-    /// The name of the journal that a transaction over several files has in common, at the end of each one's.
+    /// The name of the journal that a transaction over several files has in common, at the end of
+    /// each one's.
     private static func superJournal(_ content: RawFile) -> ArraySlice<UInt8>? {
         let size = content.size
         guard let end = try? content.bytes(at: size - 16, count: 16), end[8...].elementsEqual(magic)

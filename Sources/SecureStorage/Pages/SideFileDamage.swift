@@ -1,12 +1,15 @@
-/// What is proved to be damaged in a write-ahead log: commits that were in it, and that no connection finds any more.
+/// What is proved to be damaged in a write-ahead log: commits that were in it, and that no
+/// connection finds any more.
 ///
-/// A connection reads a log up to the first frame that is not whole. What follows is lost for it, although
-/// each page there may be as it was written. A power cut leaves such a frame as well, but only in what was not yet
-/// synced: so it counts as damage when a later transaction follows, which with `synchronous = .full` begins after
-/// the sync of the one before it, or when the file holds a page of what follows, which is moved there after a sync.
-/// With `synchronous = .normal` a power cut can leave what looks like the first of the two.
+/// A connection reads a log up to the first frame that is not whole. What follows is lost for it,
+/// although each page there may be as it was written. A power cut leaves such a frame as well, but
+/// only in what was not yet synced: so it counts as damage when a later transaction follows, which
+/// with `synchronous = .full` begins after the sync of the one before it, or when the file holds a
+/// page of what follows, which is moved there after a sync. With `synchronous = .normal` a power
+/// cut can leave what looks like the first of the two.
 public struct LogDamage: Sendable, Equatable, CustomStringConvertible {
-    /// The number of the first frame (the first is 1) that is not as it was written; nil for the log's header.
+    /// The number of the first frame (the first is 1) that is not as it was written; nil for the
+    /// log's header.
     public let firstDamagedFrame: Int?
     /// How many whole frames follow it and are not read.
     public let unreadFrames: Int
@@ -16,7 +19,8 @@ public struct LogDamage: Sendable, Equatable, CustomStringConvertible {
     public let pages: [Int]
     /// Whether the file itself holds all that those frames do: then nothing of them is lost.
     public let isAllInFile: Bool
-    /// Whether the file holds a part of what follows: then a reader finds two states mixed, and `open` refuses.
+    /// Whether the file holds a part of what follows: then a reader finds two states mixed, and
+    /// `open` refuses.
     public let mixesStates: Bool
 
     /// One line for people.
@@ -36,12 +40,14 @@ public struct LogDamage: Sendable, Equatable, CustomStringConvertible {
 
 /// What is proved to be damaged in a rollback journal that a crash has left.
 ///
-/// The engine would play it back in part, or not at all, and end with a file that mixes two states. Therefore `open` refuses.
+/// The engine would play it back in part, or not at all, and end with a file that mixes two states.
+/// Therefore `open` refuses.
 public struct JournalDamage: Sendable, Equatable, CustomStringConvertible {
     /// What is not as it was written.
     public let reason: String
-    /// Whether this is damage only if the journal was synced before its header counted, as `synchronous = .full`
-    /// does: with `.normal`, a power cut can leave the same, with a file that was not yet written to.
+    /// Whether this is damage only if the journal was synced before its header counted, as
+    /// `synchronous = .full` does: with `.normal`, a power cut can leave the same, with a file that
+    /// was not yet written to.
     public let isSureWithFullOnly: Bool
 
     /// One line for people.

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// Looks at a side file that somebody may be writing to: what is really damaged still is a moment later.
+/// Looks at a side file that somebody may be writing to: what is really damaged still is a moment
+/// later.
 enum SideFileLook {
     private struct Stamp: Equatable {
         let header: [UInt8]?
@@ -15,7 +16,8 @@ enum SideFileLook {
         }
     }
 
-    /// What `look` finds, when nothing was written while it looked, or when it finds the same twice.
+    /// What `look` finds, when nothing was written while it looked, or when it finds the same
+    /// twice.
     static func confirmed<D: Equatable>(_ path: String, _ look: () throws -> D?) throws -> D? {
         for _ in 0..<25 {
             let stamp = Stamp(path)

@@ -2,8 +2,9 @@ internal import Foundation
 
 /// The committed part of a write-ahead log, as a connection would find it that opens the file now.
 ///
-/// The layout is in [SQLite's file format](https://sqlite.org/fileformat2.html#the_write_ahead_log). Pages
-/// in the log are encrypted as in the file; the checksums are over the encrypted bytes.
+/// The layout is in [SQLite's file
+/// format](https://sqlite.org/fileformat2.html#the_write_ahead_log). Pages in the log are encrypted
+/// as in the file; the checksums are over the encrypted bytes.
 struct WriteAheadLog {
     /// Where each page of the log begins in the file `-wal`, in its newest committed version.
     private(set) var offsets: [UInt32: Int] = [:]
@@ -79,7 +80,8 @@ struct WriteAheadLog {
 
     /// Lends where each frame begins of which something is stored, until `body` returns false.
     ///
-    /// What is a hole reads as zeros, which are no frame: so a log costs what it holds, not its size.
+    /// What is a hole reads as zeros, which are no frame: so a log costs what it holds, not its
+    /// size.
     static func forEachStoredFrame(
         _ frames: Range<Int>, of file: RawFile, _ pageSize: Int, _ body: (Int) throws -> Bool
     ) rethrows {

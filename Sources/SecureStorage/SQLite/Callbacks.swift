@@ -1,14 +1,16 @@
 /// What a connection has to know while SQLite calls the caller's functions and collations.
 ///
 /// These run in the middle of a step, where SQLite allows further statements but not the end of the
-/// connection nor of the statement itself, and in the middle of a comparison, where it allows nothing.
+/// connection nor of the statement itself, and in the middle of a comparison, where it allows
+/// nothing.
 struct Callbacks {
     /// How many functions are running, one inside the other.
     var functionDepth = 0
     var isComparing = false
     /// Whether the caller's handler of a progress is called from inside the engine.
     var isReporting = false
-    /// What a function has last said with an error of its own, to tell it from what the engine says.
+    /// What a function has last said with an error of its own, to tell it from what the engine
+    /// says.
     var functionMessage: String?
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
@@ -30,7 +32,8 @@ struct Callbacks {
 
     /// Forgets that `close()` was refused.
     ///
-    /// - Throws: `.backingStoreError` code 21 when it was; inside a function or collation its statement says so.
+    /// - Throws: `.backingStoreError` code 21 when it was; inside a function or collation its
+    ///   statement says so.
     mutating func reportRefusedClose() throws {
         guard wasCloseRefused, !isRunning else { return }
         wasCloseRefused = false

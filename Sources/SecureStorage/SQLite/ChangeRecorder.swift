@@ -1,7 +1,7 @@
 /// Follows the statements and transactions of a connection, and tells what was committed.
 ///
-/// The commit hook alone would be too early, since a commit can still fail: what counts is the state after
-/// the statement.
+/// The commit hook alone would be too early, since a commit can still fail: what counts is the
+/// state after the statement.
 ///
 /// Not thread-safe, like its connection.
 final class ChangeRecorder {

@@ -5,8 +5,8 @@ final class ColumnNames {
     let names: [String]
     private var exactIndexes: [ByteString: Int]?
     private var foldedIndexes: [String: Int]?
-    /// Names that were asked for, in the order of their first time; found by where their text is stored,
-    /// as a literal's always is in one place, which reads no text.
+    /// Names that were asked for, in the order of their first time; found by where their text is
+    /// stored, as a literal's always is in one place, which reads no text.
     private let asked: UnsafeMutablePointer<Asked>
     private static let askedCapacity = 32
     private var askedCount = 0

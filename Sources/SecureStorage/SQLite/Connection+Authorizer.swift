@@ -3,8 +3,8 @@ internal import Foundation
 
 /// What SQL may not do, since the store does it, or since it would break what the store promises.
 extension Connection {
-    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared, and notes
-    /// which statements control transactions.
+    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared, and
+    /// notes which statements control transactions.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             try requireHandle(),

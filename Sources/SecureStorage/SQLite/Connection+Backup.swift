@@ -5,9 +5,9 @@ extension Connection {
     ///
     /// The cipher's settings are the same on both sides, or the sizes of the pages would differ.
     ///
-    /// In WAL mode a reader disturbs nobody, so the source is read in one snapshot. Otherwise writers would
-    /// have to wait for all of the copy; so they may come between two steps, which begins it anew, until
-    /// that has happened three times.
+    /// In WAL mode a reader disturbs nobody, so the source is read in one snapshot. Otherwise
+    /// writers would have to wait for all of the copy; so they may come between two steps, which
+    /// begins it anew, until that has happened three times.
     func copyPages(from source: Connection, _ progress: FileProgress.Handler) throws {
         let (handle, sourceHandle) = (try requireHandle(), try source.requireHandle())
         guard let backup = sqlite3_backup_init(handle, "main", sourceHandle, "main") else {

@@ -1,11 +1,11 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// Which tables each commit has changed, in a table of the file, for the observers of other connections and
-/// processes; see `SecureDatabaseConfiguration.keepsChangeLog`.
+/// Which tables each commit has changed, in a table of the file, for the observers of other
+/// connections and processes; see `SecureDatabaseConfiguration.keepsChangeLog`.
 ///
-/// A row is written in the transaction that it tells of, before its commit. A statement that commits by itself is told of
-/// by a row of its own afterwards.
+/// A row is written in the transaction that it tells of, before its commit. A statement that
+/// commits by itself is told of by a row of its own afterwards.
 extension Connection {
     static let changeLog = "securestorage_changes"
     /// The newest rows that are kept; who has missed more knows that he has.
@@ -25,8 +25,8 @@ extension Connection {
         guard keepsChangeLog, let recorder, !recorded.isLogged,
             !change.tables.isEmpty || change.hasUnknownTables
         else { return }
-        // When it cannot be written, because another process is writing, say, the next reader finds a commit that no
-        // row explains.
+        // When it cannot be written, because another process is writing, say, the next reader finds
+        // a commit that no row explains.
         try? log(change, recorder)
     }
 
@@ -35,7 +35,8 @@ extension Connection {
     }
 
     private func log(_ change: DatabaseChange, _ recorder: ChangeRecorder) throws {
-        // What the caller's own statement has done stays what `lastInsertRowID` and the count of rows tell.
+        // What the caller's own statement has done stays what `lastInsertRowID` and the count of
+        // rows tell.
         let (rowID, count) = (lastInsertRowID, changedRowCount)
         defer {
             if let handle { sqlite3_set_last_insert_rowid(handle, rowID) }
@@ -67,7 +68,8 @@ extension Connection {
         try prune.run()
     }
 
-    /// What other connections have committed since the last call, by the log; everything when it does not tell.
+    /// What other connections have committed since the last call, by the log; everything when it
+    /// does not tell.
     func foreignChange(_ recorder: ChangeRecorder) -> DatabaseChange {
         guard configuration.keepsChangeLog else { return .foreign }
         var change = DatabaseChange(tables: [:], hasUnknownTables: false, includesForeign: true)

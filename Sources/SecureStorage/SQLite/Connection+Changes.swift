@@ -46,8 +46,8 @@ extension Connection {
                 guard let context else { return }
                 Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteRollback()
             }, context)
-        // Setting an authorizer lets SQLite prepare each statement anew at its next run, and so tells
-        // what it writes. The same call has been made before, with the same handle.
+        // Setting an authorizer lets SQLite prepare each statement anew at its next run, and so
+        // tells what it writes. The same call has been made before, with the same handle.
         try? installAuthorizer()
         refreshSchema(recorder)
         _ = question(recorder)
@@ -83,9 +83,9 @@ extension Connection {
 
     /// Notes what a statement may do, while it is prepared.
     ///
-    /// - Returns: Whether to answer with SQLITE_IGNORE, which for a deletion means: row by row. "If the
-    ///   action code is SQLITE_DELETE and the callback returns SQLITE_IGNORE then the DELETE operation
-    ///   proceeds but the truncate optimization is disabled."
+    /// - Returns: Whether to answer with SQLITE_IGNORE, which for a deletion means: row by row. "If
+    ///   the action code is SQLITE_DELETE and the callback returns SQLITE_IGNORE then the DELETE
+    ///   operation proceeds but the truncate optimization is disabled."
     func observe(
         _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
         _ database: UnsafePointer<CChar>?

@@ -4,7 +4,8 @@ internal import Foundation
 extension Connection {
     /// Makes `collation` known to the statements of this connection, in place of one of its name.
     ///
-    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement runs.
+    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
+    ///   runs.
     func install(_ collation: SQLCollation) throws {
         let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledCollation(collation, on: self))
@@ -56,7 +57,8 @@ private final class InstalledCollation {
         bytes.withMemoryRebound(to: UInt8.self) { String(validatingUTF8: $0) }
     }
 
-    /// A collation cannot fail, so what is not UTF-8 has a place too: by its bytes, behind all text.
+    /// A collation cannot fail, so what is not UTF-8 has a place too: by its bytes, behind all
+    /// text.
     private func compareUnreadable(
         _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
     ) -> Int32 {

@@ -90,8 +90,8 @@ extension Connection {
         try installAuthorizer()
     }
 
-    /// Runs `body`, in which the schema's own table can be written: it is copied as it is, virtual tables and
-    /// all.
+    /// Runs `body`, in which the schema's own table can be written: it is copied as it is, virtual
+    /// tables and all.
     func writingSchema<R>(_ body: () throws -> R) throws -> R {
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0))
         // Cannot fail; the same call has succeeded before.

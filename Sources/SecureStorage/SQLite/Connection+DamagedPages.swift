@@ -2,13 +2,14 @@ internal import CSQLCipher
 
 /// Finds out that SQLCipher has lent zeros instead of a damaged page.
 ///
-/// When the HMAC of a page fails, SQLCipher up to 4.9 at least puts the pager into its error state, so
-/// that the *next* page that is asked for is an error. The damaged page itself is handed to SQLite as
-/// zeros, with no error. Most pages are not valid as zeros, but the last overflow page of a long value
-/// is: that value would end in zeros. So after each step that has read pages from the file, the pager
-/// is asked whether it is in its error state.
+/// When the HMAC of a page fails, SQLCipher up to 4.9 at least puts the pager into its error state,
+/// so that the *next* page that is asked for is an error. The damaged page itself is handed to
+/// SQLite as zeros, with no error. Most pages are not valid as zeros, but the last overflow page of
+/// a long value is: that value would end in zeros. So after each step that has read pages from the
+/// file, the pager is asked whether it is in its error state.
 ///
-/// SQLCipher 4.9 reports "out of memory" for a damaged page, and for every page that it reads afterwards.
+/// SQLCipher 4.9 reports "out of memory" for a damaged page, and for every page that it reads
+/// afterwards.
 extension Connection {
     enum StepVerdict {
         case sound
@@ -70,10 +71,11 @@ extension Connection {
         handle.map { sqlite3_txn_state($0, nil) != SQLITE_TXN_NONE } ?? false
     }
 
-    /// Asks the pager of each database for a page that is in its cache: an error in its error state.
+    /// Asks the pager of each database for a page that is in its cache: an error in its error
+    /// state.
     ///
-    /// Only of those that are in a transaction: no other pager stays in that state, and a lock of another
-    /// connection says nothing.
+    /// Only of those that are in a transaction: no other pager stays in that state, and a lock of
+    /// another connection says nothing.
     func isPagerSound() -> Bool {
         guard let handle else { return true }
         var index: Int32 = 0
@@ -104,8 +106,8 @@ extension Connection {
 
     /// Whether the file, read without the engine, has a page that is not as it was written.
     ///
-    /// For an engine that has reported something else. It reads the whole file, once: what was found is remembered,
-    /// as no engine forgets it either.
+    /// For an engine that has reported something else. It reads the whole file, once: what was
+    /// found is remembered, as no engine forgets it either.
     func hasDamagedPage() -> Bool {
         guard !knowsDamage, let key else { return knowsDamage }
         guard let scan = try? PageScan(path, key, configuration.cipher),
@@ -115,7 +117,8 @@ extension Connection {
         return knowsDamage
     }
 
-    /// Whether the last step has read pages from the file: without that, none can have been damaged.
+    /// Whether the last step has read pages from the file: without that, none can have been
+    /// damaged.
     @inline(__always)
     func hasReadPages() -> Bool {
         guard let handle else { return false }

@@ -1,6 +1,7 @@
 internal import CSQLCipher
 
-/// Whether another connection has committed, and telling what was committed in the order of the commits.
+/// Whether another connection has committed, and telling what was committed in the order of the
+/// commits.
 extension Connection {
     enum Question {
         /// As of now; what others have written may become visible yet.
@@ -40,7 +41,8 @@ extension Connection {
 
     /// Asks whether others have committed, and tells it.
     ///
-    /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken for a moment.
+    /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken
+    /// for a moment.
     func lookForForeignCommits(isLast: Bool) -> Question {
         guard let recorder else { return .final }
         guard seesTheLatest else {

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 
-// What a connection says when somebody else has changed the key of its file: to the engine, pages under
-// another key are damaged ones.
+// What a connection says when somebody else has changed the key of its file: to the engine, pages
+// under another key are damaged ones.
 
 extension Connection {
     /// The error for a failure of the engine whose cause is that the file has another key now.
@@ -11,11 +11,13 @@ extension Connection {
     /// - Parameters:
     ///   - code: The engine's.
     ///   - reason: The engine's message.
-    /// - Returns: nil for all other failures, and for those of a connection whose key has opened nothing yet.
+    /// - Returns: nil for all other failures, and for those of a connection whose key has opened
+    ///   nothing yet.
     func foreignRekey(_ code: ResultCode, _ reason: String) -> SecureStorageError? {
         switch code.primary {
         case .corrupt, .notADatabase, .noMemory: break
-        // SQLCipher up to 4.6 says no more when a page's HMAC fails; 4.9 says that it is out of memory.
+        // SQLCipher up to 4.6 says no more when a page's HMAC fails; 4.9 says that it is out of
+        // memory.
         case .error where reason == "SQL logic error": break
         default: return nil
         }

@@ -2,9 +2,11 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Makes `function` known to the statements of this connection, in place of one of its signature.
+    /// Makes `function` known to the statements of this connection, in place of one of its
+    /// signature.
     ///
-    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement runs.
+    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
+    ///   runs.
     func install(_ function: SQLFunction) throws {
         let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledFunction(function, on: self)).toOpaque()
@@ -41,7 +43,8 @@ extension Connection {
 }
 
 extension SQLFunction {
-    /// Without INNOCUOUS a schema from outside must not call it, not even where the engine trusts it.
+    /// Without INNOCUOUS a schema from outside must not call it, not even where the engine trusts
+    /// it.
     fileprivate var flags: Int32 {
         SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
             | (isInnocuous ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY)
@@ -118,7 +121,8 @@ private final class InstalledFunction {
 
     // MARK: - Calling the caller
 
-    /// Runs code of the caller's inside SQLite's step; nothing that it does or throws gets past here.
+    /// Runs code of the caller's inside SQLite's step; nothing that it does or throws gets past
+    /// here.
     private func guarded(_ context: OpaquePointer?, _ body: () throws -> Void) {
         guard connection.callbacks.functionDepth < Callbacks.maximumDepth else {
             return fail(context, "is called from inside itself too often")
@@ -126,8 +130,8 @@ private final class InstalledFunction {
         let wasCloseRefused = connection.callbacks.wasCloseRefused
         connection.callbacks.wasCloseRefused = false
         connection.callbacks.functionDepth += 1
-        // Statements in the function look for damaged pages too; what they found read must not count
-        // as already examined for the statement around them.
+        // Statements in the function look for damaged pages too; what they found read must not
+        // count as already examined for the statement around them.
         let misses = connection.knownCacheMisses
         do {
             try body()
@@ -205,8 +209,8 @@ private final class InstalledFunction {
 
     /// Whether the engine ends the statement with this code, and does nothing else.
     ///
-    /// By others it rolls the transaction back (out of memory, interrupted, I/O error, full), takes the file for damaged,
-    /// runs the statement again (schema), or takes them for no error at all.
+    /// By others it rolls the transaction back (out of memory, interrupted, I/O error, full), takes
+    /// the file for damaged, runs the statement again (schema), or takes them for no error at all.
     private static func mayReport(_ code: SQLiteResultCode) -> Bool {
         let harmless: Set<SQLiteResultCode> = [
             .error, .permission, .abort, .busy, .locked, .readOnly, .notFound, .tooBig, .constraint,

@@ -68,7 +68,8 @@ extension Connection {
             if let derived = try key.derived(provedBy: original ?? ownPage, salts, cipher) {
                 return derived
             }
-            // The original may be damaged. After a broken re-key it is under another key, as all records are.
+            // The original may be damaged. After a broken re-key it is under another key, as all
+            // records are.
             if original != nil, let derived = try key.derived(provedBy: ownPage, salts, cipher),
                 try journal.hasRecord(of: PageCipher(derived, cipher))
             {
@@ -82,8 +83,8 @@ extension Connection {
 
     /// Proves the key on the first page before the engine reads the file.
     ///
-    /// What an engine does to a file that its key does not open, and which code it then reports, differs from
-    /// release to release.
+    /// What an engine does to a file that its key does not open, and which code it then reports,
+    /// differs from release to release.
     func proveFirstPage(_ cipher: PageCipher) throws {
         let pageSize = cipher.format.pageSize
         // Another process may be writing page 1 just now.
@@ -116,7 +117,8 @@ extension Connection {
         }
     }
 
-    /// Whether no other connection of this process has the file open: then nothing of it was looked at yet.
+    /// Whether no other connection of this process has the file open: then nothing of it was looked
+    /// at yet.
     var isAlone: Bool { FileIdentity(path).map(OpenFiles.shared.hasOneConnection) ?? true }
 
     /// Derives the key of a coming re-key, which keeps the file's salt.
@@ -136,10 +138,11 @@ extension Connection {
 
     var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
 
-    /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the caller keeps it.
+    /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the
+    /// caller keeps it.
     ///
-    /// Of a new file, and of one that was opened although its salt file is missing: with a key that holds the
-    /// salt, or by a connection that got the derived key.
+    /// Of a new file, and of one that was opened although its salt file is missing: with a key that
+    /// holds the salt, or by a connection that got the derived key.
     func keepSalt() throws {
         let cipher = configuration.cipher
         guard cipher.plaintextHeaderSize > 0, cipher.salt == nil, !configuration.isReadOnly,
@@ -181,8 +184,8 @@ extension Connection {
             where configuration.cipher.plaintextHeaderSize > 0
             && [SQLITE_ERROR, SQLITE_NOMEM].contains(Int32(code))
         {
-            // The header is right under any key, and the rest of the page is not: SQLCipher up to 4.6 reports the
-            // first of these, 4.9 the second.
+            // The header is right under any key, and the rest of the page is not: SQLCipher up to
+            // 4.6 reports the first of these, 4.9 the second.
             throw SecureStorageError.backingStoreError(code: Int(SQLITE_NOTADB), message: message)
         }
         isProven = true

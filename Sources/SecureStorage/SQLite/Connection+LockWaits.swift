@@ -45,7 +45,8 @@ extension Connection {
         return true
     }
 
-    /// Whether `code` says that a lock was not waited for to the end, which SQLite takes for one that was.
+    /// Whether `code` says that a lock was not waited for to the end, which SQLite takes for one
+    /// that was.
     ///
     /// True once for each such wait: the next code 5 may be one that nobody has waited for.
     func isInterruptedWait(_ code: ResultCode) -> Bool {

@@ -11,8 +11,9 @@ extension Connection {
     /// - Throws: Before anything is written: the file has its old key, and this connection goes on.
     func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> RekeyOutcome {
         statements.removeAll()
-        // What can be refused is refused here, where there is a code for it and the key is untouched:
-        // a read-only file, a lock of another connection. With this one no commit can be busy.
+        // What can be refused is refused here, where there is a code for it and the key is
+        // untouched: a read-only file, a lock of another connection. With this one no commit can be
+        // busy.
         guard !configuration.isReadOnly else {
             throw SecureStorageError.statementFailed(.readOnly, "the store is read-only")
         }
@@ -75,8 +76,8 @@ extension Connection {
         checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) && isOnDisk()
     }
 
-    /// A commit syncs the log only with `synchronous = .full`, and a directory that could not be synced after a
-    /// journal was removed from it leaves no trace in the file.
+    /// A commit syncs the log only with `synchronous = .full`, and a directory that could not be
+    /// synced after a journal was removed from it leaves no trace in the file.
     private func isOnDisk() -> Bool {
         do {
             let file = DatabaseFile(resolvedPath: path)
@@ -94,9 +95,11 @@ extension Connection {
 enum RekeyOutcome {
     /// The new key is the file's, also after a power cut.
     case changed
-    /// The new key is the file's now; the disk has failed, and a power cut may bring the old one back.
+    /// The new key is the file's now; the disk has failed, and a power cut may bring the old one
+    /// back.
     case changedNotDurably
-    /// The connection's two halves disagree about the key; it must be closed, and the file looked at.
+    /// The connection's two halves disagree about the key; it must be closed, and the file looked
+    /// at.
     case failed
 }
 

@@ -2,10 +2,12 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Whether a message is made of the schema's words alone, so that it holds no value, whatever the values are.
+    /// Whether a message is made of the schema's words alone, so that it holds no value, whatever
+    /// the values are.
     ///
-    /// That is so for violated constraints, and for what a trigger's RAISE says as it stands in the trigger. From
-    /// SQLite 3.47 on RAISE takes any expression, with values in it: such a text is not found in the schema.
+    /// That is so for violated constraints, and for what a trigger's RAISE says as it stands in the
+    /// trigger. From SQLite 3.47 on RAISE takes any expression, with values in it: such a text is
+    /// not found in the schema.
     func isOfSchema(_ message: String, _ code: ResultCode) -> Bool {
         switch code.rawValue {
         case 275: message.hasPrefix("CHECK constraint failed: ")

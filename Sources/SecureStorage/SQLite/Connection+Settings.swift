@@ -36,8 +36,8 @@ extension Connection {
         statements.removeAll()
     }
 
-    /// Moves the log that stays beside the file into it, and cuts it to nothing, unless the transaction of another
-    /// connection is in the way; at the end of this one.
+    /// Moves the log that stays beside the file into it, and cuts it to nothing, unless the
+    /// transaction of another connection is in the way; at the end of this one.
     ///
     /// The last connection does that by itself, but one that only reads cannot.
     func emptyKeptLog() {

@@ -5,8 +5,8 @@ internal import Logging
 // What a crash has left beside the file, looked at before the engine does anything with it.
 
 extension Connection {
-    /// Refuses a file whose journal or log would make the engine mix two states, and warns of a log that has lost
-    /// commits.
+    /// Refuses a file whose journal or log would make the engine mix two states, and warns of a log
+    /// that has lost commits.
     ///
     /// - Throws: `.openFailed` code 11; nothing was changed then.
     func examineSideFiles(_ cipher: PageCipher) throws {
@@ -33,8 +33,8 @@ extension Connection {
 
     private var syncsCommits: Bool { configuration.synchronous == .full }
 
-    /// Has the journal that a crash has left played back by a short connection that writes, since one that only
-    /// reads may not: under SQLite's locks, and after `examineSideFiles`.
+    /// Has the journal that a crash has left played back by a short connection that writes, since
+    /// one that only reads may not: under SQLite's locks, and after `examineSideFiles`.
     ///
     /// Where this process may not write there is nothing to be done; `explainingJournal` says so.
     func playBackJournal(_ key: DerivedKey) throws {

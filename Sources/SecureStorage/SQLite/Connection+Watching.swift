@@ -1,10 +1,11 @@
 internal import CSQLCipher
 
 extension Connection {
-    /// Ends the statements to come, and those that run, as soon as `isOver` says so; nil watches no longer.
+    /// Ends the statements to come, and those that run, as soon as `isOver` says so; nil watches no
+    /// longer.
     ///
-    /// The question is asked every thousand instructions of the engine. Unlike `sqlite3_interrupt`, which
-    /// does nothing between two statements, this cannot come too early.
+    /// The question is asked every thousand instructions of the engine. Unlike `sqlite3_interrupt`,
+    /// which does nothing between two statements, this cannot come too early.
     func watch(_ isOver: (() -> Bool)?) {
         watcher = isOver
         guard let handle else { return }
@@ -23,7 +24,8 @@ extension Connection {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Runs `body`, whose statements ask `tick` every thousand instructions, beside what they ask already.
+    /// Runs `body`, whose statements ask `tick` every thousand instructions, beside what they ask
+    /// already.
     ///
     /// - Throws: What `tick` throws, which ends the statement that runs; what `body` throws.
     func withTicks<R>(_ tick: () throws -> Void, _ body: () throws -> R) throws -> R {

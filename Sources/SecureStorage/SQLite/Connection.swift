@@ -9,15 +9,16 @@ final class Connection {
     let home = HomeProcess()
     /// Non-nil until `close()`.
     ///
-    /// No C function may be called with nil: an engine that is built without `SQLITE_ENABLE_API_ARMOR` ends
-    /// the process then. See `requireHandle()`.
+    /// No C function may be called with nil: an engine that is built without
+    /// `SQLITE_ENABLE_API_ARMOR` ends the process then. See `requireHandle()`.
     private(set) var handle: OpaquePointer?
     let path: String
     let configuration: SecureDatabaseConfiguration
     /// What opens the file now; kept, locked and cleared at the end, to open it again when the
     /// engine fails in the middle of a re-key.
     var key: DerivedKey?
-    /// Whether the key has opened the file: before that, a failure says that it is wrong, and no statement may run.
+    /// Whether the key has opened the file: before that, a failure says that it is wrong, and no
+    /// statement may run.
     var isProven = false
     let statements = StatementCache(capacity: 64)
     /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
@@ -42,7 +43,8 @@ final class Connection {
     var origin = SQLOrigin.app
     /// Why the authorizer has refused something since the last statement was prepared.
     var refusal: String?
-    /// Those of the app's functions that a schema, or SQL from elsewhere, must not call; in lower case.
+    /// Those of the app's functions that a schema, or SQL from elsewhere, must not call; in lower
+    /// case.
     var directFunctions: Set<String> = []
     /// Prepared by the caller, and ended with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
@@ -66,8 +68,8 @@ final class Connection {
 
     /// Opens `path`, reads the schema as the proof of the key, and applies the settings.
     ///
-    /// - Throws: `.backingStoreError` with SQLite's code; code 26 (SQLITE_NOTADB) is a wrong key, or
-    ///   a file that is no SQLCipher database of this configuration. `.notEncrypted`.
+    /// - Throws: `.backingStoreError` with SQLite's code; code 26 (SQLITE_NOTADB) is a wrong key,
+    ///   or a file that is no SQLCipher database of this configuration. `.notEncrypted`.
     static func open(
         _ path: String, key: Key, configuration: SecureDatabaseConfiguration
     ) throws -> Connection {
@@ -117,7 +119,8 @@ final class Connection {
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         openFile = FileIdentity(path)
         if let openFile { try OpenFiles.shared.begin(openFile) }
-        // Into a variable of its own: a property that C code may write to is guarded at each later read.
+        // Into a variable of its own: a property that C code may write to is guarded at each later
+        // read.
         var opened: OpaquePointer?
         let code =
             untouchable == nil
@@ -175,8 +178,8 @@ final class Connection {
         if !madeNoSideFiles { removeSideFiles() }
     }
 
-    /// Lets SQLite remove the empty log and index of a read-only connection: under its locks, and only
-    /// when nobody else uses them, as the last connection that could write does at its end.
+    /// Lets SQLite remove the empty log and index of a read-only connection: under its locks, and
+    /// only when nobody else uses them, as the last connection that could write does at its end.
     private func removeSideFiles() {
         guard let key, FileManager.default.fileExists(atPath: path + "-wal") else { return }
         var writable = configuration
@@ -195,8 +198,8 @@ final class Connection {
 
     /// The handle, for a call that needs one.
     ///
-    /// - Throws: `.closed`: code of the caller, such as a row's block or a value's conversion, has closed
-    ///   the store while it was in use.
+    /// - Throws: `.closed`: code of the caller, such as a row's block or a value's conversion, has
+    ///   closed the store while it was in use.
     func requireHandle() throws(SecureStorageError) -> OpaquePointer {
         guard let handle else { throw .closed }
         return handle

@@ -1,7 +1,7 @@
 /// What one or several commits have changed.
 ///
-/// Names tables of the main database as the schema spells them. `sqlite_schema` is among them when the
-/// schema has changed. The tables behind a virtual table are not: the virtual table is.
+/// Names tables of the main database as the schema spells them. `sqlite_schema` is among them when
+/// the schema has changed. The tables behind a virtual table are not: the virtual table is.
 public struct DatabaseChange: Sendable, Equatable {
     /// What has happened to the rows of a table.
     public struct Kinds: OptionSet, Sendable, Hashable {
@@ -25,14 +25,15 @@ public struct DatabaseChange: Sendable, Equatable {
     public struct Table: Sendable, Equatable {
         /// Each kind that occurred.
         ///
-        /// A row that `REPLACE` has removed counts as part of the insert. Creating a table counts as
-        /// an insert, altering it as an update, dropping it as a delete.
+        /// A row that `REPLACE` has removed counts as part of the insert. Creating a table counts
+        /// as an insert, altering it as an update, dropping it as a delete.
         public internal(set) var kinds: Kinds
 
         /// The row ids of the rows inserted, changed and removed; nil when they are not known.
         ///
-        /// Not known are those nobody has asked for, those of virtual tables and of tables without row
-        /// ids, those of a statement that may have replaced rows or changed row ids, and more than 10,000.
+        /// Not known are those nobody has asked for, those of virtual tables and of tables without
+        /// row ids, those of a statement that may have replaced rows or changed row ids, and more
+        /// than 10,000.
         public internal(set) var rowIDs: Set<Int64>?
 
         init(kinds: Kinds, rowIDs: Set<Int64>?) {
@@ -49,7 +50,8 @@ public struct DatabaseChange: Sendable, Equatable {
 
     /// Whether any other table may have changed as well.
     ///
-    /// So it is for commits of other connections, and when the file could not be watched for a while.
+    /// So it is for commits of other connections, and when the file could not be watched for a
+    /// while.
     public internal(set) var hasUnknownTables: Bool
 
     /// Whether a commit of another connection or process is, or may be, among these.

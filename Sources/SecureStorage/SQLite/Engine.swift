@@ -17,8 +17,8 @@ struct Engine: @unchecked Sendable {
 
     /// The engine, examined once per process.
     ///
-    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4 or later: a program that also loads
-    ///   the system's SQLite can end up with that one, and would write plain text.
+    /// - Throws: `.openFailed` when the linked library is not SQLCipher 4 or later: a program that
+    ///   also loads the system's SQLite can end up with that one, and would write plain text.
     static func shared(announcingTo logger: Logger) throws -> Engine {
         let engine = try examined.get()
         if firstLogger.takeTurn() { engine.announce(to: logger) }

@@ -1,8 +1,8 @@
 extension SecureStorageError {
     /// The error for a statement that failed with `code`.
     ///
-    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too. The message ends with
-    /// what `ErrorTrailer` reads back.
+    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too. The message
+    /// ends with what `ErrorTrailer` reads back.
     static func statementFailed(
         _ code: ResultCode, _ reason: String, in sql: String? = nil,
         by interruption: SecureDatabaseInterruption? = nil
@@ -25,9 +25,11 @@ extension SecureStorageError {
         return statementFailed(code, hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 
-    /// The error for a file that cannot be attached; nil for other statements, and where SQLite's message says enough.
+    /// The error for a file that cannot be attached; nil for other statements, and where SQLite's
+    /// message says enough.
     ///
-    /// Names the file where its path stands in the statement, of which nothing else is shown: a bound path is a value.
+    /// Names the file where its path stands in the statement, of which nothing else is shown: a
+    /// bound path is a value.
     private static func attachFailed(_ code: ResultCode, in sql: String) -> SecureStorageError? {
         guard let file = SQLText.attachedFile(in: sql) else { return nil }
         let name = file.path.map { "\"\($0)\"" } ?? "the file"

@@ -3,12 +3,13 @@ internal import Foundation
 
 /// SQLite's exclusive lock on a file that nobody shall use meanwhile: to move it, or to remove it.
 ///
-/// Taken through SQLite, below its pager: no key is needed, nothing is read, no journal is played back and
-/// no log is moved. A lock of our own making would not do: closing a descriptor that SQLite does not know
-/// drops the locks of this process's connections.
+/// Taken through SQLite, below its pager: no key is needed, nothing is read, no journal is played
+/// back and no log is moved. A lock of our own making would not do: closing a descriptor that
+/// SQLite does not know drops the locks of this process's connections.
 ///
-/// It tells whether another connection of any process is in a transaction, and in WAL mode whether one is open.
-/// An idle connection to a file with a rollback journal holds no lock, and cannot be told.
+/// It tells whether another connection of any process is in a transaction, and in WAL mode whether
+/// one is open. An idle connection to a file with a rollback journal holds no lock, and cannot be
+/// told.
 final class FileLock {
     private var handle: OpaquePointer?
     private let file: UnsafeMutablePointer<sqlite3_file>

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// What another thread may hold of a connection: the way to end its running statements.
 ///
-/// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So the
-/// handle is lent under a lock, and taken back before it goes.
+/// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So
+/// the handle is lent under a lock, and taken back before it goes.
 final class Interruption: @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSLock()
@@ -48,7 +48,8 @@ final class Interruption: @unchecked Sendable {
     /// Forgets the causes of earlier blocks.
     func beginBlock() { lock.withLock { lastCause = nil } }
 
-    /// The latest counts, but in a block that a suspension ends nothing hides that: it may be repeated.
+    /// The latest counts, but in a block that a suspension ends nothing hides that: it may be
+    /// repeated.
     private func keep(_ cause: SecureDatabaseInterruption) {
         if lastCause != .suspension { lastCause = cause }
     }
@@ -78,7 +79,8 @@ extension Connection {
         return try body()
     }
 
-    /// The error for a statement that has ended with `code` before its time; nil for any other code.
+    /// The error for a statement that has ended with `code` before its time; nil for any other
+    /// code.
     func interrupted(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
         let isWait = isInterruptedWait(code)
         guard isWait || code.primary == .interrupted else { return nil }
@@ -87,10 +89,11 @@ extension Connection {
 
     /// Drops an interruption that came while nothing ran.
     ///
-    /// Statements do that themselves when they begin, a checkpoint does not: it would end before its
-    /// first page.
+    /// Statements do that themselves when they begin, a checkpoint does not: it would end before
+    /// its first page.
     func dropIdleInterruption() {
-        // Even this statement makes SQLite 3.50 read the file, and recover what a crash has left beside it.
+        // Even this statement makes SQLite 3.50 read the file, and recover what a crash has left
+        // beside it.
         guard let handle, isProven else { return }
         // Only the beginning counts, so the outcome does not.
         _ = sqlite3_exec(handle, "SELECT 1", nil, nil, nil)

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Which pragmas SQL may run, and with which values: one rule for each that SQLite 3.46 and SQLCipher 4.6
-/// know.
+/// Which pragmas SQL may run, and with which values: one rule for each that SQLite 3.46 and
+/// SQLCipher 4.6 know.
 ///
-/// A pragma is refused where it would silently break what the store promises: that the file stays encrypted,
-/// that a commit lasts, that a page is checked before it is used. What is the app's own to decide (how SQL
-/// behaves, how much memory it takes, what fails with an error) is allowed. The engine ignores pragmas that it
-/// does not know, so those have no rule.
+/// A pragma is refused where it would silently break what the store promises: that the file stays
+/// encrypted, that a commit lasts, that a page is checked before it is used. What is the app's own
+/// to decide (how SQL behaves, how much memory it takes, what fails with an error) is allowed. The
+/// engine ignores pragmas that it does not know, so those have no rule.
 struct PragmaRules {
     let configuration: SecureDatabaseConfiguration
 
     /// Why a statement of the app may not run a pragma, and what to do instead; nil when it may.
     ///
-    /// The name is as it is spelled in the statement, the argument without quotes; the database is the schema in
-    /// front of the name.
+    /// The name is as it is spelled in the statement, the argument without quotes; the database is
+    /// the schema in front of the name.
     func refusal(_ name: String, argument: String?, database: String?) -> String? {
         let name = name.lowercased()
         guard let (rule, reason) = rule(for: name) else { return nil }
@@ -52,8 +52,8 @@ struct PragmaRules {
 
     /// The rule of a pragma and the reason for it; nil for one that is not known.
     func rule(for name: String) -> (Rule, reason: String)? {
-        // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change without the store's
-        // knowledge and leave traces. No other pragma ends so.
+        // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change without the
+        // store's knowledge and leave traces. No other pragma ends so.
         if name.hasSuffix("key") {
             return (.never, "open(with:) and changeEncryptionKey(with:) take the key")
         }
@@ -76,8 +76,8 @@ struct PragmaRules {
         "shrink_memory", "stats", "threads",
         // Waiting; see `SecureDatabaseConfiguration.busyTimeout`.
         "busy_timeout",
-        // How SQL behaves on this connection. SQLite's manual has an app turn foreign keys and the rewriting of
-        // names off for changes of a schema, and CHECKs for rows that are known.
+        // How SQL behaves on this connection. SQLite's manual has an app turn foreign keys and the
+        // rewriting of names off for changes of a schema, and CHECKs for rows that are known.
         "case_sensitive_like", "defer_foreign_keys", "foreign_keys", "ignore_check_constraints",
         "legacy_alter_table", "query_only", "read_uncommitted", "recursive_triggers",
         "reverse_unordered_selects",
@@ -137,7 +137,8 @@ struct PragmaRules {
         }
     }
 
-    /// As `PRAGMA synchronous` numbers them, from NORMAL; nil for OFF, and for what SQLite would guess at.
+    /// As `PRAGMA synchronous` numbers them, from NORMAL; nil for OFF, and for what SQLite would
+    /// guess at.
     private static func level(_ value: String) -> Int? {
         switch value {
         case "normal", "1", "on", "yes", "true": 1
@@ -211,8 +212,8 @@ struct PragmaRules {
         }
     }
 
-    /// How pages are read and written must not change under an open file; `cipher_default_…` and the log, which
-    /// would show values, are the whole process's.
+    /// How pages are read and written must not change under an open file; `cipher_default_…` and
+    /// the log, which would show values, are the whole process's.
     private func cipher(_ name: String) -> (Rule, String)? {
         // Works on the file's name, with keys of its own making.
         if name == "cipher_migrate" {
@@ -233,7 +234,8 @@ struct PragmaRules {
 extension PragmaRules {
     /// Why a statement of a stranger may not run a pragma; nil when it may.
     ///
-    /// Only what looks is allowed, what numbers the file, and what a dump begins with where it does nothing.
+    /// Only what looks is allowed, what numbers the file, and what a dump begins with where it does
+    /// nothing.
     func refusalForStranger(
         _ name: String, argument: String?, database: String?, isInTransaction: Bool
     ) -> String? {

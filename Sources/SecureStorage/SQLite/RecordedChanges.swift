@@ -1,5 +1,5 @@
-/// What statements have changed, as the hooks of a connection tell it: by name, not yet compared with
-/// the schema.
+/// What statements have changed, as the hooks of a connection tell it: by name, not yet compared
+/// with the schema.
 struct RecordedChanges {
     /// Of tables with row ids, which the update hook sees row by row.
     var rows: [String: DatabaseChange.Table] = [:]

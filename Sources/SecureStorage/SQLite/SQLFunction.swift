@@ -19,7 +19,8 @@ struct SQLFunction {
         /// nil for any number.
         let argumentCount: Int?
 
-        /// - Throws: `.backingStoreError`, code 21 for a name and 25 for a count that SQLite refuses.
+        /// - Throws: `.backingStoreError`, code 21 for a name and 25 for a count that SQLite
+        ///   refuses.
         init(_ name: String, _ argumentCount: Int?) throws {
             self.name = try SQLName(name, of: "function")
             self.argumentCount = argumentCount
@@ -64,8 +65,8 @@ final class StateAccumulator<State>: SQLAccumulator {
     func result() throws -> (any SQLiteDatatypeBridgeable)? { try finalBody(state) }
 }
 
-/// The name of a function or collation, equal to others as in SQLite: by bytes, whatever the case of
-/// ASCII letters.
+/// The name of a function or collation, equal to others as in SQLite: by bytes, whatever the case
+/// of ASCII letters.
 struct SQLName: Hashable {
     let text: String
     private let folded: [UInt8]

@@ -7,7 +7,8 @@ enum SQLOrigin {
     case app
     /// Statements from elsewhere; see `SecureDatabaseConfiguration.runsUntrustedSQL`.
     case stranger
-    /// The text of a table, an index, a view or a trigger out of the schema of a file from elsewhere.
+    /// The text of a table, an index, a view or a trigger out of the schema of a file from
+    /// elsewhere.
     case schema
     /// Statements of the library alone, on a file from elsewhere.
     case library
@@ -16,8 +17,9 @@ enum SQLOrigin {
 extension Connection {
     /// Why a statement is refused, in words for its error; nil when it is not.
     ///
-    /// The authorizer asks for each thing that a statement does while it is prepared, and once more for the
-    /// statements that it makes SQLite run: that of a table-valued `pragma_…` or of a virtual table.
+    /// The authorizer asks for each thing that a statement does while it is prepared, and once more
+    /// for the statements that it makes SQLite run: that of a table-valued `pragma_…` or of a
+    /// virtual table.
     func reasonToRefuse(
         _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
         _ database: UnsafePointer<CChar>?
@@ -34,7 +36,8 @@ extension Connection {
             }
         case (_, .app): return nil
         case (SQLITE_ATTACH, _):
-            // VACUUM attaches a database without a name, in memory; a name in an expression is unknown here.
+            // VACUUM attaches a database without a name, in memory; a name in an expression is
+            // unknown here.
             guard name == nil || name?.pointee != 0 else { return nil }
             return "ATTACH is refused: the SQL comes from elsewhere and reaches no other file"
         case (SQLITE_DETACH, _):
@@ -117,7 +120,8 @@ extension Connection {
             + "view or a trigger"
     }
 
-    /// Runs a text out of the schema of a file from elsewhere, which makes one thing of this database.
+    /// Runs a text out of the schema of a file from elsewhere, which makes one thing of this
+    /// database.
     ///
     /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH) for a text that does anything else.
     func runSchema(_ sql: String) throws {

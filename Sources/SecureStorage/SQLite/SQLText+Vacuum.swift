@@ -3,9 +3,9 @@ internal import CSQLCipher
 extension SQLText {
     /// Refuses a VACUUM INTO that is the first statement of `text`, up to its NUL.
     ///
-    /// SQLite makes its file with the mode 0644, unchecked and under its final name, and SQLCipher (4.6.1) with the
-    /// default page size, HMAC and header, so that nothing opens it where the configuration says otherwise. The
-    /// authorizer sees it as an ATTACH, while it runs.
+    /// SQLite makes its file with the mode 0644, unchecked and under its final name, and SQLCipher
+    /// (4.6.1) with the default page size, HMAC and header, so that nothing opens it where the
+    /// configuration says otherwise. The authorizer sees it as an ATTACH, while it runs.
     ///
     /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH).
     static func refuseVacuumInto(_ text: UnsafePointer<CChar>) throws {

@@ -14,8 +14,8 @@ enum SQLText {
             options: [.regularExpression, .caseInsensitive]) != nil
     }
 
-    /// `sql` as a message may show it: not endless, and without the literal behind a word such as KEY,
-    /// which a misspelt PRAGMA or ATTACH leaves standing.
+    /// `sql` as a message may show it: not endless, and without the literal behind a word such as
+    /// KEY, which a misspelt PRAGMA or ATTACH leaves standing.
     static func forMessage(_ sql: String) -> String {
         let limit = 500
         let short = sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql
@@ -24,8 +24,8 @@ enum SQLText {
             options: [.regularExpression, .caseInsensitive])
     }
 
-    /// `sql` up to its first semicolon outside of quotes and comments; all of it when it may spell out a key,
-    /// so that nobody shows a part that no longer tells.
+    /// `sql` up to its first semicolon outside of quotes and comments; all of it when it may spell
+    /// out a key, so that nobody shows a part that no longer tells.
     static func firstStatement(of sql: String) -> String {
         guard !holdsKey(sql) else { return sql }
         let bytes = Array(sql.utf8)
@@ -120,7 +120,8 @@ extension SQLText {
                 of: "^(?:\(blank)|;)*attach\\b(?:\(blank)*database\\b)?\(blank)*", options: options)
         else { return nil }
         let rest = sql[start.upperBound...]
-        // Nothing but a single literal: of an expression, a part might be something else than a path.
+        // Nothing but a single literal: of an expression, a part might be something else than a
+        // path.
         guard
             let literal = rest.range(
                 of: #"^('(?:[^']|'')*'|"(?:[^"]|"")*")(?=\s+as\b)"#, options: options),

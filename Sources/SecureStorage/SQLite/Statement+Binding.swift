@@ -30,7 +30,8 @@ extension Statement {
     ///
     /// - Parameters:
     ///   - values: Names and values.
-    ///   - allowsSurplus: Whether a value without a placeholder is passed over; nil for what the configuration says.
+    ///   - allowsSurplus: Whether a value without a placeholder is passed over; nil for what the
+    ///     configuration says.
     /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
     ///   value, or a value without a placeholder.
     func bind(_ values: NamedValues, allowingSurplus allowsSurplus: Bool? = nil) throws {
@@ -105,7 +106,8 @@ extension Statement {
 
     /// Binds values as a page held them to the placeholders in their order; there are as many.
     ///
-    /// Texts are bound byte for byte, valid or not: into a database of the same encoding they come as they were.
+    /// Texts are bound byte for byte, valid or not: into a database of the same encoding they come
+    /// as they were.
     func bind(stored values: [StoredValue], _ encoding: TextEncoding) throws {
         hasBoundValues = true
         for (offset, value) in values.enumerated() {
@@ -143,8 +145,8 @@ extension Statement {
         }
     }
 
-    /// Binds the values of another statement's current row, as they are stored, to the placeholders in their
-    /// order.
+    /// Binds the values of another statement's current row, as they are stored, to the placeholders
+    /// in their order.
     func bindColumns(of row: Statement) throws {
         hasBoundValues = true
         for index in 0..<Int32(parameterCount) {
@@ -153,8 +155,8 @@ extension Statement {
         }
     }
 
-    /// Where the placeholder's value is: under the name as it stands in the SQL, or without its prefix, or
-    /// with another.
+    /// Where the placeholder's value is: under the name as it stands in the SQL, or without its
+    /// prefix, or with another.
     private static func place(
         of name: ParameterName, in values: NamedValues
     ) -> NamedValues.Index? {

@@ -1,12 +1,14 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// The values of the current row. The index must be in range and a row current: the callers see to it.
+/// The values of the current row. The index must be in range and a row current: the callers see to
+/// it.
 extension Statement {
     /// One column of the current row.
     ///
-    /// An "unprotected" value of SQLite: the functions that read it take no lock, which nothing here needs,
-    /// since a connection is used by one thread at a time and opened without SQLite's mutex.
+    /// An "unprotected" value of SQLite: the functions that read it take no lock, which nothing
+    /// here needs, since a connection is used by one thread at a time and opened without SQLite's
+    /// mutex.
     @inline(__always)
     func column(_ index: Int) -> Column { Column(sqlite3_column_value(handle, Int32(index))) }
 
@@ -46,8 +48,8 @@ struct Column {
     @inline(__always)
     var real: Double { sqlite3_value_double(value) }
 
-    /// The text of a value of any type but NULL, converted as SQLite's CAST does; nil when the bytes
-    /// are not UTF-8.
+    /// The text of a value of any type but NULL, converted as SQLite's CAST does; nil when the
+    /// bytes are not UTF-8.
     var text: String? {
         guard let start = sqlite3_value_text(value) else { return nil }
         let length = Int(sqlite3_value_bytes(value))
@@ -68,7 +70,8 @@ struct Column {
         }
     }
 
-    /// Lends the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the database.
+    /// Lends the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the
+    /// database.
     @inline(__always)
     func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         // The pointer before the length: the call may convert the value.
@@ -94,8 +97,8 @@ struct StorageClass: RawRepresentable, Equatable {
 extension String {
     /// The text of exactly these bytes; nil, not a repaired text, when they are not UTF-8.
     ///
-    /// Not `String(validating:as:)`, which is newer than the oldest system here and is not specialised:
-    /// it costs more than the rest of reading a short text.
+    /// Not `String(validating:as:)`, which is newer than the oldest system here and is not
+    /// specialised: it costs more than the rest of reading a short text.
     init?(validatingUTF8 bytes: UnsafeBufferPointer<UInt8>) {
         var text = String(decoding: bytes, as: UTF8.self)
         let isUnchanged = text.withUTF8 { text in

@@ -4,8 +4,8 @@ internal import Foundation
 // What a step that failed, or that has met a damaged page without saying so, is reported as.
 
 extension Statement {
-    /// Runs a statement that has ended without a row once more, in a transaction, where a damaged page
-    /// cannot go unnoticed.
+    /// Runs a statement that has ended without a row once more, in a transaction, where a damaged
+    /// page cannot go unnoticed.
     func repeatInTransaction() throws -> Bool {
         sqlite3_reset(handle)
         try connection.execute("BEGIN")
@@ -22,8 +22,8 @@ extension Statement {
         return false
     }
 
-    /// Whether a step that has failed without a reason failed for a damaged page: the pager still says
-    /// so in a transaction, so outside of one the statement is run once more inside.
+    /// Whether a step that has failed without a reason failed for a damaged page: the pager still
+    /// says so in a transaction, so outside of one the statement is run once more inside.
     private func meetsDamagedPage() throws -> Bool {
         if connection.isInTransaction { return !connection.isPagerSound() }
         sqlite3_reset(handle)
@@ -34,7 +34,8 @@ extension Statement {
         guard code & 0xff != SQLITE_INTERRUPT else { throw connection.failure(code, sql: sql) }
         // Of every page, damaged or not, once SQLCipher 4.9 has met a damaged one.
         if code & 0xff == SQLITE_NOMEM { return connection.hasDamagedPage() }
-        // What writes cannot even be rolled back as a statement then, and the transaction goes with it.
+        // What writes cannot even be rolled back as a statement then, and the transaction goes with
+        // it.
         return !connection.isInTransaction || !connection.isPagerSound()
     }
 

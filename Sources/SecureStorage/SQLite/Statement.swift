@@ -3,9 +3,9 @@ internal import Foundation
 
 /// The sole owner of a `sqlite3_stmt`: one statement, prepared once, run any number of times.
 ///
-/// Reading the values of a row is in `Statement+Columns`, setting parameters in `Statement+Binding`, what a step that
-/// failed is reported as in `Statement+Failures`.
-/// Not thread-safe, like its connection.
+/// Reading the values of a row is in `Statement+Columns`, setting parameters in
+/// `Statement+Binding`, what a step that failed is reported as in `Statement+Failures`. Not
+/// thread-safe, like its connection.
 final class Statement {
     let sql: String
     let identity: TextIdentity
@@ -46,8 +46,8 @@ final class Statement {
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
 
-    /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was last
-    /// asked for.
+    /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was
+    /// last asked for.
     var isCached = false
     var isInUse = true
     var lastUse = 0

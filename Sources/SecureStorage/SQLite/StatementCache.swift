@@ -5,8 +5,8 @@
 final class StatementCache {
     let capacity: Int
     private var statements: [ByteString: Statement] = [:]
-    /// Those that were last asked for with a text of the same storage, as a literal has it: finding them
-    /// reads no text.
+    /// Those that were last asked for with a text of the same storage, as a literal has it: finding
+    /// them reads no text.
     ///
     /// Not an array, each look into which would be guarded against changes.
     private let recent: UnsafeMutablePointer<Statement?>

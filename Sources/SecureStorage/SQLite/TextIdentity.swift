@@ -1,6 +1,7 @@
 /// Where a text is stored: the same for all copies of one `String`, such as a literal.
 ///
-/// Two texts of one identity are equal; equal texts may have two. Valid as long as one of the copies lives.
+/// Two texts of one identity are equal; equal texts may have two. Valid as long as one of the
+/// copies lives.
 struct TextIdentity: Equatable {
     private let bits: (UInt, UInt)
 

@@ -2,11 +2,12 @@
     internal import Foundation
     internal import UIKit
 
-    /// Suspends databases before the system suspends the app, and resumes them when it comes to the foreground.
+    /// Suspends databases before the system suspends the app, and resumes them when it comes to the
+    /// foreground.
     ///
-    /// Make one in each app, not in its extensions, and keep it as long as the databases:
-    /// a file of a shared container whose lock is held by a suspended app ends that app (`0xDEAD10CC`).
-    /// In every background mode that uses the databases (a fetch, a push, a processing task), call
+    /// Make one in each app, not in its extensions, and keep it as long as the databases: a file of
+    /// a shared container whose lock is held by a suspended app ends that app (`0xDEAD10CC`). In
+    /// every background mode that uses the databases (a fetch, a push, a processing task), call
     /// ``resume()`` first; it suspends again when the system's time for that is over.
     ///
     /// Thread-safe.
@@ -42,7 +43,8 @@
             endActivity()
         }
 
-        /// Lets the databases take calls in the background, until the system's time for that is over.
+        /// Lets the databases take calls in the background, until the system's time for that is
+        /// over.
         public func resume() {
             // One whose time is over just now would suspend them again.
             endActivity()

@@ -59,7 +59,8 @@ extension PoolConnections {
     /// - Parameters:
     ///   - copy: What readers get; nil to refuse them.
     ///   - needsCopy: Whether a suspension without a copy is only joined.
-    /// - Returns: What tells of its end; nil when it could only have been joined, and there was none.
+    /// - Returns: What tells of its end; nil when it could only have been joined, and there was
+    ///   none.
     func announceSuspension(readingFrom copy: Reopening?, needsCopy: Bool) -> WaitingSuspension? {
         var waiter: WaitingSuspension?
         changeAsLast { state in
@@ -74,12 +75,14 @@ extension PoolConnections {
         return waiter
     }
 
-    /// Ends the grace of a suspension: statements on the file are refused, and those that run interrupted.
+    /// Ends the grace of a suspension: statements on the file are refused, and those that run
+    /// interrupted.
     func forceSuspension(_ number: Int) {
         change { state in
             state.forceSuspension(number)
             guard state.outcome(ofSuspension: number) == nil else { return }
-            // Under the condition: a moment later the suspension may be over, and these others' statements.
+            // Under the condition: a moment later the suspension may be over, and these others'
+            // statements.
             writer.interruption.interrupt(.suspension)
             for case (let interruption, .file) in interruptions {
                 interruption.interrupt(.suspension)

@@ -3,22 +3,25 @@ internal import Foundation
 extension SecureDatabaseQueue: SuspendableDatabase {
     /// Ends what runs and releases every lock on the file, until ``resume()``.
     ///
-    /// Blocks that run, and those that wait already, may go on for `grace`. Then their statements are interrupted,
-    /// their transactions are rolled back, and every call throws ``SecureStorageError/suspended``, those
-    /// that were interrupted too: after ``resume()`` the same call can be made again. The connection is closed, since SQLite keeps locks as long as one is open; the key is kept, in memory that is not swapped out.
-    /// What belongs to a connection, such as a temporary table, ends with it. Loops over
-    /// `rows(of:)` end with ``SecureStorageError/suspended``, also when they go on after ``resume()``.
+    /// Blocks that run, and those that wait already, may go on for `grace`. Then their statements
+    /// are interrupted, their transactions are rolled back, and every call throws
+    /// ``SecureStorageError/suspended``, those that were interrupted too: after ``resume()`` the
+    /// same call can be made again. The connection is closed, since SQLite keeps locks as long as
+    /// one is open; the key is kept, in memory that is not swapped out. What belongs to a
+    /// connection, such as a temporary table, ends with it. Loops over `rows(of:)` end with
+    /// ``SecureStorageError/suspended``, also when they go on after ``resume()``.
     ///
-    /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end with
-    /// ``SecureStorageError/suspended``.
+    /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end
+    /// with ``SecureStorageError/suspended``.
     ///
     /// Thread-safe; a queue that is being suspended by another thread is waited for. Posts
     /// `Notification.Name.secureDatabaseWillSuspend` first, unless the queue is suspended already.
     ///
     /// - Parameter grace: How long running blocks may go on.
-    /// - Returns: Whether no lock is held. False when a block still runs two seconds after the grace: it is one that
-    ///   runs no statement, and the file is closed when it ends. Also false inside a block of this queue, when
-    ///   the suspension was ended before that, and in a child made with `fork()`.
+    /// - Returns: Whether no lock is held. False when a block still runs two seconds after the
+    ///   grace: it is one that runs no statement, and the file is closed when it ends. Also false
+    ///   inside a block of this queue, when the suspension was ended before that, and in a child
+    ///   made with `fork()`.
     @discardableResult
     public func suspend(waiting grace: Duration = .milliseconds(500)) -> Bool {
         guard !isInTurn, (try? store.turn.requireHome()) != nil else { return false }
@@ -40,7 +43,8 @@ extension SecureDatabaseQueue: SuspendableDatabase {
             suspension.change { state in
                 state.force(number)
                 guard state.isWanted, state.number == number else { return }
-                // Under the lock: a moment later the suspension may be over, and this another call's statement.
+                // Under the lock: a moment later the suspension may be over, and this another
+                // call's statement.
                 interruption.interrupt(.suspension)
                 beside.interrupt()
             }
@@ -50,7 +54,8 @@ extension SecureDatabaseQueue: SuspendableDatabase {
 
     /// Takes calls again; the next one opens the file.
     ///
-    /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the queue was suspended.
+    /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the
+    /// queue was suspended.
     public func resume() {
         guard suspension.change({ $0.end() }) else { return }
         enqueue { $0.tellOfResumption() }

@@ -1,9 +1,10 @@
 public import Foundation
 
-/// A database file that several processes use at the same time: an app and its extensions, or a service and its workers.
+/// A database file that several processes use at the same time: an app and its extensions, or a
+/// service and its workers.
 ///
-/// Each process opens a pool on it. WAL mode lets all of them read while one writes; a writer waits for the other
-/// processes' writers as long as the busy timeout says, and then gets an error whose
+/// Each process opens a pool on it. WAL mode lets all of them read while one writes; a writer waits
+/// for the other processes' writers as long as the busy timeout says, and then gets an error whose
 /// ``SecureStorageError/isBusy`` is true. See `Docs/Sharing.md`.
 ///
 /// Thread-safe.
@@ -16,8 +17,9 @@ public struct SharedDatabase: Sendable {
 
     /// Settings that fit a file in a shared container.
     ///
-    /// A plaintext header of 32 bytes, so that iOS recognises the file (its salt is kept beside it); the log stays when the
-    /// last process closes, so that a process that may only read can; 10 seconds for the locks of others.
+    /// A plaintext header of 32 bytes, so that iOS recognises the file (its salt is kept beside
+    /// it); the log stays when the last process closes, so that a process that may only read can;
+    /// 10 seconds for the locks of others.
     public static var defaultConfiguration: SecureDatabaseConfiguration {
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher.plaintextHeaderSize = 32
@@ -38,12 +40,13 @@ public struct SharedDatabase: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens the file for reading and writing, makes it when it does not exist, and brings its schema up to date.
+    /// Opens the file for reading and writing, makes it when it does not exist, and brings its
+    /// schema up to date.
     ///
-    /// Any number of processes may start at once: one of them makes the file and takes the steps of `migrations`, the
-    /// others wait for it. On Apple platforms inside a coordinated write
-    /// ([`NSFileCoordinator`](https://developer.apple.com/documentation/foundation/nsfilecoordinator)), elsewhere
-    /// behind a lock file that exists meanwhile.
+    /// Any number of processes may start at once: one of them makes the file and takes the steps of
+    /// `migrations`, the others wait for it. On Apple platforms inside a coordinated write
+    /// ([`NSFileCoordinator`](https://developer.apple.com/documentation/foundation/nsfilecoordinator)),
+    /// elsewhere behind a lock file that exists meanwhile.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
@@ -77,7 +80,8 @@ public struct SharedDatabase: Sendable {
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
     ///   - configure: As for ``SecureDatabasePool/init(url:configuration:configure:)``.
-    /// - Returns: An open pool, whose `write` throws code 8 (SQLITE_READONLY); nil while the file does not exist.
+    /// - Returns: An open pool, whose `write` throws code 8 (SQLITE_READONLY); nil while the file
+    ///   does not exist.
     /// - Throws: As `SecureDatabasePool.open(with:)` for a file that is there and
     ///   cannot be opened; the coordinator's error.
     public func openReadOnly(
@@ -92,7 +96,8 @@ public struct SharedDatabase: Sendable {
             do {
                 try pool.open(with: key)
             } catch {
-                // Looked at afterwards: it may have come meanwhile, and then there is nothing wrong with it.
+                // Looked at afterwards: it may have come meanwhile, and then there is nothing wrong
+                // with it.
                 var status = stat()
                 guard lstat(url.path, &status) != 0, errno == ENOENT || errno == ENOTDIR else {
                     throw error

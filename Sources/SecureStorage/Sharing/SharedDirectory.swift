@@ -5,12 +5,15 @@ extension SharedDatabase {
         /// The directory of an app group, in which its apps and extensions share files.
         ///
         /// - Parameters:
-        ///   - identifier: The group's, as in the entitlement `com.apple.security.application-groups`.
+        ///   - identifier: The group's, as in the entitlement
+        ///     `com.apple.security.application-groups`.
         ///   - name: A directory in it, which is made when it is missing.
         /// - Returns: The directory.
-        /// - Throws: `.openFailed` code 14 when the app does not belong to the group, or the directory cannot be made.
+        /// - Throws: `.openFailed` code 14 when the app does not belong to the group, or the
+        ///   directory cannot be made.
         ///
-        /// The system's function is `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.
+        /// The system's function is
+        /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.
         public static func directory(
             appGroup identifier: String, named name: String = "Database"
         ) throws -> URL {
@@ -28,8 +31,8 @@ extension SharedDatabase {
         }
     #endif
 
-    /// A directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or `~/.local/share/NAME`; on Apple
-    /// platforms `Application Support/NAME`.
+    /// A directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or
+    /// `~/.local/share/NAME`; on Apple platforms `Application Support/NAME`.
     ///
     /// - Parameter name: One name, such as `org.example.notes`.
     /// - Returns: The directory, which is made with mode 0700 when it is missing.

@@ -12,11 +12,13 @@ extension Notification.Name {
 
 /// A queue or a pool that can be kept off its file for a while.
 ///
-/// iOS ends an app that holds a lock on a file of a shared container when it is suspended (`0xDEAD10CC`).
+/// iOS ends an app that holds a lock on a file of a shared container when it is suspended
+/// (`0xDEAD10CC`).
 public protocol SuspendableDatabase: AnyObject, Sendable {
     /// Ends what runs and releases every lock on the file.
     ///
-    /// - Parameter grace: How long blocks that run may go on before their statements are interrupted.
+    /// - Parameter grace: How long blocks that run may go on before their statements are
+    ///   interrupted.
     /// - Returns: Whether no lock is held.
     @discardableResult
     func suspend(waiting grace: Duration) -> Bool

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The threads that wait for a turn inside another one: the only ones that can wait for each other in a circle.
+/// The threads that wait for a turn inside another one: the only ones that can wait for each other
+/// in a circle.
 enum NestedWaits {
     final class Wait: @unchecked Sendable {
         // @unchecked: the chain does not change while its thread waits.
@@ -34,7 +35,8 @@ enum NestedWaits {
 
     /// Notes that the calling thread, which holds turns, will wait for another one.
     ///
-    /// - Returns: What ends with `end(_:)`, as soon as it has that one, before it takes further ones.
+    /// - Returns: What ends with `end(_:)`, as soon as it has that one, before it takes further
+    ///   ones.
     /// - Throws: `.backingStoreError` code 6 (SQLITE_LOCKED) when it would wait for ever.
     static func begin(
         for wanted: SerialTurn, inside held: UnsafePointer<HeldTurn>

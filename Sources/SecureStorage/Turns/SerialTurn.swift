@@ -1,17 +1,18 @@
-/// Runs blocks one at a time, in the order of their arrival, and lets a block run further ones inside
-/// itself.
+/// Runs blocks one at a time, in the order of their arrival, and lets a block run further ones
+/// inside itself.
 ///
-/// Waiting for a second turn inside the first would last for ever. So each thread remembers the turns that
-/// it holds: that the turn itself knows its owner would not do, since a block of another turn, run from
-/// inside, comes between.
+/// Waiting for a second turn inside the first would last for ever. So each thread remembers the
+/// turns that it holds: that the turn itself knows its owner would not do, since a block of another
+/// turn, run from inside, comes between.
 final class SerialTurn: Sendable {
     private let line = WaitingLine()
     private let home = HomeProcess()
 
-    /// Runs `block` on the calling thread: at once when it holds the turn already, else in its turn.
+    /// Runs `block` on the calling thread: at once when it holds the turn already, else in its
+    /// turn.
     ///
-    /// - Throws: What `block` throws; `.backingStoreError` code 6 (SQLITE_LOCKED) when its turn would
-    ///   never come.
+    /// - Throws: What `block` throws; `.backingStoreError` code 6 (SQLITE_LOCKED) when its turn
+    ///   would never come.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
         try run(outermost: block, nested: block)
     }

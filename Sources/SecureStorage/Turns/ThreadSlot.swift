@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A place of which each thread has its own, nil at first: for the end of a chain that lies on its stack.
+/// A place of which each thread has its own, nil at first: for the end of a chain that lies on its
+/// stack.
 struct ThreadSlot<Link>: Sendable {
     private let key: pthread_key_t
 

@@ -27,8 +27,8 @@ internal import Foundation
 #else
     /// Lets one caller in at a time, in the order of their arrival.
     ///
-    /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux makes a block of
-    /// each closure. There are no priorities to be lent here.
+    /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux makes a
+    /// block of each closure. There are no priorities to be lent here.
     final class WaitingLine: @unchecked Sendable {
         // @unchecked: everything below is only touched under `mutex`.
         private enum Waiter {
@@ -67,7 +67,8 @@ internal import Foundation
                 waitingCount += 1
                 pthread_mutex_unlock(mutex)
                 turn.wait()
-                // What the one before has written is visible through the mutex, which sanitizers know.
+                // What the one before has written is visible through the mutex, which sanitizers
+                // know.
                 pthread_mutex_lock(mutex)
             }
             isOccupied = true

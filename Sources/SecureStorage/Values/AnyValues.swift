@@ -4,8 +4,8 @@ internal import Foundation
 enum AnyValues {
     /// The values as they can be bound.
     ///
-    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type of the first one that cannot
-    ///   be, and its position.
+    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type of the first
+    ///   one that cannot be, and its position.
     static func checked(_ values: [Any?]) throws -> [(any SQLiteDatatypeBridgeable)?] {
         try values.enumerated().map { offset, value in
             guard let value = unwrapped(value) else { return nil }

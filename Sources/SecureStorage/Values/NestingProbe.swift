@@ -2,7 +2,8 @@ internal import Foundation
 
 /// Finds out how deep a value's `encode(to:)` calls itself, and keeps nothing.
 ///
-/// An encoder of Foundation's ends the process where the stack ends. This one takes less of it for each level, and stops.
+/// An encoder of Foundation's ends the process where the stack ends. This one takes less of it for
+/// each level, and stops.
 struct NestingProbe: Encoder {
     /// Calls inside each other.
     ///
@@ -13,7 +14,8 @@ struct NestingProbe: Encoder {
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// - Throws: `.typeConversionFailed` for a value that is nested too deep; what its `encode(to:)` throws.
+    /// - Throws: `.typeConversionFailed` for a value that is nested too deep; what its
+    ///   `encode(to:)` throws.
     static func check<T: Encodable>(_ value: T) throws {
         try NestingProbe(depth: 0, codingPath: []).descend(into: value, nil)
     }

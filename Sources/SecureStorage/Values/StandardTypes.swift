@@ -1,8 +1,9 @@
 public import Foundation
 
 // How the types of Swift and Foundation stand for SQLite's storage classes. Reading converts where
-// nothing is lost: an INTEGER that a Double holds exactly is one, a REAL without a fraction is an Int, and
-// TEXT that spells a number is that number; what cannot be represented is nil, never a wrapped value.
+// nothing is lost: an INTEGER that a Double holds exactly is one, a REAL without a fraction is an
+// Int, and TEXT that spells a number is that number; what cannot be represented is nil, never a
+// wrapped value.
 
 extension String: SQLiteDatatypeBridgeable {
     /// TEXT.
@@ -85,8 +86,8 @@ extension Double: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(self) }
 
-    /// From a REAL, an INTEGER that a `Double` holds exactly (any up to 2^53), or TEXT that spells a number,
-    /// rounded to the nearest `Double`.
+    /// From a REAL, an INTEGER that a `Double` holds exactly (any up to 2^53), or TEXT that spells
+    /// a number, rounded to the nearest `Double`.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .real(let number): self = number
@@ -105,8 +106,9 @@ extension Float: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
-    /// From a REAL, or TEXT that spells a number, rounded to the nearest `Float`; nil for a finite number
-    /// that is out of its range, and for an INTEGER that a `Float` does not hold exactly (any up to 2^24 is).
+    /// From a REAL, or TEXT that spells a number, rounded to the nearest `Float`; nil for a finite
+    /// number that is out of its range, and for an INTEGER that a `Float` does not hold exactly
+    /// (any up to 2^24 is).
     public init?(sqliteValue: SQLiteValue) {
         if case .integer(let number) = sqliteValue {
             guard let number = Float(exactly: number) else { return nil }

@@ -2,15 +2,17 @@ internal import Foundation
 
 /// `Codable` values as JSON, nested no deeper than a small stack allows.
 ///
-/// Foundation's coders call themselves for each level, and read up to 512 of them. On a stack of 512 KiB, which is what
-/// threads have by default on Apple platforms, a debug build ends at about 160 levels: any file could end the process.
+/// Foundation's coders call themselves for each level, and read up to 512 of them. On a stack of
+/// 512 KiB, which is what threads have by default on Apple platforms, a debug build ends at about
+/// 160 levels: any file could end the process.
 enum StoredJSON {
     /// Arrays and objects inside each other, as in property lists and archives.
     static let maximumDepth = 64
 
     /// The JSON of a value.
     ///
-    /// - Throws: What the encoder throws; `.typeConversionFailed` for a value that is nested too deep.
+    /// - Throws: What the encoder throws; `.typeConversionFailed` for a value that is nested too
+    ///   deep.
     static func encode<T: Encodable>(_ value: T, with encoder: JSONEncoder) throws -> Data {
         try NestingProbe.check(value)
         let json = try encoder.encode(value)
@@ -21,8 +23,8 @@ enum StoredJSON {
 
     /// The value of JSON.
     ///
-    /// - Throws: What the decoder throws; `.typeConversionFailed` for JSON that is nested too deep, and for bytes that
-    ///   are not UTF-8 but of another encoding that the decoder knows.
+    /// - Throws: What the decoder throws; `.typeConversionFailed` for JSON that is nested too deep,
+    ///   and for bytes that are not UTF-8 but of another encoding that the decoder knows.
     static func decode<T: Decodable>(
         _ type: T.Type, from json: Data, with decoder: JSONDecoder
     ) throws -> T {

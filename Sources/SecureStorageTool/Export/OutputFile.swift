@@ -2,8 +2,9 @@ internal import Foundation
 
 /// A new file that takes its name when it is complete, with mode 0600.
 ///
-/// What is exported is not encrypted, so a kill must not leave it. Until it is complete the file has no name at all
-/// where the system has such files, and else a hidden one that the next export of the same name clears.
+/// What is exported is not encrypted, so a kill must not leave it. Until it is complete the file
+/// has no name at all where the system has such files, and else a hidden one that the next export
+/// of the same name clears.
 final class OutputFile {
     let output: Output
     private let path: String
@@ -122,8 +123,8 @@ final class OutputFile {
 
 /// The name that a new file has until it takes its own: hidden, beside it, and always the same.
 ///
-/// Whoever writes a file of the name holds a lock on it, which ends with the process. So what has the name and no
-/// lock was left by a kill.
+/// Whoever writes a file of the name holds a lock on it, which ends with the process. So what has
+/// the name and no lock was left by a kill.
 private struct HiddenName {
     let path: String
     let directory: String

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The file that goes when Ctrl-C or a signal ends the program; the name is freed with the next one.
+/// The file that goes when Ctrl-C or a signal ends the program; the name is freed with the next
+/// one.
 enum RemovedOnSignal {
     nonisolated(unsafe) static var path: UnsafeMutablePointer<CChar>? {
         didSet {

@@ -78,8 +78,8 @@ struct SQLDump {
 
     /// `sql` with its semicolon.
     ///
-    /// A hostile file could have more than one statement there, of which SQLite itself runs but the first: a shell would
-    /// run the others too, and lines that begin with a dot as commands.
+    /// A hostile file could have more than one statement there, of which SQLite itself runs but the
+    /// first: a shell would run the others too, and lines that begin with a dot as commands.
     private static func terminated(_ sql: String, _ name: String) throws -> String {
         // The second for text that ends with a comment.
         for end in [";", "\n;"] {

@@ -26,8 +26,8 @@ struct SQLLiteral {
 
     /// The shortest text that the engine reads as this number.
     ///
-    /// SQLite does not round as exactly as Swift does: a text of 17 digits, and now and then also one of 21, is read as
-    /// the number next to it.
+    /// SQLite does not round as exactly as Swift does: a text of 17 digits, and now and then also
+    /// one of 21, is read as the number next to it.
     private func real(_ number: Double) throws -> String {
         if number.isInfinite { return number < 0 ? "-1e999" : "1e999" }
         let shortest = "\(number)"
@@ -42,8 +42,8 @@ struct SQLLiteral {
         return Self.product(of: number)
     }
 
-    /// A whole number times powers of two, all of which every engine reads and multiplies exactly: SQLite 3.49
-    /// reads no text of any length as one number in twenty.
+    /// A whole number times powers of two, all of which every engine reads and multiplies exactly:
+    /// SQLite 3.49 reads no text of any length as one number in twenty.
     private static func product(of number: Double) -> String {
         var text = "\(Int64(number.significand * 0x1p52))*1.0"
         var exponent = Int(number.exponent) - 52
@@ -80,8 +80,8 @@ struct SQLLiteral {
 
     /// Whether the text survives between quotes.
     ///
-    /// SQL ends at a NUL, a shell drops the carriage return of a line's end, a terminal acts on other control
-    /// characters, and what is not UTF-8 would not be read as it is.
+    /// SQL ends at a NUL, a shell drops the carriage return of a line's end, a terminal acts on
+    /// other control characters, and what is not UTF-8 would not be read as it is.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var isASCII = true
         for byte in bytes {

@@ -3,8 +3,8 @@ internal import SecureStorage
 
 /// Rows as JSON objects: in one array, or one a line.
 ///
-/// A BLOB is base64 text. Infinities are `9e999`, as SQLite's own JSON functions have them. Text that is not UTF-8
-/// has U+FFFD where it is not.
+/// A BLOB is base64 text. Infinities are `9e999`, as SQLite's own JSON functions have them. Text
+/// that is not UTF-8 has U+FFFD where it is not.
 struct JSONWriter: RowWriter {
     private let output: Output
     private let isLines: Bool

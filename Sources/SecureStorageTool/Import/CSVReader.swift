@@ -1,8 +1,9 @@
-/// The records of a CSV file, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them, one at a time.
+/// The records of a CSV file, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them, one
+/// at a time.
 ///
-/// Fields stay bytes until they are asked for, all of one record in one buffer, so that a record costs no
-/// allocations of its own. Lines may also end with a line feed alone, the last one with nothing; a byte-order mark is
-/// skipped.
+/// Fields stay bytes until they are asked for, all of one record in one buffer, so that a record
+/// costs no allocations of its own. Lines may also end with a line feed alone, the last one with
+/// nothing; a byte-order mark is skipped.
 struct CSVReader {
     /// The line at which the current record begins, from 1.
     private(set) var line = 0

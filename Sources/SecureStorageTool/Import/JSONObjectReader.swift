@@ -1,8 +1,10 @@
 internal import SecureStorage
 
-/// One JSON object as names and values for columns ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259)).
+/// One JSON object as names and values for columns ([RFC
+/// 8259](https://www.rfc-editor.org/rfc/rfc8259)).
 ///
-/// Whole numbers of 64 bits stay whole; true and false are 1 and 0; an array or object inside is its JSON text.
+/// Whole numbers of 64 bits stay whole; true and false are 1 and 0; an array or object inside is
+/// its JSON text.
 struct JSONObjectReader {
     private let bytes: [UInt8]
     private var next = 0

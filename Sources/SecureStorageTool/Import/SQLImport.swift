@@ -55,7 +55,8 @@ struct SQLImport {
         return count
     }
 
-    /// Dumps write virtual tables into the schema, which a store does not allow: a script could do anything so.
+    /// Dumps write virtual tables into the schema, which a store does not allow: a script could do
+    /// anything so.
     private func refuseSchemaWriting(_ sql: String) throws {
         let words = leadingWords(sql, 2)
         // Of the pragma, that which asks for it.

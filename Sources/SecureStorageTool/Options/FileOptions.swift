@@ -27,7 +27,8 @@ struct FileOptions: ParsableArguments {
         return lstat(file, &status) == 0
     }
 
-    /// A closed store on the file, and its key; with `ofStrangers` for SQL that comes from elsewhere.
+    /// A closed store on the file, and its key; with `ofStrangers` for SQL that comes from
+    /// elsewhere.
     func storeAndKey(
         for use: Use, checksReferences: Bool = true, ofStrangers: Bool = false
     ) throws -> (SecureDatabaseStore, DatabaseKey) {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Where the bytes of a key come from; never an argument's value, which every user of the machine sees.
+/// Where the bytes of a key come from; never an argument's value, which every user of the machine
+/// sees.
 enum KeySource {
     case terminal
     case descriptor(Int32)

@@ -53,7 +53,8 @@ final class EditedLines: LineSource {
     func remember(_ line: String) { _ = addHistory(line) }
 }
 
-/// Lets Ctrl-C end the line in GNU readline, which asks a hook ten times a second while it waits for a key.
+/// Lets Ctrl-C end the line in GNU readline, which asks a hook ten times a second while it waits
+/// for a key.
 private enum ReadlineInterrupt {
     private typealias Hook = @convention(c) () -> Int32
     private typealias ReplaceLine = @convention(c) (UnsafePointer<CChar>, Int32) -> Void

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// What was typed: in memory for the up key, and in a file only where the user names one, since statements hold
-/// data.
+/// What was typed: in memory for the up key, and in a file only where the user names one, since
+/// statements hold data.
 ///
 /// What may spell out a key, and what begins with a space, is kept nowhere.
 final class History {
@@ -59,7 +59,8 @@ final class History {
         return true
     }
 
-    /// Whether SQL may spell out a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, also misspelt.
+    /// Whether SQL may spell out a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, also
+    /// misspelt.
     ///
     /// Errs on the safe side.
     static func mayHoldKey(_ sql: String) -> Bool {

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Ctrl-C: in the shell it ends the statement, or the line, and not the program; elsewhere long work, in
-/// good order.
+/// Ctrl-C: in the shell it ends the statement, or the line, and not the program; elsewhere long
+/// work, in good order.
 enum Interrupts {
-    // nonisolated(unsafe): written by the main thread and by the signal's handler, which interrupts it; one word.
+    // nonisolated(unsafe): written by the main thread and by the signal's handler, which interrupts
+    // it; one word.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
     nonisolated(unsafe) private static var pipeEnd: Int32 = -1
     // nonisolated(unsafe): written once, before the first signal.

@@ -18,7 +18,8 @@ protocol LineSource: AnyObject {
     func remember(_ line: String)
 }
 
-/// Lines of a descriptor as they are, for scripts, and for terminals where there is no library to edit them.
+/// Lines of a descriptor as they are, for scripts, and for terminals where there is no library to
+/// edit them.
 final class PlainLines: LineSource {
     private(set) var number = 0
     private let descriptor: Int32

@@ -1,6 +1,6 @@
 /// Finds where statements of SQL end, byte by byte, as
-/// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html) does: at a semicolon outside of quotes, comments
-/// and the body of a trigger.
+/// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html) does: at a semicolon outside of
+/// quotes, comments and the body of a trigger.
 struct StatementScanner {
     /// What a word, a semicolon or anything else is to the states below; the order is the table's.
     private enum Token: Int {

@@ -70,7 +70,8 @@ struct StatementRunner {
         self.format = format
     }
 
-    /// Runs `sql`; says that it is committed where it has written anything and no transaction is open.
+    /// Runs `sql`; says that it is committed where it has written anything and no transaction is
+    /// open.
     func run(_ sql: String, values: [String] = []) throws {
         let wasInTransaction = try store.isInTransaction()
         let before = try wasInTransaction ? 0 : changes()

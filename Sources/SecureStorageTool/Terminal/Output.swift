@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A descriptor to write to, with a buffer.
 ///
-/// What goes to a terminal passes ``Visible``: data could hold escape sequences, which would make the
-/// terminal do things.
+/// What goes to a terminal passes ``Visible``: data could hold escape sequences, which would make
+/// the terminal do things.
 final class Output {
     nonisolated(unsafe) static let standard = Output(descriptor: STDOUT_FILENO)
     nonisolated(unsafe) static let errors = Output(descriptor: STDERR_FILENO)

@@ -72,7 +72,8 @@ final class ProgressBar {
     }
 }
 
-/// Runs long work on a whole file, shows its progress, and ends it at Ctrl-C: then nothing is left of it.
+/// Runs long work on a whole file, shows its progress, and ends it at Ctrl-C: then nothing is left
+/// of it.
 func withProgress<R>(
     _ title: String, _ body: (FileProgress.Handler) throws -> R
 ) throws -> R {

@@ -1,4 +1,5 @@
-/// Text as a terminal may get it: what would control the terminal, or turn the text around, is spelt out.
+/// Text as a terminal may get it: what would control the terminal, or turn the text around, is
+/// spelt out.
 enum Visible {
     /// `text` with control characters as `\n`, `\t` or `\x1b`, and invisible turns of direction as
     /// `\u{202e}`.

@@ -4,8 +4,8 @@ internal import Foundation
 
 /// A hidden directory beside a file that is made, for what is written before the file has its name.
 ///
-/// Its name follows from the file's, so that what a killed call has left is removed by the next one. Nothing
-/// in it is ever plaintext.
+/// Its name follows from the file's, so that what a killed call has left is removed by the next
+/// one. Nothing in it is ever plaintext.
 final class BackupWorkspace {
     /// The file that is made: absolute, its directory without links.
     let target: URL

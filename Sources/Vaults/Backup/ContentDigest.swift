@@ -2,9 +2,11 @@ internal import Crypto
 internal import Foundation
 internal import SecureStorage
 
-/// A digest of what a database holds: its schema and each row of its tables, whatever pages they lie on.
+/// A digest of what a database holds: its schema and each row of its tables, whatever pages they
+/// lie on.
 ///
-/// Two states of a vault are the same when it is: a number in the file would have to be counted on by every writer.
+/// Two states of a vault are the same when it is: a number in the file would have to be counted on
+/// by every writer.
 enum ContentDigest {
     /// Without the table that counts backups.
     static func of(_ store: SecureDatabaseStore) throws -> SHA256.Digest {

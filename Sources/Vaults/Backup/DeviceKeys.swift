@@ -3,9 +3,9 @@ internal import SecureStorage
 
 /// The keys of a vault, and those that take their place while a backup is restored.
 ///
-/// The new ones wait under names of their own until the database under them has its name. Then they take the
-/// names of the old ones. The database's key is staged last, and unstaged last: as long as it waits, the other
-/// one does, too.
+/// The new ones wait under names of their own until the database under them has its name. Then they
+/// take the names of the old ones. The database's key is staged last, and unstaged last: as long as
+/// it waits, the other one does, too.
 struct DeviceKeys {
     static let suffix = " (restoring)"
 
@@ -54,7 +54,8 @@ struct DeviceKeys {
         try entries.remove(pendingDatabase)
     }
 
-    /// Puts the new keys in the place of the old ones; who has opened the vault meanwhile may have done so, too.
+    /// Puts the new keys in the place of the old ones; who has opened the vault meanwhile may have
+    /// done so, too.
     func promote(_ new: SecretBytes) throws {
         // None when a kill came between the two removals of `unstage`.
         if let keyEncryption, let pendingKeyEncryption,

@@ -55,7 +55,8 @@ final class OpenedBackup {
 
     /// Reads the first part of the stream, which is bound to the header.
     ///
-    /// Before anything else that the header asks for is derived: who has forged it could ask for much.
+    /// Before anything else that the header asks for is derived: who has forged it could ask for
+    /// much.
     private func authenticateHeader(with key: DataEncryptionKey) throws {
         let begin = try file.position()
         try VaultBackupError.asDamage {
@@ -120,7 +121,8 @@ final class BackupKeys {
 
     /// The key of the database in the backup.
     ///
-    /// The salt of a file with a plaintext header stands outside of it: there it comes from the key.
+    /// The salt of a file with a plaintext header stands outside of it: there it comes from the
+    /// key.
     func databaseKey(_ configuration: SecureDatabaseConfiguration) -> DatabaseKey {
         configuration.cipher.plaintextHeaderSize > 0 ? .raw(raw, salt: salt) : .raw(raw)
     }

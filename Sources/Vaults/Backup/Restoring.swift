@@ -4,8 +4,8 @@ internal import SecureStorage
 
 /// Restores one backup.
 struct Restoring {
-    /// Changes the database before it has its name: gets the backup's data keys, those wrapped for this device, and
-    /// the database's new key.
+    /// Changes the database before it has its name: gets the backup's data keys, those wrapped for
+    /// this device, and the database's new key.
     typealias Preparation =
         (SecureDatabaseStore, [DataEncryptionKey], [WrappedKeySet], SecretBytes) throws -> Void
 

@@ -4,7 +4,8 @@ public import SecureStorage
 // None of Swift's or Dispatch's threads may be blocked for as long as this takes.
 
 extension VaultBackup {
-    /// Makes a backup of a queue's database; as the call that is not `async`, on a thread of its own.
+    /// Makes a backup of a queue's database; as the call that is not `async`, on a thread of its
+    /// own.
     ///
     /// - Parameters:
     ///   - queue: The database.
@@ -33,7 +34,8 @@ extension VaultBackup {
         }
     }
 
-    /// Makes a backup of a pool's database; as the call that is not `async`, on a thread of its own.
+    /// Makes a backup of a pool's database; as the call that is not `async`, on a thread of its
+    /// own.
     ///
     /// - Parameters:
     ///   - pool: The database.
@@ -126,7 +128,8 @@ private final class BackgroundWork: @unchecked Sendable {
     private let lock = NSLock()
     private var isCancelled = false
 
-    /// Runs `body`, which calls the block that it gets now and then: that throws once the task is cancelled.
+    /// Runs `body`, which calls the block that it gets now and then: that throws once the task is
+    /// cancelled.
     static func run<T: Sendable>(
         _ body: @escaping @Sendable (_ check: @Sendable () throws -> Void) throws -> T
     ) async throws -> T {

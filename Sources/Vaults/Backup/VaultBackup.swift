@@ -3,31 +3,34 @@ public import SecureStorage
 
 /// Backups of a vault: its database and the keys that its data needs, in one encrypted file.
 ///
-/// A backup is made under a ``PasswordKey``, a ``RecoveryCode``, or both; either opens it, on any machine. It
-/// is of one moment, made while others write, with constant memory, and never lies on the disk in plain. It gets
-/// its name only after it has been read back and its database checked: a kill or a full disk leaves
-/// what was there before.
+/// A backup is made under a ``PasswordKey``, a ``RecoveryCode``, or both; either opens it, on any
+/// machine. It is of one moment, made while others write, with constant memory, and never lies on
+/// the disk in plain. It gets its name only after it has been read back and its database checked: a
+/// kill or a full disk leaves what was there before.
 ///
 /// While it is made, beside the file and in a hidden directory of mode 0700, there is room for two
-/// encrypted copies of the database. What a kill leaves there is removed by the next call for the same file.
+/// encrypted copies of the database. What a kill leaves there is removed by the next call for the
+/// same file.
 ///
-/// Calls block their thread for about half a second per password (see ``ScryptParameters``), and then as long
-/// as the database takes. The `async` ones have a thread of their own. The bytes are in `Docs/FileFormats.md`.
+/// Calls block their thread for about half a second per password (see ``ScryptParameters``), and
+/// then as long as the database takes. The `async` ones have a thread of their own. The bytes are
+/// in `Docs/FileFormats.md`.
 public enum VaultBackup {
     /// Makes a backup of a queue's database, while other calls of the queue go on.
     ///
     /// - Parameters:
-    ///   - queue: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside a
-    ///     transaction of the queue.
+    ///   - queue: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside
+    ///     a transaction of the queue.
     ///   - url: The place of the backup, whose directory exists.
-    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256 MiB of
-    ///     memory and for twice the work of the default at most.
+    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256
+    ///     MiB of memory and for twice the work of the default at most.
     ///   - dataKeys: The keys of sealed values in the database, at most 64.
     ///   - label: What can be read without a key.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
     /// - Returns: What the backup says about itself.
-    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress` throws.
+    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress`
+    ///   throws.
     @discardableResult
     public static func make(
         of queue: SecureDatabaseQueue, at url: URL,
@@ -48,17 +51,18 @@ public enum VaultBackup {
     /// Makes a backup of a pool's database, while others read and write.
     ///
     /// - Parameters:
-    ///   - pool: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside a
-    ///     transaction of the pool.
+    ///   - pool: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside
+    ///     a transaction of the pool.
     ///   - url: The place of the backup, whose directory exists.
-    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256 MiB of
-    ///     memory and for twice the work of the default at most.
+    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256
+    ///     MiB of memory and for twice the work of the default at most.
     ///   - dataKeys: The keys of sealed values in the database, at most 64.
     ///   - label: What can be read without a key.
     ///   - replacing: Whether a file that is there already is replaced.
     ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
     /// - Returns: What the backup says about itself.
-    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress` throws.
+    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress`
+    ///   throws.
     @discardableResult
     public static func make(
         of pool: SecureDatabasePool, at url: URL, unlockedBy sources: [any KeyEncryptionKeySource],
@@ -89,12 +93,14 @@ public enum VaultBackup {
     /// Checks a backup as restoring it would: every byte of it, its keys, and the database in it.
     ///
     /// - Parameters:
-    ///   - url: The backup. Its directory has room for the database, which is unpacked there, encrypted.
+    ///   - url: The backup. Its directory has room for the database, which is unpacked there,
+    ///     encrypted.
     ///   - source: The password, recovery code or key.
     ///   - configuration: As the database's, where its cipher is not the default.
     ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
     /// - Returns: What the backup says about itself, authenticated.
-    /// - Throws: ``VaultBackupError``: a wrong password is told from damage; what `progress` throws.
+    /// - Throws: ``VaultBackupError``: a wrong password is told from damage; what `progress`
+    ///   throws.
     @discardableResult
     public static func verify(
         at url: URL, unlockedBy source: any KeyEncryptionKeySource,

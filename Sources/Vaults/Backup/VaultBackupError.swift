@@ -3,10 +3,11 @@ internal import SecureStorage
 
 /// What can go wrong with a backup of a vault, as a caller can act on it.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold file paths and the names
-/// of keys; they never hold a key, a password, a recovery code or data.
+/// Messages are for people: lower case, what failed, why, and a hint. They may hold file paths and
+/// the names of keys; they never hold a key, a password, a recovery code or data.
 ///
-/// Errors of the database itself come as `SecureStorageError`, those of a key store as ``KeyStoreError``.
+/// Errors of the database itself come as `SecureStorageError`, those of a key store as
+/// ``KeyStoreError``.
 public enum VaultBackupError: Error, Equatable, Sendable {
     /// The file does not begin like a backup.
     case notABackup(path: String)
@@ -44,7 +45,8 @@ public enum VaultBackupError: Error, Equatable, Sendable {
     /// Another call, or another process, is at work on the same file.
     case inUse(path: String)
 
-    /// The vault at the place is newer than the backup: of a later generation, or of the same one and changed since.
+    /// The vault at the place is newer than the backup: of a later generation, or of the same one
+    /// and changed since.
     case olderThanCurrent(backup: UInt64, current: UInt64)
 
     /// The vault at the place is not the one that the backup was made of.
@@ -137,7 +139,8 @@ extension VaultBackupError {
         }
     }
 
-    /// Runs `body`, in which every error of a key or of the database is damage of a backup that was unlocked.
+    /// Runs `body`, in which every error of a key or of the database is damage of a backup that was
+    /// unlocked.
     static func asDamage<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()

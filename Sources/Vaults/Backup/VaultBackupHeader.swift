@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// The first bytes of a backup, which can be read without a key; the stream behind them authenticates them.
+/// The first bytes of a backup, which can be read without a key; the stream behind them
+/// authenticates them.
 struct VaultBackupHeader {
     static let magic: StaticString = "SSVB"
     static let version: UInt8 = 1
-    /// The key of the backup, in its set and in its stream; and the one derived from it that wraps others.
+    /// The key of the backup, in its set and in its stream; and the one derived from it that wraps
+    /// others.
     static let keyName = "vault backup"
     static let mostKeys = 64
     static let longestNote = 4096
@@ -12,7 +14,8 @@ struct VaultBackupHeader {
     /// Where every version has magic, version and length.
     static let beginLength = 9
     static let lengths = 128...(1 << 20)
-    /// A password of a backup may cost this much memory: who is handed a file can refuse to pay more.
+    /// A password of a backup may cost this much memory: who is handed a file can refuse to pay
+    /// more.
     static let mostMemory = 256 << 20
 
     let metadata: VaultBackupMetadata

@@ -1,7 +1,7 @@
 /// How far making, verifying or restoring a backup has come.
 ///
-/// Whoever gets it may throw: that ends the work, which leaves everything as it was before, and the error
-/// goes to the caller.
+/// Whoever gets it may throw: that ends the work, which leaves everything as it was before, and the
+/// error goes to the caller.
 public struct VaultBackupProgress: Sendable, Equatable {
     /// What is being done; not every call has every step, and each step begins at 0.
     public enum Step: Sendable, CaseIterable {

@@ -3,8 +3,8 @@ public import SecureStorage
 
 /// Which vault a database is, and how many backups were made of it.
 ///
-/// It lies in the database itself, in the table `securestorage_vault`, which the first backup makes; so it is
-/// restored with it.
+/// It lies in the database itself, in the table `securestorage_vault`, which the first backup
+/// makes; so it is restored with it.
 public struct VaultIdentity: Sendable, Equatable {
     /// A random id.
     public let id: UUID

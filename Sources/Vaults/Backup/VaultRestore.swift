@@ -5,7 +5,8 @@ public import SecureStorage
 public enum VaultReplacement: Sendable, CaseIterable {
     /// Nothing: there is no file at the place, and the key store has neither of the two keys.
     case nothing
-    /// The same vault, unless it is newer: of a later generation than the backup's, or changed since the backup.
+    /// The same vault, unless it is newer: of a later generation than the backup's, or changed
+    /// since the backup.
     case sameVaultNotNewer
     /// The same vault, whatever has become of it.
     case sameVault
@@ -18,7 +19,8 @@ public struct VaultKeyNames: Sendable, Equatable {
     /// The name of the database's raw key, 32 bytes.
     public let database: String
 
-    /// The name of the key-encryption key, 32 bytes, in the key store and in the sets of wrapped keys.
+    /// The name of the key-encryption key, 32 bytes, in the key store and in the sets of wrapped
+    /// keys.
     public let keyEncryption: String
 
     /// Two names.
@@ -37,7 +39,8 @@ public struct RestoredVault: Sendable {
     /// What the backup says about itself, authenticated.
     public let metadata: VaultBackupMetadata
 
-    /// The data keys of the backup, in its order, each wrapped by the device's new key-encryption key.
+    /// The data keys of the backup, in its order, each wrapped by the device's new key-encryption
+    /// key.
     public let keySets: [WrappedKeySet]
 }
 
@@ -49,25 +52,27 @@ extension VaultBackup {
 
     /// Restores a backup as the vault of this device, under fresh keys.
     ///
-    /// The database gets a new key, and the data keys are wrapped by a new key-encryption key. Both lie in the
-    /// key store before the database has its name. The database is checked and written beside its
-    /// place: a kill at any point leaves the old vault or the new one. When it comes between the name and the
-    /// last of the keys, ``finishInterruptedRestore(at:keyStore:keyNames:configuration:)`` goes on, which an
-    /// app calls before it opens its vault.
+    /// The database gets a new key, and the data keys are wrapped by a new key-encryption key. Both
+    /// lie in the key store before the database has its name. The database is checked and written
+    /// beside its place: a kill at any point leaves the old vault or the new one. When it comes
+    /// between the name and the last of the keys,
+    /// ``finishInterruptedRestore(at:keyStore:keyNames:configuration:)`` goes on, which an app
+    /// calls before it opens its vault.
     ///
     /// - Parameters:
     ///   - backup: The backup.
-    ///   - url: The place of the database, whose directory exists and has room for two copies. No store
-    ///     has it open.
+    ///   - url: The place of the database, whose directory exists and has room for two copies. No
+    ///     store has it open.
     ///   - source: The password, recovery code or key.
     ///   - keyStore: The device's.
     ///   - keyNames: Where the two keys are put.
     ///   - replacing: What may be there already.
     ///   - configuration: As the database's, where its cipher is not the default.
-    ///   - preparing: Stores the wrapped keys in the database, and changes what else is to be changed.
+    ///   - preparing: Stores the wrapped keys in the database, and changes what else is to be
+    ///     changed.
     ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    /// - Returns: The wrapped keys. Where nothing stores them while `preparing`, a kill right now would lose
-    ///   them: the backup still has them.
+    /// - Returns: The wrapped keys. Where nothing stores them while `preparing`, a kill right now
+    ///   would lose them: the backup still has them.
     /// - Throws: ``VaultBackupError``: a wrong password is told from damage; ``KeyStoreError``;
     ///   `SecureStorageError`; what `preparing` and `progress` throw.
     @discardableResult
@@ -87,9 +92,8 @@ extension VaultBackup {
 
     /// Ends a restore that was killed between the database's name and the last of its keys.
     ///
-    /// Call it before a vault is opened, when nothing else has it open; it costs two look-ups in the key store
-    /// when there is nothing to do. Restoring
-    /// calls it, too.
+    /// Call it before a vault is opened, when nothing else has it open; it costs two look-ups in
+    /// the key store when there is nothing to do. Restoring calls it, too.
     ///
     /// - Parameters:
     ///   - url: The place of the database.
@@ -97,8 +101,8 @@ extension VaultBackup {
     ///   - keyNames: As for restoring.
     ///   - configuration: As the database's.
     /// - Returns: Whether there was something to do.
-    /// - Throws: `VaultBackupError.currentUnreadable` when neither key opens the database, and both are kept;
-    ///   ``KeyStoreError``; `SecureStorageError`.
+    /// - Throws: `VaultBackupError.currentUnreadable` when neither key opens the database, and both
+    ///   are kept; ``KeyStoreError``; `SecureStorageError`.
     @discardableResult
     public static func finishInterruptedRestore(
         at url: URL, keyStore: any KeyStore, keyNames: VaultKeyNames,

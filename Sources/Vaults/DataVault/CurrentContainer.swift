@@ -1,15 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The container of the calls of ``DataVault`` itself: this program's own, or one that programs share.
+/// The container of the calls of ``DataVault`` itself: this program's own, or one that programs
+/// share.
 final class CurrentContainer: @unchecked Sendable {
     // @unchecked: everything is only touched under `lock`.
     static let shared = CurrentContainer()
 
     private let lock = NSLock()
     private var container: DataVaultContainer?
-    /// By the bytes of their access group, of which the private one has none: one object for each, also for the vaults of
-    /// before.
+    /// By the bytes of their access group, of which the private one has none: one object for each,
+    /// also for the vaults of before.
     private var containers: [[UInt8]: DataVaultContainer] = [:]
     private var handler: DataVaultContainer.DestructionHandler?
 

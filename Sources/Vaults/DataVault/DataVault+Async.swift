@@ -1,8 +1,8 @@
 internal import Foundation
 internal import SecureStorage
 
-// None of Swift's or Dispatch's threads may be blocked for as long as deriving a key takes. Once the password is
-// being tried, a cancelled task is waited for: its try counts.
+// None of Swift's or Dispatch's threads may be blocked for as long as deriving a key takes. Once
+// the password is being tried, a cancelled task is waited for: its try counts.
 
 extension DataVaultContainer {
     /// Makes a vault; as the call that is not `async`, on a thread of its own.
@@ -38,7 +38,8 @@ extension DataVault {
     /// Unlocks the vault; as the call that is not `async`, on a thread of its own.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try then.
+    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
+    ///   then.
     public func unlock(password: some DataVaultPassword) async throws {
         try await onOwnThread { try self.unlock(password: password) }
     }
@@ -51,12 +52,14 @@ extension DataVault {
         try await onOwnThread { try self.changePassword(newPassword) }
     }
 
-    /// Unlocks the vault and sets another password; as the call that is not `async`, on a thread of its own.
+    /// Unlocks the vault and sets another password; as the call that is not `async`, on a thread of
+    /// its own.
     ///
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try then.
+    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
+    ///   then.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) async throws {
@@ -68,7 +71,8 @@ extension DataVault {
     /// - Parameters:
     ///   - policy: Whatever it is.
     ///   - password: The one that the vault has.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try then.
+    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
+    ///   then.
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
     ) async throws {

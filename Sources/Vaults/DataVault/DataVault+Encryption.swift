@@ -29,7 +29,8 @@ extension DataVault {
     ///
     /// - Parameter data: As `encrypt(_:)` has returned it.
     /// - Returns: The data.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed, or is another vault's.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed,
+    ///   or is another vault's.
     public func decrypt(_ data: Data) throws -> Data {
         try withOpened { opened in
             try DataVaultError.reading {
@@ -47,7 +48,8 @@ extension DataVault {
     /// - Parameters:
     ///   - source: Is read to its end.
     ///   - destination: Is written to; it is neither synced nor closed.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what reading or writing has thrown.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what reading or
+    ///   writing has thrown.
     public func encrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.writing {
@@ -60,10 +62,10 @@ extension DataVault {
     ///
     /// - Parameters:
     ///   - source: Is read to its end.
-    ///   - destination: Is written to. What has been written when an error is thrown is authentic, but not
-    ///     all: remove it.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed or cut short, is another
-    ///   vault's, or with what reading or writing has thrown.
+    ///   - destination: Is written to. What has been written when an error is thrown is authentic,
+    ///     but not all: remove it.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed
+    ///   or cut short, is another vault's, or with what reading or writing has thrown.
     public func decrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.reading {
@@ -76,8 +78,10 @@ extension DataVault {
     /// Begins a stream for data that comes piece by piece.
     ///
     /// - Parameter output: Gets the bytes of the stream, in order.
-    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws `.locked` for each chunk.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what `output` has thrown.
+    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws
+    ///   `.locked` for each chunk.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what `output`
+    ///   has thrown.
     public func encryptingStream(
         to output: @escaping (Data) throws -> Void
     ) throws -> SealedStreamWriter {
@@ -88,8 +92,10 @@ extension DataVault {
 
     /// Begins to read a stream that this vault has encrypted.
     ///
-    /// - Parameter input: Returns the stream's next bytes: at most as many as it is asked for, none at the end.
-    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws `.locked` for each chunk.
+    /// - Parameter input: Returns the stream's next bytes: at most as many as it is asked for, none
+    ///   at the end.
+    /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws
+    ///   `.locked` for each chunk.
     /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError`.
     public func decryptingStream(
         from input: @escaping (Int) throws -> Data
@@ -115,7 +121,8 @@ extension DataVault {
             lending: { try lend(opened, to: $0) }, from: input)
     }
 
-    /// Each chunk of a stream is a use of the vault, and needs it as open as it was at the beginning.
+    /// Each chunk of a stream is a use of the vault, and needs it as open as it was at the
+    /// beginning.
     private func lend(_ opened: OpenedVault, to cipher: SealedStreamCipher) throws {
         cipher.willUse = { [weak self, weak opened] in
             guard let self else { throw DataVaultError.locked }

@@ -1,8 +1,9 @@
 internal import SecureStorage
 
-// The vaults of the current container: at first this program's own. Its files are in `Application Support` on Apple
-// platforms, in `$XDG_DATA_HOME` or `~/.local/share` elsewhere, and there in `DataVaults` in a folder with the bundle
-// identifier or the name of the program; its keys are in the keychain, or in `DataVaults/Keys`.
+// The vaults of the current container: at first this program's own. Its files are in `Application
+// Support` on Apple platforms, in `$XDG_DATA_HOME` or `~/.local/share` elsewhere, and there in
+// `DataVaults` in a folder with the bundle identifier or the name of the program; its keys are in
+// the keychain, or in `DataVaults/Keys`.
 
 extension DataVault {
     /// Makes a vault.
@@ -65,19 +66,22 @@ extension DataVault {
         try CurrentContainer.shared.value.idsOfEarlierInstallation()
     }
 
-    /// Shares vaults with other programs, from now on: vaults that are there already stay what they are.
+    /// Shares vaults with other programs, from now on: vaults that are there already stay what they
+    /// are.
     ///
-    /// - Parameter accessGroup: On Apple platforms an app group that the entitlements name, which is both a keychain
-    ///   access group and a container for files. Elsewhere the path of a directory that a group of users shares, with
-    ///   the mode 2770, such as `/var/lib/suite`; or one name, such as `org.example.suite`: a directory of mode
-    ///   0700 in `$XDG_DATA_HOME` or `~/.local/share`, for the programs of one user.
-    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name, or a directory whose mode is another; `.ioReadError`,
-    ///   `.ioWriteError`.
+    /// - Parameter accessGroup: On Apple platforms an app group that the entitlements name, which
+    ///   is both a keychain access group and a container for files. Elsewhere the path of a
+    ///   directory that a group of users shares, with the mode 2770, such as `/var/lib/suite`; or
+    ///   one name, such as `org.example.suite`: a directory of mode 0700 in `$XDG_DATA_HOME` or
+    ///   `~/.local/share`, for the programs of one user.
+    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name, or a directory whose mode is
+    ///   another; `.ioReadError`, `.ioWriteError`.
     public static func setAccessGroup(_ accessGroup: String) throws {
         try CurrentContainer.shared.share(accessGroup: accessGroup)
     }
 
-    /// Is called when a vault of the current container is no more: see ``DataVaultContainer/onDestruction``.
+    /// Is called when a vault of the current container is no more: see
+    /// ``DataVaultContainer/onDestruction``.
     public static var onDestruction: DataVaultContainer.DestructionHandler? {
         get { CurrentContainer.shared.onDestruction }
         set { CurrentContainer.shared.onDestruction = newValue }

@@ -4,13 +4,14 @@ internal import SecureStorage
 extension DataVault {
     /// Unlocks the vault; does nothing, and checks nothing, when it is unlocked.
     ///
-    /// The try is counted before the password is checked, and stays counted when the process is killed meanwhile.
+    /// The try is counted before the password is checked, and stays counted when the process is
+    /// killed meanwhile.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
-    ///   password too many; codes 50 to 57 when the password is right and no longer good: the vault stays
-    ///   locked, and `changePassword(_:newPassword:)` is the way on; `.locked` when it was locked meanwhile;
-    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when
+    ///   that was one wrong password too many; codes 50 to 57 when the password is right and no
+    ///   longer good: the vault stays locked, and `changePassword(_:newPassword:)` is the way on;
+    ///   `.locked` when it was locked meanwhile; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         try unlock(password.passwordBytes, unlessLockedSince: lockCount)
     }
@@ -29,11 +30,13 @@ extension DataVault {
 
     /// Sets another password; the vault is unlocked, and stays so.
     ///
-    /// One record of the key store is rewritten, and no value. A kill leaves the old password or the new one.
+    /// One record of the key store is rewritten, and no value. A kill leaves the old password or
+    /// the new one.
     ///
     /// - Parameter newPassword: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg` when it is the old one, and that
-    ///   has expired; `.doesNotExist`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg`
+    ///   when it is the old one, and that has expired; `.doesNotExist`, `.ioReadError`,
+    ///   `.ioWriteError`, `.outOfMemory`.
     public func changePassword(_ newPassword: some DataVaultPassword) throws {
         let password = newPassword.passwordBytes
         try withOpened { opened in
@@ -52,16 +55,17 @@ extension DataVault {
         }
     }
 
-    /// Unlocks the vault and sets another password, also where the old one has expired or breaks the policy.
+    /// Unlocks the vault and sets another password, also where the old one has expired or breaks
+    /// the policy.
     ///
-    /// A wrong password counts as a try, also when the vault is unlocked. The new password is checked first: one that
-    /// breaks the policy costs no try.
+    /// A wrong password counts as a try, also when the vault is unlocked. The new password is
+    /// checked first: one that breaks the policy costs no try.
     ///
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` when it is the old one, and that has
-    ///   expired. `.locked` says that the password was changed, and
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` when it
+    ///   is the old one, and that has expired. `.locked` says that the password was changed, and
     ///   that the vault was locked meanwhile; with every other error the old password stays.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
@@ -126,17 +130,21 @@ extension DataVault {
         }
     }
 
-    /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; whether the password complies is found at
-    /// the next unlock.
+    /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; whether the
+    /// password complies is found at the next unlock.
     ///
-    /// Whoever has no password cannot take a rule off, nor lift the limit of tries: for that the vault has to be unlocked, or
-    /// the password given, with `setPasswordPolicy(_:password:)`. Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try is always left.
+    /// Whoever has no password cannot take a rule off, nor lift the limit of tries: for that the
+    /// vault has to be unlocked, or the password given, with `setPasswordPolicy(_:password:)`.
+    /// Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try
+    /// is always left.
     ///
-    /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and ``DataVaultPasswordPolicy/lockTimeout`` stay as they
-    ///   are where they are nil, and while the vault is locked. The time of inactivity of other processes that have the
-    ///   vault unlocked changes at their next unlock.
-    /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.locked` for a locked vault and a
-    ///   policy that is less strict in any rule; `.doesNotExist`, `.ioReadError`, `.ioWriteError`. The policy stays then.
+    /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and
+    ///   ``DataVaultPasswordPolicy/lockTimeout`` stay as they are where they are nil, and while the
+    ///   vault is locked. The time of inactivity of other processes that have the vault unlocked
+    ///   changes at their next unlock.
+    /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.locked`
+    ///   for a locked vault and a policy that is less strict in any rule; `.doesNotExist`,
+    ///   `.ioReadError`, `.ioWriteError`. The policy stays then.
     public func setPasswordPolicy(_ policy: DataVaultPasswordPolicy) throws {
         try policy.validate()
         try withRecord { record in
@@ -157,8 +165,8 @@ extension DataVault {
     /// - Parameters:
     ///   - policy: As for ``setPasswordPolicy(_:)`` of an unlocked vault.
     ///   - password: The one that the vault has, also where it has expired or breaks a rule.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when that was one wrong
-    ///   password too many; and as ``setPasswordPolicy(_:)``.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when
+    ///   that was one wrong password too many; and as ``setPasswordPolicy(_:)``.
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
     ) throws {
@@ -179,7 +187,8 @@ extension DataVault {
 
     // MARK: - The record
 
-    /// Lends the record of this vault under its lock, and ends what has begun when it destroys itself.
+    /// Lends the record of this vault under its lock, and ends what has begun when it destroys
+    /// itself.
     private func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
         try endingDestruction {
             try place.recordLock.held {

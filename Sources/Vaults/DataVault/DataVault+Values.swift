@@ -1,8 +1,8 @@
 public import Foundation
 internal import SecureStorage
 
-// A name has one value, whatever its type; the last one set counts. Names are any text of 1 to 255 bytes of UTF-8, and are
-// the same when their bytes are.
+// A name has one value, whatever its type; the last one set counts. Names are any text of 1 to 255
+// bytes of UTF-8, and are the same when their bytes are.
 
 extension DataVault {
     /// Stores a string, durably when the call returns.
@@ -10,8 +10,9 @@ extension DataVault {
     /// - Parameters:
     ///   - name: Of 1 to 255 bytes.
     ///   - value: At most ``valueSizeLimit`` bytes of UTF-8; nil deletes what the name has.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist` when the vault was destroyed meanwhile, `.invalidArg` for an
-    ///   empty name, `.nameTooLong`, `.valueTooLarge`, `.ioWriteError`.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist` when the vault was destroyed
+    ///   meanwhile, `.invalidArg` for an empty name, `.nameTooLong`, `.valueTooLarge`,
+    ///   `.ioWriteError`.
     public func setString(_ name: String, value: String?) throws {
         try Self.check(name, size: value?.utf8.count ?? 0)
         try withOpened { opened in
@@ -44,8 +45,9 @@ extension DataVault {
     ///
     /// - Parameter name: Of 1 to 255 bytes.
     /// - Returns: nil when the name has nothing.
-    /// - Throws: `DataVaultError`: `.locked`, `.conversionError` for what was set as data, `.doesNotExist` when
-    ///   the vault was destroyed meanwhile, `.invalidArg`, `.nameTooLong`, `.ioReadError`.
+    /// - Throws: `DataVaultError`: `.locked`, `.conversionError` for what was set as data,
+    ///   `.doesNotExist` when the vault was destroyed meanwhile, `.invalidArg`, `.nameTooLong`,
+    ///   `.ioReadError`.
     public func getString(_ name: String) throws -> String? {
         try Self.check(name)
         return try withOpened { try $0.values.string(name) }

@@ -3,16 +3,18 @@ internal import SecureStorage
 
 /// Strings and data under names, encrypted with a password.
 ///
-/// A vault is locked or unlocked. Locked, it gives nothing away; unlocked, it reads and writes. It locks itself
-/// after some time without use, when it is touched the next time, and it destroys itself after too many wrong
-/// passwords: both as its ``DataVaultPasswordPolicy`` says. `Docs/DataVault.md` is the guide.
+/// A vault is locked or unlocked. Locked, it gives nothing away; unlocked, it reads and writes. It
+/// locks itself after some time without use, when it is touched the next time, and it destroys
+/// itself after too many wrong passwords: both as its ``DataVaultPasswordPolicy`` says.
+/// `Docs/DataVault.md` is the guide.
 ///
-/// Vaults come from `DataVault.create(id:password:)` and `DataVault.vault(id:)`, or from a ``DataVaultContainer``. In one
-/// process there is one object for each vault, as long as somebody refers to it: the last reference that goes locks
-/// it. Several processes may use one vault.
+/// Vaults come from `DataVault.create(id:password:)` and `DataVault.vault(id:)`, or from a
+/// ``DataVaultContainer``. In one process there is one object for each vault, as long as somebody
+/// refers to it: the last reference that goes locks it. Several processes may use one vault.
 ///
-/// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and for others that try a
-/// password or make or delete the vault at the same time, after 60 seconds with `.ioWriteError`.
+/// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and
+/// for others that try a password or make or delete the vault at the same time, after 60 seconds
+/// with `.ioWriteError`.
 public final class DataVault: @unchecked Sendable {
     // @unchecked: `opened` and `locks` are only touched under `gate`.
     let place: VaultPlace
@@ -43,15 +45,16 @@ public final class DataVault: @unchecked Sendable {
 
     // MARK: - Lock
 
-    /// Whether the vault is locked; it locks itself now when it was not used for too long, or is no more.
+    /// Whether the vault is locked; it locks itself now when it was not used for too long, or is no
+    /// more.
     ///
     /// Asking is no use.
     public var isLocked: Bool { openedNow == nil }
 
     /// Locks the vault: its file is closed, and its keys are cleared from memory.
     ///
-    /// After the calls that are at work on other threads; one that is about to unlock the vault leaves it locked, and
-    /// throws `.locked`.
+    /// After the calls that are at work on other threads; one that is about to unlock the vault
+    /// leaves it locked, and throws `.locked`.
     public func lock() {
         gate.withLock { locks += 1 }
         close()
@@ -68,8 +71,8 @@ public final class DataVault: @unchecked Sendable {
 
     /// Begins the time of inactivity anew.
     ///
-    /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` when the vault was destroyed meanwhile, `.ioReadError` when its
-    ///   file is gone.
+    /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` when the vault was destroyed
+    ///   meanwhile, `.ioReadError` when its file is gone.
     public func resetLockTimeout() throws {
         try withOpened { _ in }
     }
@@ -116,7 +119,8 @@ public final class DataVault: @unchecked Sendable {
     /// How often `lock()` was called.
     var lockCount: Int { gate.withLock { locks } }
 
-    /// Opens what a right password opens; under the vault's lock file, and nobody has it before `publish`.
+    /// Opens what a right password opens; under the vault's lock file, and nobody has it before
+    /// `publish`.
     func open(_ record: VaultRecord, _ key: DataEncryptionKey) throws -> OpenedVault {
         try place.prepareToOpen(record.incarnation)
         return try OpenedVault(
@@ -164,8 +168,8 @@ public final class DataVault: @unchecked Sendable {
 
     /// The error for a vault that does not exist, or is another one than was open.
     ///
-    /// - Parameter incarnation: Of the vault that was open. Another one with its id, made after that was deleted, is
-    ///   locked.
+    /// - Parameter incarnation: Of the vault that was open. Another one with its id, made after
+    ///   that was deleted, is locked.
     /// - Returns: nil for one that exists, or of which that cannot be told.
     private func absence(of incarnation: Data? = nil) -> DataVaultError? {
         do {

@@ -2,16 +2,17 @@ internal import Foundation
 internal import SecureStorage
 
 extension DataVaultContainer {
-    /// Ends what has begun with a record that says that the key is gone: the files, the handler, the record.
+    /// Ends what has begun with a record that says that the key is gone: the files, the handler,
+    /// the record.
     ///
-    /// In this order, so that a kill in between leaves the record for the next call. Without the record's lock while the
-    /// handler runs, which may ask for the vault; under the turn.
+    /// In this order, so that a kill in between leaves the record for the next call. Without the
+    /// record's lock while the handler runs, which may ask for the vault; under the turn.
     ///
-    /// When `isLast` is true, the id is free afterwards, handler or not. Else the record stays until a handler has done its
-    /// part, and after that for a vault that has destroyed itself.
+    /// When `isLast` is true, the id is free afterwards, handler or not. Else the record stays
+    /// until a handler has done its part, and after that for a vault that has destroyed itself.
     ///
-    /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with what the
-    ///   handler has thrown: then the record stays, for the next call.
+    /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with
+    ///   what the handler has thrown: then the record stays, for the next call.
     func finishDestruction(_ place: VaultPlace, isLast: Bool = false) throws {
         let found = try place.recordLock.held {
             guard let record = try? records.read(place), record.state.isDestroyed else {
@@ -54,7 +55,8 @@ extension DataVaultContainer {
 
     /// Ends the life of a vault whose key is gone, and gives the error for who has asked for it.
     ///
-    /// Who has only found it so does not wait for who is at it: that one's handler may wait for him.
+    /// Who has only found it so does not wait for who is at it: that one's handler may wait for
+    /// him.
     func destroyedError(_ place: VaultPlace, _ destroyed: DestroyedVault) -> DataVaultError {
         let failure = Self.error {
             // The handler's own thread: what it destroys is told by the next call.

@@ -4,17 +4,20 @@ internal import SecureStorage
 extension DataVaultContainer {
     /// Makes a vault.
     ///
-    /// Blocks for the derivation of a key, about half a second, unless the password is empty, and as long as
-    /// ``onDestruction`` is at work on an earlier vault of the id. A kill at any time leaves the whole vault, or none.
+    /// Blocks for the derivation of a key, about half a second, unless the password is empty, and
+    /// as long as ``onDestruction`` is at work on an earlier vault of the id. A kill at any time
+    /// leaves the whole vault, or none.
     ///
     /// - Parameters:
-    ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`; ids are the same when their bytes are.
+    ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`; ids are the same when
+    ///     their bytes are.
     ///   - password: Empty for the default password: then who has the key store opens the vault.
     ///   - policy: The vault's policy, which the password has to keep to.
     /// - Returns: The vault, unlocked.
-    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked` when the vault was made, and
-    ///   locked meanwhile; `.unknown` with what ``onDestruction`` has thrown about an earlier vault; `.invalidArg`,
-    ///   `.nameTooLong`, `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked`
+    ///   when the vault was made, and locked meanwhile; `.unknown` with what ``onDestruction`` has
+    ///   thrown about an earlier vault; `.invalidArg`, `.nameTooLong`, `.ioReadError`,
+    ///   `.ioWriteError`, `.outOfMemory`.
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) throws -> DataVault {
@@ -75,7 +78,8 @@ extension DataVaultContainer {
             return made
         } catch {
             opened?.close()
-            // A disk that fails at its end may have stored that it is ready. What stays now, the next call removes.
+            // A disk that fails at its end may have stored that it is ready. What stays now, the
+            // next call removes.
             let wasReady = record.state == .ready
             record = record.destroyed(.creating)
             let isUndone = !wasReady || (try? records.store(&record, place)) != nil
@@ -87,9 +91,10 @@ extension DataVaultContainer {
     /// A vault that exists.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: The vault: the same object as long as somebody refers to it, and locked when nobody has.
-    /// - Throws: `DataVaultError`: `.doesNotExist`; `.ioReadError` when its record cannot be read or was lost;
-    ///   `.invalidArg`, `.nameTooLong`.
+    /// - Returns: The vault: the same object as long as somebody refers to it, and locked when
+    ///   nobody has.
+    /// - Throws: `DataVaultError`: `.doesNotExist`; `.ioReadError` when its record cannot be read
+    ///   or was lost; `.invalidArg`, `.nameTooLong`.
     public func vault(id: String) throws -> DataVault {
         let place = try place(id)
         do {
@@ -106,8 +111,9 @@ extension DataVaultContainer {
     ///
     /// - Parameter id: Its id.
     /// - Returns: Whether there was one, or what was left of one whose keys were lost.
-    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has thrown, the vault is gone then and
-    ///   the next call about the id calls it again; `.invalidArg`, `.nameTooLong`.
+    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has
+    ///   thrown, the vault is gone then and the next call about the id calls it again;
+    ///   `.invalidArg`, `.nameTooLong`.
     @discardableResult
     public func delete(id: String) throws -> Bool {
         let place = try place(id)
@@ -160,7 +166,8 @@ extension DataVaultContainer {
     ///
     /// - Parameter id: Its id.
     /// - Returns: False is certain: `create(id:password:policy:)` would make one.
-    /// - Throws: `DataVaultError`: `.ioReadError` when the key store cannot be asked; `.invalidArg`, `.nameTooLong`.
+    /// - Throws: `DataVaultError`: `.ioReadError` when the key store cannot be asked;
+    ///   `.invalidArg`, `.nameTooLong`.
     public func exists(id: String) throws -> Bool {
         let place = try place(id)
         guard let record = try? records.read(place) else {
@@ -186,7 +193,8 @@ extension DataVaultContainer {
 
     /// The ids of vaults that have keys and no file: of an earlier installation of the app.
     ///
-    /// A keychain outlives the app whose files are removed with it. Delete these vaults at the first start.
+    /// A keychain outlives the app whose files are removed with it. Delete these vaults at the
+    /// first start.
     ///
     /// - Returns: In the order of their bytes.
     /// - Throws: `DataVaultError.ioReadError`.

@@ -24,8 +24,9 @@ extension DataVaultContainer {
 
     /// The record; nil when there is neither one nor a database.
     ///
-    /// A vault's record is made before its database and removed after it. So a database without a record was left by
-    /// a loss, or the vault was made anew between the two looks, and then the record is there at the next one.
+    /// A vault's record is made before its database and removed after it. So a database without a
+    /// record was left by a loss, or the vault was made anew between the two looks, and then the
+    /// record is there at the next one.
     ///
     /// - Throws: `DataVaultError.ioReadError` for a record that was lost.
     private func foundRecord(_ place: VaultPlace) throws -> VaultRecord? {
@@ -40,7 +41,8 @@ extension DataVaultContainer {
 
     /// Checks a password: counts the try, durably, then derives the key.
     ///
-    /// When `upgrading` is true, the key is wrapped again where guessing has become cheaper than a new record makes it.
+    /// When `upgrading` is true, the key is wrapped again where guessing has become cheaper than a
+    /// new record makes it.
     ///
     /// - Returns: The vault's key. The record is stored, with its tries set back.
     /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` when that was one too many.
@@ -56,7 +58,8 @@ extension DataVaultContainer {
             key = try unwrap(record, with: password, place)
         } catch EnvelopeError.wrongPassword, EnvelopeError.wrongKey, EnvelopeError.noSuchKey {
             guard record.isOutOfTries else {
-                // Who has come past the lock may have counted the same try: then there is no answer.
+                // Who has come past the lock may have counted the same try: then there is no
+                // answer.
                 try records.requireStored(record, place)
                 throw DataVaultError.invalidPassword(triesLeft: record.triesLeft)
             }
@@ -64,7 +67,8 @@ extension DataVaultContainer {
             try records.store(&record, place)
             throw DestroyedVault(isSelfDestructed: true, isByThisCall: true)
         } catch {
-            // The password was not checked, so it was no try. If that cannot be stored, it stays one.
+            // The password was not checked, so it was no try. If that cannot be stored, it stays
+            // one.
             record.tries = tries
             try? records.store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }

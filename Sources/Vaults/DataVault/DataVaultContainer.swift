@@ -3,10 +3,12 @@ internal import SecureStorage
 
 /// A place where vaults lie: a directory for their files, and a key store for their keys.
 ///
-/// Ids belong to their container. A container's key store is used for nothing else. Programs that share both share
-/// the vaults in them. Make one container for a directory in a process: a vault keeps the one that it came from.
+/// Ids belong to their container. A container's key store is used for nothing else. Programs that
+/// share both share the vaults in them. Make one container for a directory in a process: a vault
+/// keeps the one that it came from.
 ///
-/// The calls of ``DataVault`` itself, such as `DataVault.create(id:password:)`, go to a container of their own.
+/// The calls of ``DataVault`` itself, such as `DataVault.create(id:password:)`, go to a container
+/// of their own.
 ///
 /// Thread-safe.
 public final class DataVaultContainer: @unchecked Sendable {
@@ -30,17 +32,20 @@ public final class DataVaultContainer: @unchecked Sendable {
     /// A container with keys in a key store of its own.
     ///
     /// - Parameters:
-    ///   - directory: Is made with mode 0700 when it does not exist, with its parents; belongs to this user,
-    ///     and nobody else may write it, unless a group shares it.
-    ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted then by
-    ///     a key that lies beside them, and a copy of the directory can be tried with any number of passwords.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's, with mode 2770
-    ///     (`install -d -m 2770 -g GROUP`), and its group's members can try passwords, delete vaults and copy the
-    ///     files, keys too, which lie beside the vaults then. A key store of your own has to serve all of them.
-    ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are unlocked
-    ///     the next time.
+    ///   - directory: Is made with mode 0700 when it does not exist, with its parents; belongs to
+    ///     this user, and nobody else may write it, unless a group shares it.
+    ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted
+    ///     then by a key that lies beside them, and a copy of the directory can be tried with any
+    ///     number of passwords.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's,
+    ///     with mode 2770 (`install -d -m 2770 -g GROUP`), and its group's members can try
+    ///     passwords, delete vaults and copy the files, keys too, which lie beside the vaults then.
+    ///     A key store of your own has to serve all of them.
+    ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are
+    ///     unlocked the next time.
     ///   - clock: For tests; the default goes on while the machine sleeps.
-    /// - Throws: `DataVaultError`: `.invalidArg` for a directory that cannot be used, `.ioReadError`, `.ioWriteError`.
+    /// - Throws: `DataVaultError`: `.invalidArg` for a directory that cannot be used,
+    ///   `.ioReadError`, `.ioWriteError`.
     public convenience init(
         directory: URL, keyStore: (any KeyStore)? = nil, sharedWithGroup: Bool = false,
         parameters: ScryptParameters = .default, clock: any IdleClock = SystemIdleClock()
@@ -68,7 +73,8 @@ public final class DataVaultContainer: @unchecked Sendable {
                 ?? DataVaultError.reading {
                     switch access {
                     case .owner: try FileKeyStore(directory: URL(fileURLWithPath: path + "/Keys"))
-                    // Beside the vaults: a second directory would have to be made with the group's mode.
+                    // Beside the vaults: a second directory would have to be made with the group's
+                    // mode.
                     case .group:
                         try FileKeyStore(
                             directory: URL(fileURLWithPath: path), sharedWithGroup: true)
@@ -82,11 +88,13 @@ public final class DataVaultContainer: @unchecked Sendable {
 
     /// Is called after the key of a vault is gone, and its file where that could be removed.
     ///
-    /// Default: nil. For vaults that have destroyed themselves and for those that were deleted. It is called on the
-    /// thread of the call that destroys the vault, and may make vaults there; other threads and processes that make one
-    /// of the same id wait for its end. What it throws undoes nothing, and becomes the cause of what that call throws.
-    /// After that, after a kill, and for a vault that was destroyed without a handler, the next call about the same id
-    /// that needs the vault calls it: it can be called twice. The container keeps it; let it refer to the container weakly.
+    /// Default: nil. For vaults that have destroyed themselves and for those that were deleted. It
+    /// is called on the thread of the call that destroys the vault, and may make vaults there;
+    /// other threads and processes that make one of the same id wait for its end. What it throws
+    /// undoes nothing, and becomes the cause of what that call throws. After that, after a kill,
+    /// and for a vault that was destroyed without a handler, the next call about the same id that
+    /// needs the vault calls it: it can be called twice. The container keeps it; let it refer to
+    /// the container weakly.
     public var onDestruction: DestructionHandler? {
         get { lock.withLock { handler } }
         set { lock.withLock { handler = newValue } }

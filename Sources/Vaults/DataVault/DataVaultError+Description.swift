@@ -38,7 +38,8 @@ extension DataVaultError: CustomStringConvertible {
         }
     }
 
-    /// Errors of others may quote what they have choked on, which can be a secret: those tell their type only.
+    /// Errors of others may quote what they have choked on, which can be a secret: those tell their
+    /// type only.
     private static func text(of error: any Error) -> String {
         switch error {
         case let error as DataVaultError: error.description

@@ -3,8 +3,8 @@ internal import SecureStorage
 
 /// What can go wrong with a ``DataVault``, as a caller can act on it.
 ///
-/// The codes are those of the original, ``code``. It holds no key, no password and no value, and prints a cause
-/// only if that is an error of this package.
+/// The codes are those of the original, ``code``. It holds no key, no password and no value, and
+/// prints a cause only if that is an error of this package.
 public enum DataVaultError: Error, Sendable {
     /// Anything else; code 0.
     case unknown(cause: (any Error)?)
@@ -17,8 +17,9 @@ public enum DataVaultError: Error, Sendable {
 
     /// There is no vault of this id; code 3.
     ///
-    /// `isSelfDestructed` when too many wrong passwords are why. The cause is what has failed after the key was
-    /// destroyed: removing the file, or the handler of ``DataVaultContainer/onDestruction``.
+    /// `isSelfDestructed` when too many wrong passwords are why. The cause is what has failed after
+    /// the key was destroyed: removing the file, or the handler of
+    /// ``DataVaultContainer/onDestruction``.
     case doesNotExist(isSelfDestructed: Bool, cause: (any Error)?)
 
     /// An argument that no vault takes; code 4.
@@ -39,7 +40,8 @@ public enum DataVaultError: Error, Sendable {
     /// An id or the name of a value has more than 255 bytes of UTF-8; code 9.
     case nameTooLong
 
-    /// A value has more than ``DataVault/valueSizeLimit`` bytes, or data to be encrypted more than 1 GiB; code 10.
+    /// A value has more than ``DataVault/valueSizeLimit`` bytes, or data to be encrypted more than
+    /// 1 GiB; code 10.
     case valueTooLarge
 
     /// The value is of an unknown type; code 12.
@@ -111,13 +113,15 @@ extension DataVaultError {
         if case .doesNotExist(true, _) = self { true } else { false }
     }
 
-    /// Whether the policy does not take the password: codes 50 to 56 for a rule that it breaks, 57 for its age.
+    /// Whether the policy does not take the password: codes 50 to 56 for a rule that it breaks, 57
+    /// for its age.
     ///
     /// From `DataVault.unlock(password:)` it says that the password is right: change it with
     /// `changePassword(_:newPassword:)`.
     public var isPolicyViolation: Bool { (50...57).contains(code) }
 
-    /// How many wrong passwords the vault still takes; nil for other errors, and without a retry limit.
+    /// How many wrong passwords the vault still takes; nil for other errors, and without a retry
+    /// limit.
     public var triesLeft: Int? {
         if case .invalidPassword(let triesLeft) = self { triesLeft } else { nil }
     }

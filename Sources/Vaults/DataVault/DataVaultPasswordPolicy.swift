@@ -1,8 +1,10 @@
-/// What the password of a ``DataVault`` has to be like, how long it lasts, and how often it may be wrong.
+/// What the password of a ``DataVault`` has to be like, how long it lasts, and how often it may be
+/// wrong.
 ///
 /// Lengths count Unicode scalars: `é` is one, or two where it is spelled with two.
 public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
-    /// Whether the password may be empty, which is the default one; the other rules do not apply to it.
+    /// Whether the password may be empty, which is the default one; the other rules do not apply to
+    /// it.
     ///
     /// Default: true.
     public var defaultPasswordAllowed = true
@@ -39,14 +41,14 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
 
     /// How many days after it was set the password expires, by the machine's date; 0 for never.
     ///
-    /// Default: 0. The default password does not expire. Readable and writable while the vault is unlocked: a locked one
-    /// shows nil. To set nil leaves what the vault has.
+    /// Default: 0. The default password does not expire. Readable and writable while the vault is
+    /// unlocked: a locked one shows nil. To set nil leaves what the vault has.
     public var expirationDays: Int? = 0
 
     /// After how many seconds of inactivity the vault locks itself; 0 for never.
     ///
-    /// Default: 0. Readable and writable while the vault is unlocked: a locked one shows nil. To set nil leaves what the
-    /// vault has.
+    /// Default: 0. Readable and writable while the vault is unlocked: a locked one shows nil. To
+    /// set nil leaves what the vault has.
     public var lockTimeout: Int? = Self.noLockTimeout
 
     /// After how many wrong passwords in a row the vault destroys itself; 0 for never.

@@ -1,5 +1,5 @@
-// What a user does on the screens of each state. A call that was locked out meanwhile, by `lock()` or by the background, has
-// done what it says, and the vault is locked.
+// What a user does on the screens of each state. A call that was locked out meanwhile, by `lock()`
+// or by the background, has done what it says, and the vault is locked.
 
 extension DataVaultSession {
     /// Makes the vault: from `.noVault` and `.destroyed` to `.unlocked`.
@@ -9,7 +9,8 @@ extension DataVaultSession {
     ///   - policy: The vault's policy, which the password has to keep to.
     /// - Returns: The state after the call.
     /// - Throws: `DataVaultError`: codes 50 to 56, the state stays; `.alreadyExists`, and as
-    ///   `DataVault.create(id:password:policy:)`; `CancellationError` when the task was cancelled before.
+    ///   `DataVault.create(id:password:policy:)`; `CancellationError` when the task was cancelled
+    ///   before.
     @discardableResult
     public func create(
         password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
@@ -26,9 +27,11 @@ extension DataVaultSession {
     ///
     /// - Parameter password: Empty for the default password.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves the state with one try less, or
-    ///   `.destroyed`; a right one that is no longer good `.passwordViolates` or `.passwordExpired`; what cannot be read or
-    ///   written `.failed`, until the next call or a lock. `CancellationError` when the task was cancelled before: no try then.
+    /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves the
+    ///   state with one try less, or `.destroyed`; a right one that is no longer good
+    ///   `.passwordViolates` or `.passwordExpired`; what cannot be read or written `.failed`, until
+    ///   the next call or a lock. `CancellationError` when the task was cancelled before: no try
+    ///   then.
     @discardableResult
     public func unlock(password: some DataVaultPassword) async throws -> State {
         try await onOwnThread(endsLocked: true) {
@@ -40,16 +43,17 @@ extension DataVaultSession {
         }
     }
 
-    /// Unlocks the vault and sets another password: from `.passwordViolates` and `.passwordExpired`, or from any other state
-    /// with a vault, to `.unlocked`.
+    /// Unlocks the vault and sets another password: from `.passwordViolates` and
+    /// `.passwordExpired`, or from any other state with a vault, to `.unlocked`.
     ///
     /// - Parameters:
     ///   - password: The one that the vault has.
     ///   - newPassword: Empty for the default password.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:newPassword:)`. A new password that breaks the policy, and a
-    ///   wrong old one, leave the state as it is, but for the tries; one wrong one too many leaves `.destroyed`.
-    ///   `CancellationError` when the task was cancelled before: no try then.
+    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:newPassword:)`. A new password
+    ///   that breaks the policy, and a wrong old one, leave the state as it is, but for the tries;
+    ///   one wrong one too many leaves `.destroyed`. `CancellationError` when the task was
+    ///   cancelled before: no try then.
     @discardableResult
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
@@ -66,7 +70,8 @@ extension DataVaultSession {
     ///
     /// - Parameter newPassword: Empty for the default password.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` when the task was cancelled before.
+    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` when the
+    ///   task was cancelled before.
     @discardableResult
     public func changePassword(_ newPassword: some DataVaultPassword) async throws -> State {
         try await onOwnThread { vault, _ in
@@ -82,8 +87,8 @@ extension DataVaultSession {
     ///   - policy: Whatever it is; a stricter one needs no password, with ``withVault(_:)``.
     ///   - password: The one that the vault has.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.setPasswordPolicy(_:password:)`; `CancellationError` when the task was
-    ///   cancelled before: no try then.
+    /// - Throws: `DataVaultError`, as `DataVault.setPasswordPolicy(_:password:)`;
+    ///   `CancellationError` when the task was cancelled before: no try then.
     @discardableResult
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
@@ -98,7 +103,8 @@ extension DataVaultSession {
     /// Deletes the vault, or takes note that it has destroyed itself: to `.noVault`.
     ///
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` when the task was cancelled before.
+    /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` when
+    ///   the task was cancelled before.
     @discardableResult
     public func delete() async throws -> State {
         try await onOwnThread { _, _ in

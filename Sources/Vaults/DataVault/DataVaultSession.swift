@@ -2,18 +2,20 @@ internal import Foundation
 
 /// One vault as an app's screens see it: which of them to show, and what the user can do there.
 ///
-/// It has a ``state`` at any time, and ``states`` to be observed. What the user does is a call, and every call
-/// leaves the state that follows from it; `Docs/DataVault.md` has them all. It knows of no user interface:
-/// SwiftUI and a terminal use it in the same way.
+/// It has a ``state`` at any time, and ``states`` to be observed. What the user does is a call, and
+/// every call leaves the state that follows from it; `Docs/DataVault.md` has them all. It knows of
+/// no user interface: SwiftUI and a terminal use it in the same way.
 ///
-/// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the background the
-/// vault is locked. While it is in front, ``poke()`` now and then shows that the vault has locked itself.
+/// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the
+/// background the vault is locked. While it is in front, ``poke()`` now and then shows that the
+/// vault has locked itself.
 ///
-/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own. The others read the vault's
-/// record; one that finds a destruction that a kill has left ends it, with the app's handler.
+/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own. The others
+/// read the vault's record; one that finds a destruction that a kill has left ends it, with the
+/// app's handler.
 public final class DataVaultSession: @unchecked Sendable {
-    // @unchecked: `shown` and `observers` are only touched under `gate`; `isInBackground`, `hasCallFailed` and `judgement`
-    // under `turn`.
+    // @unchecked: `shown` and `observers` are only touched under `gate`; `isInBackground`,
+    // `hasCallFailed` and `judgement` under `turn`.
     /// The id of the vault.
     public let id: String
 
@@ -22,12 +24,14 @@ public final class DataVaultSession: @unchecked Sendable {
     private let gate = NSLock()
     private var shown: State = .noVault
     private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
-    /// The vault, whether it exists or not, so that it stays unlocked until it is locked; an error for an id that none can have.
+    /// The vault, whether it exists or not, so that it stays unlocked until it is locked; an error
+    /// for an id that none can have.
     private let held: Result<DataVault, any Error>
 
     /// Whoever looks at the vault tells what was seen before somebody else looks.
     ///
-    /// Recursive, since looking can end the destruction of the vault, whose handler may lock the session.
+    /// Recursive, since looking can end the destruction of the vault, whose handler may lock the
+    /// session.
     private let turn = NSRecursiveLock()
     private var isInBackground = false
     /// Whether what is shown is the failure of a call, of which looking at the vault tells nothing.
@@ -38,7 +42,8 @@ public final class DataVaultSession: @unchecked Sendable {
     /// A session with a vault, which need not exist.
     ///
     /// - Parameters:
-    ///   - id: The id of the vault. One that no vault can have is found by ``state``, which is `.failed` then.
+    ///   - id: The id of the vault. One that no vault can have is found by ``state``, which is
+    ///     `.failed` then.
     ///   - container: Where the vault lies.
     public init(id: String, in container: DataVaultContainer) {
         self.id = id
@@ -64,8 +69,8 @@ public final class DataVaultSession: @unchecked Sendable {
 
     /// The states from now on, the present one first.
     ///
-    /// Each call gives a stream of its own. Who is slow misses states, never the last one. A stream ends with the session,
-    /// which it does not keep alive.
+    /// Each call gives a stream of its own. Who is slow misses states, never the last one. A stream
+    /// ends with the session, which it does not keep alive.
     public var states: AsyncStream<State> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let name = UUID()
@@ -81,7 +86,8 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - Events
 
-    /// Looks at the vault again: it may have locked itself, or may have been destroyed by another process.
+    /// Looks at the vault again: it may have locked itself, or may have been destroyed by another
+    /// process.
     ///
     /// - Returns: The state.
     @discardableResult
@@ -118,8 +124,8 @@ public final class DataVaultSession: @unchecked Sendable {
 
     /// Lends the vault: for its values while it is unlocked, and for its policy at any time.
     ///
-    /// On the caller's thread. What `body` does to the vault shows in the state: when the vault has locked itself, the call
-    /// throws `.locked`, and the state leads the user back to the password.
+    /// On the caller's thread. What `body` does to the vault shows in the state: when the vault has
+    /// locked itself, the call throws `.locked`, and the state leads the user back to the password.
     ///
     /// - Parameter body: Gets the vault.
     /// - Returns: What `body` returns.
@@ -139,11 +145,12 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - What a call leads to
 
-    /// Does what takes long, with the vault and the number of its locks, then shows what it has led to.
+    /// Does what takes long, with the vault and the number of its locks, then shows what it has led
+    /// to.
     ///
     /// - Parameters:
-    ///   - endsLocked: Whether `.locked` says that the work is done, and that the vault was locked meanwhile: no error then, the
-    ///     user wanted it so, and the state tells.
+    ///   - endsLocked: Whether `.locked` says that the work is done, and that the vault was locked
+    ///     meanwhile: no error then, the user wanted it so, and the state tells.
     ///   - work: Takes long.
     ///   - outcome: Tells what cannot be seen of the vault, as of an error or, without one, of nil.
     /// - Returns: The state after the work.
@@ -213,7 +220,8 @@ public final class DataVaultSession: @unchecked Sendable {
             _ = try? held.get().isLocked
             return (isSelfDestructed ? .destroyed : .noVault, nil)
         } catch {
-            // A key store that is locked by now takes nothing from who has unlocked the vault before.
+            // A key store that is locked by now takes nothing from who has unlocked the vault
+            // before.
             if let vault = try? held.get(), !vault.isLocked { return (.unlocked, nil) }
             return (.failed(error as? DataVaultError ?? .unknown(cause: error)), nil)
         }

@@ -10,14 +10,16 @@ extension DataVaultSession {
         /// The vault's values can be used.
         case unlocked
 
-        /// The password was right, and breaks a rule of the policy: ask for it again, which can be wrong too often as well,
-        /// and for a new one.
+        /// The password was right, and breaks a rule of the policy: ask for it again, which can be
+        /// wrong too often as well, and for a new one.
         case passwordViolates(DataVaultPasswordRule, triesLeft: Int?)
 
-        /// The password was right, and is too old: ask for it again, which can be wrong too often as well, and for a new one.
+        /// The password was right, and is too old: ask for it again, which can be wrong too often
+        /// as well, and for a new one.
         case passwordExpired(triesLeft: Int?)
 
-        /// Too many wrong passwords have destroyed the vault: begin anew, as the app does at its first start.
+        /// Too many wrong passwords have destroyed the vault: begin anew, as the app does at its
+        /// first start.
         case destroyed
 
         /// The vault is there, or may be, and cannot be used: say so, and try again later.
@@ -48,7 +50,8 @@ extension DataVaultSession.State: Equatable {
     }
 }
 
-/// A rule of a ``DataVaultPasswordPolicy`` that a password can break; its number is the code of the error.
+/// A rule of a ``DataVaultPasswordPolicy`` that a password can break; its number is the code of the
+/// error.
 public enum DataVaultPasswordRule: Int, Sendable, CaseIterable {
     /// The password must not be empty.
     case required = 50

@@ -1,8 +1,10 @@
 internal import Foundation
 
-/// The turn to end a vault's life, or to begin the next one of its id: one thread's at a time, of all processes.
+/// The turn to end a vault's life, or to begin the next one of its id: one thread's at a time, of
+/// all processes.
 ///
-/// The app's handler runs in it. What it calls on its own thread about the vault is in the turn already.
+/// The app's handler runs in it. What it calls on its own thread about the vault is in the turn
+/// already.
 enum DestructionTurn {
     private final class Owners: @unchecked Sendable {
         // @unchecked: `threads` is only touched under `lock`.

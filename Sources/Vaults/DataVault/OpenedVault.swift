@@ -3,8 +3,8 @@ internal import SecureStorage
 
 /// What an unlocked vault holds: its keys, its open database, and since when nobody has used it.
 final class OpenedVault: @unchecked Sendable {
-    // @unchecked: `timeout`, `lastUse` and `users` are only touched under the vault's gate; `isClosed`, `calls` and `streams`
-    // under `lending`.
+    // @unchecked: `timeout`, `lastUse` and `users` are only touched under the vault's gate;
+    // `isClosed`, `calls` and `streams` under `lending`.
     let incarnation: Data
     let values: VaultValues
     /// The vault's key, for a change of the password.

@@ -1,6 +1,7 @@
 public import SecureStorage
 
-/// What the password of a ``DataVault`` can be given as: a text, or bytes that are cleared from memory.
+/// What the password of a ``DataVault`` can be given as: a text, or bytes that are cleared from
+/// memory.
 ///
 /// The empty one is the default password.
 public protocol DataVaultPassword: Sendable {

@@ -2,17 +2,18 @@ internal import Foundation
 
 /// The file of an open database, to be asked whether it is still there.
 ///
-/// A process that destroys a vault removes the name. Who has the file open could go on as if nothing had happened: so
-/// each use of a vault asks first.
+/// A process that destroys a vault removes the name. Who has the file open could go on as if
+/// nothing had happened: so each use of a vault asks first.
 final class VaultFile: Sendable {
     private let path: String
     private let identity: (device: dev_t, inode: ino_t)
 
     #if os(Linux)
-        // O_PATH: three times as fast to ask as the path; and closing it drops no lock of SQLite's, as closing another
-        // descriptor of the file would (open(2), fcntl(2)).
+        // O_PATH: three times as fast to ask as the path; and closing it drops no lock of SQLite's,
+        // as closing another descriptor of the file would (open(2), fcntl(2)).
         private let descriptor: Int32
-        /// As in asm-generic/fcntl.h; glibc shows it to programs in C only that ask for its extensions.
+        /// As in asm-generic/fcntl.h; glibc shows it to programs in C only that ask for its
+        /// extensions.
         private static let openPath: Int32 = 0o10_000_000
     #endif
 

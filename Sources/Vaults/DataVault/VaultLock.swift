@@ -2,8 +2,9 @@ internal import Foundation
 
 /// Keeps all others from one vault's record, threads of this process and other processes.
 ///
-/// The lock is the kernel's, `flock` on a file that stays when the vault goes; it goes with a process that dies.
-/// Threads exclude each other as well, since each call opens the file for itself.
+/// The lock is the kernel's, `flock` on a file that stays when the vault goes; it goes with a
+/// process that dies. Threads exclude each other as well, since each call opens the file for
+/// itself.
 struct VaultLock {
     let path: String
     let access: FileAccess
@@ -27,7 +28,8 @@ struct VaultLock {
             let descriptor = access.openLockFile(path)
             guard descriptor >= 0 else { throw failure }
             defer {
-                // A child that was forked meanwhile has the descriptor too, and would keep the lock.
+                // A child that was forked meanwhile has the descriptor too, and would keep the
+                // lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

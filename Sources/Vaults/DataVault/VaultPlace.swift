@@ -5,9 +5,9 @@ internal import SecureStorage
 
 /// Where one vault lies: its entry in the key store, and the names of its files.
 ///
-/// Names are hashes of the id: as long as any other, without a letter that a file system could take for another one
-/// or for a path. Each vault that is made has a database of its own name, also under the same id: a process
-/// that still has the old one open cannot touch the new one's log.
+/// Names are hashes of the id: as long as any other, without a letter that a file system could take
+/// for another one or for a path. Each vault that is made has a database of its own name, also
+/// under the same id: a process that still has the old one open cannot touch the new one's log.
 struct VaultPlace: Sendable {
     let id: String
     private let directory: String
@@ -85,11 +85,13 @@ struct VaultPlace: Sendable {
 
     /// Prepares a database of a group to be opened; under the lock under which all open it.
     ///
-    /// SQLite gives its log and the log's index the mode of the database, a moment after it has made them with less where the
-    /// umask says so. A kill in between leaves an empty file that only its owner could open: it is removed. Somebody who has the
-    /// database open has an index that is not empty, and with it nothing is touched.
+    /// SQLite gives its log and the log's index the mode of the database, a moment after it has
+    /// made them with less where the umask says so. A kill in between leaves an empty file that
+    /// only its owner could open: it is removed. Somebody who has the database open has an index
+    /// that is not empty, and with it nothing is touched.
     ///
-    /// - Throws: `DataVaultError.ioReadError` for a database with another mode, which its log would have, too.
+    /// - Throws: `DataVaultError.ioReadError` for a database with another mode, which its log would
+    ///   have, too.
     func prepareToOpen(_ incarnation: Data) throws {
         guard access == .group else { return }
         let path = databasePath(incarnation)
@@ -143,8 +145,8 @@ struct VaultPlace: Sendable {
 
     /// Removes what a killed creation has left of its database.
     ///
-    /// In a group as far as it can: what another member has left only that one can lock. It is an encrypted file whose key was
-    /// never stored.
+    /// In a group as far as it can: what another member has left only that one can lock. It is an
+    /// encrypted file whose key was never stored.
     func removeDraft(_ incarnation: Data) throws {
         let url = URL(fileURLWithPath: databasePath(incarnation))
         do {

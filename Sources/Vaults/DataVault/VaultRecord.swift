@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// What the key store keeps of a vault: its wrapped key, its policy and its tries, all of it sealed.
+/// What the key store keeps of a vault: its wrapped key, its policy and its tries, all of it
+/// sealed.
 ///
 /// ```
 /// "SSDV", the version 1
@@ -39,7 +40,8 @@ struct VaultRecord {
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
-    /// The bytes that the key store has, which no other record has, since they are sealed with a random nonce.
+    /// The bytes that the key store has, which no other record has, since they are sealed with a
+    /// random nonce.
     ///
     /// Two after a store that has failed: either can be there.
     var stored: [Data] = []
@@ -73,7 +75,8 @@ struct VaultRecord {
     /// Whether the try that was counted last destroys the vault when the password is wrong.
     var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
 
-    /// What a password that was found right, and not good, was found so by: it changes with the password and with the policy.
+    /// What a password that was found right, and not good, was found so by: it changes with the
+    /// password and with the policy.
     var judgement: Judgement { Judgement(policy: policy, keys: keys?.bytes) }
 
     struct Judgement: Equatable {

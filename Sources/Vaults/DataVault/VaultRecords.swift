@@ -84,7 +84,8 @@ struct VaultRecords: Sendable {
 
     /// Makes the device's key at the first vault.
     ///
-    /// Beside records or databases it is never made: a new one would not open them, and a lost one may come back.
+    /// Beside records or databases it is never made: a new one would not open them, and a lost one
+    /// may come back.
     func prepareDeviceKey(for place: VaultPlace) throws {
         do {
             _ = try keyStore.read(Self.deviceKeyName)

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import Foundation
 
-/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)), the one cipher of this folder.
+/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)), the one cipher of
+/// this folder.
 ///
 /// A sealed box is the nonce, the ciphertext, which is as long as the plaintext, and the tag.
 enum AESGCM {

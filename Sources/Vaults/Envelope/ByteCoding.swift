@@ -2,7 +2,8 @@ internal import Foundation
 
 /// Builds the bytes of a record, or what a ciphertext is authenticated with.
 ///
-/// Every part of variable length comes after its length, so that no two lists of parts give the same bytes.
+/// Every part of variable length comes after its length, so that no two lists of parts give the
+/// same bytes.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 

@@ -30,9 +30,10 @@ extension DataEncryptionKey {
 
     /// Seals a value for one place of a database.
     ///
-    /// XAES-256-GCM under a key that is derived from this one; a random nonce of 192 bits, so values need not
-    /// be counted. Authenticated with it are the place and the name of the key: a ciphertext that is moved to
-    /// another row, column or table does not open. The row's key has to be known before it is sealed.
+    /// XAES-256-GCM under a key that is derived from this one; a random nonce of 192 bits, so
+    /// values need not be counted. Authenticated with it are the place and the name of the key: a
+    /// ciphertext that is moved to another row, column or table does not open. The row's key has to
+    /// be known before it is sealed.
     ///
     /// The length can be seen, and an older ciphertext of the same place opens too.
     ///
@@ -82,9 +83,10 @@ extension DataEncryptionKey {
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
-    /// - Returns: The plaintext. Its memory is not cleared: see ``openSecret(_:table:column:row:)``.
-    /// - Throws: `EnvelopeError`: `.notAuthentic` when it was changed, moved or sealed with another key,
-    ///   `.damaged` when it is too short, `.unsupportedVersion`, `.cleared`.
+    /// - Returns: The plaintext. Its memory is not cleared: see
+    ///   ``openSecret(_:table:column:row:)``.
+    /// - Throws: `EnvelopeError`: `.notAuthentic` when it was changed, moved or sealed with another
+    ///   key, `.damaged` when it is too short, `.unsupportedVersion`, `.cleared`.
     public func open(
         _ sealed: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {

@@ -3,16 +3,17 @@ public import SecureStorage
 
 /// A key that data is sealed with: 256 bits and a name.
 ///
-/// It is stored wrapped by one or several ``KeyEncryptionKey``s, in a ``WrappedKeySet``. The two are different
-/// types so that data cannot be sealed with the wrong one.
+/// It is stored wrapped by one or several ``KeyEncryptionKey``s, in a ``WrappedKeySet``. The two
+/// are different types so that data cannot be sealed with the wrong one.
 ///
-/// The key itself is at work for nothing but deriving others, one for each purpose
-/// ([RFC 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3): for values, for each stream, and those
-/// of ``derivedKey(for:)``. It prints as `<redacted>` and cannot be encoded.
+/// The key itself is at work for nothing but deriving others, one for each purpose ([RFC
+/// 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3): for values, for each stream, and
+/// those of ``derivedKey(for:)``. It prints as `<redacted>` and cannot be encoded.
 ///
 /// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference goes.
 public final class DataEncryptionKey: Sendable {
-    /// The name: 1 to 255 bytes of UTF-8, not secret, part of what each ciphertext is authenticated with.
+    /// The name: 1 to 255 bytes of UTF-8, not secret, part of what each ciphertext is authenticated
+    /// with.
     public let name: String
 
     let material: KeyMaterial
@@ -47,10 +48,11 @@ public final class DataEncryptionKey: Sendable {
         material.clear()
     }
 
-    /// A key of 32 bytes for one purpose, the same each time; for a database of its own, for instance.
+    /// A key of 32 bytes for one purpose, the same each time; for a database of its own, for
+    /// instance.
     ///
-    /// - Parameter purpose: What it is for, not secret. Different purposes give unrelated keys, none of
-    ///   which tells anything about this one.
+    /// - Parameter purpose: What it is for, not secret. Different purposes give unrelated keys,
+    ///   none of which tells anything about this one.
     /// - Returns: The key, HKDF-Expand with HMAC-SHA256.
     /// - Throws: `EnvelopeError.cleared`.
     public func derivedKey(for purpose: String) throws -> SecretBytes {

@@ -1,9 +1,10 @@
 public import Foundation
 
-/// What can go wrong with keys, wrapped keys and what is sealed with them, as a caller can act on it.
+/// What can go wrong with keys, wrapped keys and what is sealed with them, as a caller can act on
+/// it.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold the names of keys, which
-/// are not secret; they never hold a key, a password, a recovery code or a plaintext.
+/// Messages are for people: lower case, what failed, why, and a hint. They may hold the names of
+/// keys, which are not secret; they never hold a key, a password, a recovery code or a plaintext.
 public enum EnvelopeError: Error, Equatable, Sendable {
     /// The record is intact, and was wrapped by another key-encryption key.
     case wrongKey(name: String)
@@ -35,7 +36,8 @@ public enum EnvelopeError: Error, Equatable, Sendable {
     /// The bytes were written by a newer version of the library.
     case unsupportedVersion(Int)
 
-    /// Parameters of a key derivation, from a caller or from a record, that are too weak or too costly.
+    /// Parameters of a key derivation, from a caller or from a record, that are too weak or too
+    /// costly.
     case unacceptableParameters(reason: String)
 
     /// A key, its name or a password that cannot be used.

@@ -2,12 +2,12 @@ internal import Crypto
 internal import CryptoExtras
 internal import Foundation
 
-/// [XAES-256-GCM](https://c2sp.org/XAES-256-GCM): AES-256-GCM under a key per message, which is derived from
-/// the first half of a 192-bit nonce.
+/// [XAES-256-GCM](https://c2sp.org/XAES-256-GCM): AES-256-GCM under a key per message, which is
+/// derived from the first half of a 192-bit nonce.
 ///
-/// With 96-bit nonces drawn at random, NIST SP 800-38D, section 8.3, ends the life of a key at 2³² messages,
-/// and nobody could count them over several processes and restored backups. With 192 bits the same risk of a
-/// collision, 2⁻³², is reached at 2⁸⁰ messages.
+/// With 96-bit nonces drawn at random, NIST SP 800-38D, section 8.3, ends the life of a key at 2³²
+/// messages, and nobody could count them over several processes and restored backups. With 192 bits
+/// the same risk of a collision, 2⁻³², is reached at 2⁸⁰ messages.
 struct ExtendedNonceCipher: Sendable {
     static let nonceLength = 24
     static let overhead = nonceLength + AESGCM.tagLength
@@ -38,7 +38,8 @@ struct ExtendedNonceCipher: Sendable {
         return sealed
     }
 
-    /// The plaintext of what `seal` has put after its prefix; nil when it is not authentic, or too short.
+    /// The plaintext of what `seal` has put after its prefix; nil when it is not authentic, or too
+    /// short.
     func open(_ sealed: Data, authenticating context: [UInt8]) throws -> Data? {
         guard sealed.count >= Self.overhead else { return nil }
         let nonce = [UInt8](sealed.prefix(12))

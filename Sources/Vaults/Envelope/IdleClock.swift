@@ -8,8 +8,9 @@ public protocol IdleClock: Sendable {
 
 /// The system's clock that goes on while the machine sleeps.
 ///
-/// The corresponding C functions are [`clock_gettime`](https://man7.org/linux/man-pages/man2/clock_gettime.2.html)
-/// with `CLOCK_BOOTTIME` on Linux, and `mach_continuous_time` on Apple platforms.
+/// The corresponding C functions are
+/// [`clock_gettime`](https://man7.org/linux/man-pages/man2/clock_gettime.2.html) with
+/// `CLOCK_BOOTTIME` on Linux, and `mach_continuous_time` on Apple platforms.
 public struct SystemIdleClock: IdleClock {
     /// The clock; all of them tell the same time.
     public init() {}

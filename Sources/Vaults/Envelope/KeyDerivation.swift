@@ -5,8 +5,9 @@ internal import SecureStorage
 
 /// The key derivations of this folder, over swift-crypto.
 enum KeyDerivation {
-    /// HKDF-Expand with HMAC-SHA256, one block of output ([RFC 5869](https://www.rfc-editor.org/rfc/rfc5869),
-    /// section 2.3): a key for one purpose from a key that is uniformly random already.
+    /// HKDF-Expand with HMAC-SHA256, one block of output ([RFC
+    /// 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3): a key for one purpose from a
+    /// key that is uniformly random already.
     static func expand(_ key: SecretBytes, info: [UInt8]) -> SymmetricKey {
         defer { Scrubbing.messageAuthentication() }
         return expandUnscrubbed(key, info: info)
@@ -20,7 +21,8 @@ enum KeyDerivation {
             outputByteCount: KeyMaterial.length)
     }
 
-    /// scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)); the parameters are not checked here.
+    /// scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)); the parameters are not checked
+    /// here.
     static func scrypt(
         _ password: SecretBytes, salt: [UInt8], cost: Int, blockSize: Int, parallelism: Int,
         length: Int = KeyMaterial.length
@@ -34,8 +36,8 @@ enum KeyDerivation {
     }
 
     static func expandUnscrubbed(_ key: SecretBytes, info: [UInt8]) -> SymmetricKey {
-        // HMAC fills a short key up with zeros. swift-crypto does that in an array that is not cleared, so
-        // it gets a key that has the length of a block already.
+        // HMAC fills a short key up with zeros. swift-crypto does that in an array that is not
+        // cleared, so it gets a key that has the length of a block already.
         let block = SecretBytes(count: SHA256.blockByteCount) { block in
             key.withUnsafeBytes { block.copyMemory(from: $0) }
         }

@@ -2,8 +2,8 @@ public import SecureStorage
 
 /// A key that wraps data keys, and does nothing else: 256 bits and a name.
 ///
-/// It lies in the system's key store, or comes from a ``PasswordKey`` or a ``RecoveryCode``. It prints as
-/// `<redacted>` and cannot be encoded.
+/// It lies in the system's key store, or comes from a ``PasswordKey`` or a ``RecoveryCode``. It
+/// prints as `<redacted>` and cannot be encoded.
 ///
 /// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference goes.
 public final class KeyEncryptionKey: Sendable {
@@ -24,7 +24,8 @@ public final class KeyEncryptionKey: Sendable {
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - bytes: Exactly 32 random bytes, not all of them zero; not a password: see ``PasswordKey``.
+    ///   - bytes: Exactly 32 random bytes, not all of them zero; not a password: see
+    ///     ``PasswordKey``.
     /// - Throws: `EnvelopeError.unacceptableKey`.
     public convenience init(name: String, bytes: SecretBytes) throws {
         try self.init(name: name, bytes: bytes, origin: .key)
@@ -33,7 +34,8 @@ public final class KeyEncryptionKey: Sendable {
     /// A new key from the system's generator.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: A key that nobody else has: store its ``secret()`` before anything is wrapped with it.
+    /// - Returns: A key that nobody else has: store its ``secret()`` before anything is wrapped
+    ///   with it.
     /// - Throws: `EnvelopeError.unacceptableKey` for the name.
     public static func random(name: String) throws -> KeyEncryptionKey {
         try KeyEncryptionKey(name: name, bytes: .random(count: KeyMaterial.length))

@@ -3,10 +3,10 @@ internal import Foundation
 
 /// Holds an unwrapped data key, and drops it when nobody has used it for a while.
 ///
-/// The key is cleared when it is dropped: after the idle time, by ``drop()``, when another one is held, or
-/// with the holder. The time asleep counts as idle, and setting the machine's date makes no difference to whether
-/// ``withKey(_:)`` still lends the key. While the machine sleeps its memory still has the key: drop it when
-/// the system announces sleep, if that matters.
+/// The key is cleared when it is dropped: after the idle time, by ``drop()``, when another one is
+/// held, or with the holder. The time asleep counts as idle, and setting the machine's date makes
+/// no difference to whether ``withKey(_:)`` still lends the key. While the machine sleeps its
+/// memory still has the key: drop it when the system announces sleep, if that matters.
 ///
 /// Thread-safe; a key may be lent to several threads.
 public final class KeyHolder: @unchecked Sendable {
@@ -58,7 +58,8 @@ public final class KeyHolder: @unchecked Sendable {
 
     /// Lends the key, which counts as a use until `body` returns.
     ///
-    /// - Parameter body: Gets the key; it must not keep it. ``drop()`` on another thread clears it meanwhile.
+    /// - Parameter body: Gets the key; it must not keep it. ``drop()`` on another thread clears it
+    ///   meanwhile.
     /// - Returns: What `body` returns.
     /// - Throws: `EnvelopeError.locked` when no key is held; what `body` throws.
     public func withKey<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
@@ -95,8 +96,8 @@ public final class KeyHolder: @unchecked Sendable {
         if key != nil, users == 0, clock.now - lastUse >= idleTime { clear() }
     }
 
-    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the other
-    // follows the date. What counts is the clock, which each of them asks.
+    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the
+    // other follows the date. What counts is the clock, which each of them asks.
     private func startTimers() {
         for timer in timers { timer.cancel() }
         let left = max(users > 0 ? idleTime : idleTime - (clock.now - lastUse), .milliseconds(10))

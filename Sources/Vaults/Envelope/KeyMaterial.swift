@@ -11,7 +11,8 @@ final class KeyMaterial: @unchecked Sendable {
     private var bytes: SecretBytes?
     private var cipher: ExtendedNonceCipher?
 
-    /// - Throws: `.unacceptableKey` for another length, for zeros, and for a name of another length.
+    /// - Throws: `.unacceptableKey` for another length, for zeros, and for a name of another
+    ///   length.
     init(name: String, bytes: SecretBytes) throws {
         guard (1...255).contains(name.utf8.count) else {
             throw EnvelopeError.unacceptableKey(
@@ -21,7 +22,8 @@ final class KeyMaterial: @unchecked Sendable {
             throw EnvelopeError.unacceptableKey(
                 reason: "a key is exactly 32 bytes (256 bits) long, not \(bytes.count)")
         }
-        // Memory that nobody has filled, or that was cleared: the comparison is one in constant time.
+        // Memory that nobody has filled, or that was cleared: the comparison is one in constant
+        // time.
         guard bytes != SecretBytes(count: Self.length, initialize: { _ in }) else {
             throw EnvelopeError.unacceptableKey(reason: "all of its bytes are zero")
         }

@@ -3,9 +3,10 @@ public import SecureStorage
 
 /// A key-encryption key that is derived from a password, through scrypt.
 ///
-/// Each record has a random salt of 16 bytes and its parameters, so two records of one password have unrelated
-/// keys. Deriving blocks the thread for the time that ``ScryptParameters`` ask for: about half a second with
-/// the default, in an optimised build. The password stays in memory as long as the value does.
+/// Each record has a random salt of 16 bytes and its parameters, so two records of one password
+/// have unrelated keys. Deriving blocks the thread for the time that ``ScryptParameters`` ask for:
+/// about half a second with the default, in an optimised build. The password stays in memory as
+/// long as the value does.
 public struct PasswordKey: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String
@@ -30,11 +31,12 @@ public struct PasswordKey: KeyEncryptionKeySource {
         self.password = password
     }
 
-    /// A password as text: its UTF-8 bytes, without normalisation, as for a passphrase of `DatabaseKey`.
+    /// A password as text: its UTF-8 bytes, without normalisation, as for a passphrase of
+    /// `DatabaseKey`.
     ///
     /// - Parameters:
-    ///   - password: Its own memory cannot be cleared: one that comes as bytes is safer. Two spellings of é,
-    ///     with one scalar and with two, are different passwords.
+    ///   - password: Its own memory cannot be cleared: one that comes as bytes is safer. Two
+    ///     spellings of é, with one scalar and with two, are different passwords.
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - parameters: For new records.
     public init(

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// What every record begins and ends with: four letters and a version, and a checksum.
 ///
-/// The checksum has no key. It tells an accident from a wrong key, nothing else: who edits a record can make
-/// it fit, and then gets the answer of a wrong key.
+/// The checksum has no key. It tells an accident from a wrong key, nothing else: who edits a record
+/// can make it fit, and then gets the answer of a wrong key.
 enum RecordFrame {
     static let checksumLength = 8
 

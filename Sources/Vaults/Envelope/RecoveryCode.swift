@@ -3,11 +3,12 @@ public import SecureStorage
 
 /// A key-encryption key on paper: 20 characters of Crockford's base 32, 100 random bits.
 ///
-/// It is shown as `XXXXX-XXXXX-XXXXX-XXXXX` and read forgivingly: in either case, O as 0, I and L as 1, with
-/// spaces and hyphens anywhere. A missing character, or one outside the alphabet, is told from a wrong code.
+/// It is shown as `XXXXX-XXXXX-XXXXX-XXXXX` and read forgivingly: in either case, O as 0, I and L
+/// as 1, with spaces and hyphens anywhere. A missing character, or one outside the alphabet, is
+/// told from a wrong code.
 ///
-/// The key comes from HKDF with HMAC-SHA256 and a random salt of 16 bytes, not from a slow derivation: 100 random
-/// bits are out of reach of guessing anyway, while a password's are not.
+/// The key comes from HKDF with HMAC-SHA256 and a random salt of 16 bytes, not from a slow
+/// derivation: 100 random bits are out of reach of guessing anyway, while a password's are not.
 public struct RecoveryCode: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String

@@ -5,9 +5,9 @@ internal import SecureStorage
 
 /// Work with a key that everybody knows, done where a secret key has just been at work.
 ///
-/// swift-crypto does not overwrite the expanded keys that it leaves behind, on the heap and on the stack. The
-/// same work, done again at once, gets the same places for what it leaves. That is no guarantee of the
-/// allocator: the tests search the memory of the process.
+/// swift-crypto does not overwrite the expanded keys that it leaves behind, on the heap and on the
+/// stack. The same work, done again at once, gets the same places for what it leaves. That is no
+/// guarantee of the allocator: the tests search the memory of the process.
 enum Scrubbing {
     private static let publicKey = SecretBytes(count: KeyMaterial.length) { bytes in
         for index in bytes.indices { bytes[index] = 0xa5 }

@@ -1,7 +1,7 @@
 /// How much a guess of a password costs: the parameters of scrypt.
 ///
-/// Kept in the record that the password wraps, and checked when they are read back, before anything is
-/// derived: an attacker who edits them can neither make guessing cheap nor fill the memory.
+/// Kept in the record that the password wraps, and checked when they are read back, before anything
+/// is derived: an attacker who edits them can neither make guessing cheap nor fill the memory.
 ///
 /// Defined in [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
 public struct ScryptParameters: Sendable, Equatable {
@@ -23,8 +23,8 @@ public struct ScryptParameters: Sendable, Equatable {
     ///   - costExponent: N is two to this power.
     ///   - blockSize: r, at least 8.
     ///   - parallelism: p, 1 to 16.
-    /// - Throws: `EnvelopeError.unacceptableParameters` unless the memory, 128·N·r bytes, is 16 MiB to 1 GiB,
-    ///   and N·r·p, the work, is half to eight times that of the default.
+    /// - Throws: `EnvelopeError.unacceptableParameters` unless the memory, 128·N·r bytes, is 16 MiB
+    ///   to 1 GiB, and N·r·p, the work, is half to eight times that of the default.
     public init(costExponent: Int, blockSize: Int, parallelism: Int) throws {
         func refuse(_ reason: String) -> EnvelopeError { .unacceptableParameters(reason: reason) }
         // Bounds of each first: none of the products below can overflow then.
@@ -53,7 +53,8 @@ public struct ScryptParameters: Sendable, Equatable {
     /// The memory of one derivation, in bytes.
     public var memory: Int { 128 * cost * blockSize }
 
-    /// Whether a guess costs less memory or less work than with the default of today, and not more of the other.
+    /// Whether a guess costs less memory or less work than with the default of today, and not more
+    /// of the other.
     ///
     /// ``WrappedKeySet/upgrade(unlocking:)`` then wraps the key again.
     public var needsUpgrade: Bool { isWeaker(than: .default) }
@@ -62,7 +63,8 @@ public struct ScryptParameters: Sendable, Equatable {
 
     private var work: Int { cost * blockSize * parallelism }
 
-    /// Less of one, and not more of the other: two programs that ask for different things do not take turns.
+    /// Less of one, and not more of the other: two programs that ask for different things do not
+    /// take turns.
     func isWeaker(than other: ScryptParameters) -> Bool {
         memory <= other.memory && work <= other.work
             && (memory, work) != (other.memory, other.work)

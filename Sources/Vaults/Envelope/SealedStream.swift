@@ -3,10 +3,11 @@ public import Foundation
 
 /// Data of any length, sealed in chunks: what writer and reader have in common.
 ///
-/// The construction is that of [age](https://age-encryption.org/v1)'s STREAM, with AES-256-GCM: the key belongs
-/// to one stream alone, since it is derived from the data key and a random salt of 16 bytes; a chunk has
-/// 65,536 bytes but for the last one; its nonce is its number, 11 bytes, and a byte that is 1 for the last
-/// chunk. So chunks that are missing, added, repeated or in another order do not open.
+/// The construction is that of [age](https://age-encryption.org/v1)'s STREAM, with AES-256-GCM: the
+/// key belongs to one stream alone, since it is derived from the data key and a random salt of 16
+/// bytes; a chunk has 65,536 bytes but for the last one; its nonce is its number, 11 bytes, and a
+/// byte that is 1 for the last chunk. So chunks that are missing, added, repeated or in another
+/// order do not open.
 ///
 /// A stream is at most 2³² chunks long, 256 TiB. The bytes are in `Docs/FileFormats.md`.
 public enum SealedStream {
@@ -27,8 +28,10 @@ public enum SealedStream {
     ///   - source: Is read to its end.
     ///   - destination: Is written to; it is neither synced nor closed.
     ///   - key: The data key.
-    ///   - context: What the stream is authenticated with besides; not stored, and needed for opening.
-    /// - Throws: `EnvelopeError`, or what reading and writing throw: `destination` is then of no use.
+    ///   - context: What the stream is authenticated with besides; not stored, and needed for
+    ///     opening.
+    /// - Throws: `EnvelopeError`, or what reading and writing throw: `destination` is then of no
+    ///   use.
     public static func seal(
         _ source: FileHandle, to destination: FileHandle, with key: DataEncryptionKey,
         context: Data = Data()
@@ -45,8 +48,8 @@ public enum SealedStream {
     ///
     /// - Parameters:
     ///   - source: Is read to its end: nothing may follow the stream.
-    ///   - destination: Is written to. What has been written when an error is thrown is authentic, but not
-    ///     all: remove it.
+    ///   - destination: Is written to. What has been written when an error is thrown is authentic,
+    ///     but not all: remove it.
     ///   - key: The data key.
     ///   - context: As for sealing.
     /// - Throws: `EnvelopeError`, or what reading and writing throw.
@@ -71,7 +74,8 @@ public enum SealedStream {
 
 /// The key of one stream, and what its next chunk is sealed with.
 final class SealedStreamCipher: @unchecked Sendable {
-    // @unchecked: `key` is only touched under `lock`, the rest by the one thread that has the stream.
+    // @unchecked: `key` is only touched under `lock`, the rest by the one thread that has the
+    // stream.
     private let lock = NSLock()
     private var key: SymmetricKey?
     private let keyName: String

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Opens what a ``SealedStreamWriter`` has written, chunk by chunk.
 ///
-/// Each chunk is authentic when ``read()`` returns it. Whether the stream is whole is known when it returns
-/// nil: until then do nothing with the data that cannot be undone.
+/// Each chunk is authentic when ``read()`` returns it. Whether the stream is whole is known when it
+/// returns nil: until then do nothing with the data that cannot be undone.
 ///
 /// For one thread at a time.
 public final class SealedStreamReader {
@@ -23,9 +23,10 @@ public final class SealedStreamReader {
     /// - Parameters:
     ///   - key: The data key; only used here, and may be cleared afterwards.
     ///   - context: As for writing.
-    ///   - input: Returns the stream's next bytes: at most as many as it is asked for, none at the end.
-    /// - Throws: `EnvelopeError`: `.damaged` for what is no stream, `.unsupportedVersion`, `.wrongKey` for a
-    ///   stream of a key of another name, `.cleared`; what `input` throws.
+    ///   - input: Returns the stream's next bytes: at most as many as it is asked for, none at the
+    ///     end.
+    /// - Throws: `EnvelopeError`: `.damaged` for what is no stream, `.unsupportedVersion`,
+    ///   `.wrongKey` for a stream of a key of another name, `.cleared`; what `input` throws.
     public convenience init(
         with key: DataEncryptionKey, context: Data = Data(),
         from input: @escaping (Int) throws -> Data
@@ -69,9 +70,10 @@ public final class SealedStreamReader {
 
     /// The next part of the data.
     ///
-    /// - Returns: At most ``SealedStream/chunkLength`` bytes; nil when the stream has ended, and is whole.
-    /// - Throws: `EnvelopeError.notAuthentic` when it was changed or cut short, or the key is another one;
-    ///   `.streamEnded` after an error; what the input throws.
+    /// - Returns: At most ``SealedStream/chunkLength`` bytes; nil when the stream has ended, and is
+    ///   whole.
+    /// - Throws: `EnvelopeError.notAuthentic` when it was changed or cut short, or the key is
+    ///   another one; `.streamEnded` after an error; what the input throws.
     public func read() throws -> Data? {
         switch state {
         case .open: break

@@ -16,7 +16,8 @@ public final class SealedStreamWriter {
     ///
     /// - Parameters:
     ///   - key: The data key; only used here, and may be cleared afterwards.
-    ///   - context: What the stream is authenticated with besides; not stored, and needed for reading.
+    ///   - context: What the stream is authenticated with besides; not stored, and needed for
+    ///     reading.
     ///   - output: Gets the bytes of the stream, in order. What it throws ends the stream.
     /// - Throws: `EnvelopeError.cleared`; what `output` throws.
     public convenience init(
@@ -43,7 +44,8 @@ public final class SealedStreamWriter {
     /// Adds data.
     ///
     /// - Parameter data: Of any length.
-    /// - Throws: `EnvelopeError.streamEnded` after ``finish()`` or an error; what the output throws.
+    /// - Throws: `EnvelopeError.streamEnded` after ``finish()`` or an error; what the output
+    ///   throws.
     public func write(_ data: Data) throws {
         try endingOnError {
             var rest = data

@@ -17,9 +17,10 @@ extension WrappedKey {
 
     /// A record from its bytes.
     ///
-    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a trap.
-    /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters` when the
-    ///   record asks for a key derivation that is too weak or too costly.
+    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a
+    ///   trap.
+    /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters`
+    ///   when the record asks for a key derivation that is too weak or too costly.
     public init(bytes: Data) throws {
         var reader = try RecordFrame.open(
             bytes, Self.magic, version: Self.version, lengths: Self.lengths)

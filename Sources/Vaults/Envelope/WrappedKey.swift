@@ -4,13 +4,13 @@ internal import SecureStorage
 
 /// One data key, wrapped by one key-encryption key: a record to store.
 ///
-/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)) with a random nonce of 96
-/// bits; one key-encryption key may wrap 2³² times. Authenticated with it are the format and its version, both
-/// names, and how the key-encryption key was derived: a record under another name, or with other parameters,
-/// does not unwrap. The bytes are in `Docs/FileFormats.md`.
+/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)) with a random
+/// nonce of 96 bits; one key-encryption key may wrap 2³² times. Authenticated with it are the
+/// format and its version, both names, and how the key-encryption key was derived: a record under
+/// another name, or with other parameters, does not unwrap. The bytes are in `Docs/FileFormats.md`.
 ///
-/// A checksum without a key tells damage from a wrong key. Whoever edits a record on purpose can choose which
-/// of the two errors one gets to see, but never the key.
+/// A checksum without a key tells damage from a wrong key. Whoever edits a record on purpose can
+/// choose which of the two errors one gets to see, but never the key.
 public struct WrappedKey: Sendable, Equatable {
     /// Where the key-encryption key comes from.
     public enum Origin: Sendable, Equatable {
@@ -58,11 +58,11 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// Unwraps the data key.
     ///
-    /// - Parameter source: The key that has wrapped it, the password or the recovery code. A password takes
-    ///   the time and the memory of its ``ScryptParameters``.
+    /// - Parameter source: The key that has wrapped it, the password or the recovery code. A
+    ///   password takes the time and the memory of its ``ScryptParameters``.
     /// - Returns: The data key, under its name.
-    /// - Throws: `EnvelopeError`: `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`; `.noSuchKey` when the
-    ///   record was not wrapped by a key of this name and kind.
+    /// - Throws: `EnvelopeError`: `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`;
+    ///   `.noSuchKey` when the record was not wrapped by a key of this name and kind.
     public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
         guard source.name == keyEncryptionKeyName else {
             throw EnvelopeError.noSuchKey(name: source.name)
@@ -79,7 +79,8 @@ public struct WrappedKey: Sendable, Equatable {
         return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
     }
 
-    /// Whether it was wrapped with a password that is cheaper to guess than with the default of today.
+    /// Whether it was wrapped with a password that is cheaper to guess than with the default of
+    /// today.
     ///
     /// ``WrappedKeySet/upgrade(unlocking:)`` wraps it again.
     public var needsUpgrade: Bool {

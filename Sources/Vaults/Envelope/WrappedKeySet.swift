@@ -2,13 +2,14 @@ internal import Crypto
 public import Foundation
 internal import SecureStorage
 
-/// One data key, wrapped by one or several key-encryption keys: of the device, a password, a recovery code.
+/// One data key, wrapped by one or several key-encryption keys: of the device, a password, a
+/// recovery code.
 ///
-/// Any one of them unwraps it. Adding, removing and rewrapping change records of the set, and no data. Store
-/// ``bytes-swift.property`` after each change.
+/// Any one of them unwraps it. Adding, removing and rewrapping change records of the set, and no
+/// data. Store ``bytes-swift.property`` after each change.
 ///
-/// An older copy of a set still opens with what it was wrapped by then. After a key or a password has become
-/// known to others, make a new data key and seal the data again.
+/// An older copy of a set still opens with what it was wrapped by then. After a key or a password
+/// has become known to others, make a new data key and seal the data again.
 public struct WrappedKeySet: Sendable, Equatable {
     /// The name of the data key.
     public let dataKeyName: String
@@ -16,7 +17,8 @@ public struct WrappedKeySet: Sendable, Equatable {
     /// The records, in the order in which they were added; at least one, at most 32.
     public private(set) var records: [WrappedKey]
 
-    /// What only the data key gives, and which tells nothing about it: ties all records to the same key.
+    /// What only the data key gives, and which tells nothing about it: ties all records to the same
+    /// key.
     private let checkValue: Data
 
     static let magic: StaticString = "SSWS"
@@ -43,8 +45,8 @@ public struct WrappedKeySet: Sendable, Equatable {
     ///
     /// - Parameter source: One of those that it was wrapped by.
     /// - Returns: The data key.
-    /// - Throws: `EnvelopeError`: `.noSuchKey` when the set has no record of this name and kind; `.wrongKey`,
-    ///   `.wrongPassword` or `.wrongRecoveryCode`.
+    /// - Throws: `EnvelopeError`: `.noSuchKey` when the set has no record of this name and kind;
+    ///   `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`.
     public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
         let key = try records[index(of: source.name)].unwrap(with: source)
         guard try isOurs(key) else {
@@ -58,7 +60,8 @@ public struct WrappedKeySet: Sendable, Equatable {
     /// - Parameters:
     ///   - source: Of a name that the set does not have yet.
     ///   - dataKey: The key of this set, as ``unwrap(with:)`` has returned it.
-    /// - Throws: `EnvelopeError`: `.duplicateKey`, `.otherDataKey`, or `.limitReached` for more than 32.
+    /// - Throws: `EnvelopeError`: `.duplicateKey`, `.otherDataKey`, or `.limitReached` for more
+    ///   than 32.
     public mutating func add(
         _ source: some KeyEncryptionKeySource, for dataKey: DataEncryptionKey
     ) throws {
@@ -154,7 +157,8 @@ extension WrappedKeySet {
 
     /// A set from its bytes.
     ///
-    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a trap.
+    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a
+    ///   trap.
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.unacceptableParameters`.
     public init(bytes: Data) throws {
         var reader = try RecordFrame.open(

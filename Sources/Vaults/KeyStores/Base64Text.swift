@@ -46,7 +46,8 @@ enum Base64Text {
                         bytes[position] = UInt8(group >> shift & 255)
                         position += 1
                     } else if group >> shift & 255 != 0 {
-                        // Bits that the padding says are not there: a second text of the same bytes.
+                        // Bits that the padding says are not there: a second text of the same
+                        // bytes.
                         isValid = false
                     }
                 }

@@ -3,8 +3,9 @@ internal import Foundation
 
 /// Who may use the files of a directory: their owner, or the members of the directory's group.
 ///
-/// The directory of a group is made by an administrator, with the set-group-ID bit: what a member makes in it belongs to that
-/// group, and not to the member's own (open(2)). Whether it is that directory is all there is to check; none is made here.
+/// The directory of a group is made by an administrator, with the set-group-ID bit: what a member
+/// makes in it belongs to that group, and not to the member's own (open(2)). Whether it is that
+/// directory is all there is to check; none is made here.
 enum FileAccess: Sendable {
     case owner
     case group
@@ -53,7 +54,8 @@ enum FileAccess: Sendable {
 
     /// Opens a file to lock it, and makes it when there is none.
     ///
-    /// No member of a group meets it before it has its mode, nor after a kill: only its owner could give it that.
+    /// No member of a group meets it before it has its mode, nor after a kill: only its owner could
+    /// give it that.
     ///
     /// - Returns: The descriptor; -1 with `errno`.
     func openLockFile(_ path: String) -> Int32 {

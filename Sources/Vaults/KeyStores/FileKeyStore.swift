@@ -6,13 +6,14 @@ public import SecureStorage
 /// The files are not encrypted: who reads them, as the same user, as root, or in a backup, has the
 /// secrets. For servers whose disk is trusted, and for keys that are wrapped already.
 ///
-/// The directory has mode 0700 and its files 0600; where a group shares them, 2770 and 0660. Anything else than this
-/// store makes is refused, not followed and not repaired: a link, a hard link, looser modes, another owner or group. A
-/// file is written beside its place, synced and renamed; a kill or a power cut leaves the old secret or the new one.
-/// Damage is found by a checksum. The blocks of a removed secret are not overwritten.
+/// The directory has mode 0700 and its files 0600; where a group shares them, 2770 and 0660.
+/// Anything else than this store makes is refused, not followed and not repaired: a link, a hard
+/// link, looser modes, another owner or group. A file is written beside its place, synced and
+/// renamed; a kill or a power cut leaves the old secret or the new one. Damage is found by a
+/// checksum. The blocks of a removed secret are not overwritten.
 ///
-/// Thread-safe; processes exclude each other with `flock` on the directory, which a file system has to
-/// support. After 10 seconds of waiting a call throws ``KeyStoreError/unavailable(reason:)``.
+/// Thread-safe; processes exclude each other with `flock` on the directory, which a file system has
+/// to support. After 10 seconds of waiting a call throws ``KeyStoreError/unavailable(reason:)``.
 public struct FileKeyStore: KeyStore {
     private let path: String
     private let access: FileAccess
@@ -21,12 +22,13 @@ public struct FileKeyStore: KeyStore {
     ///
     /// - Parameters:
     ///   - directory: Its parent exists. It is used for one store only, and is no symbolic link.
-    ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory that is
-    ///     missing, such as one on a volume that is not mounted, is no empty store.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's, with mode
-    ///     2770 (`install -d -m 2770 -g GROUP`), and its group's members can read and replace every secret.
-    /// - Throws: `KeyStoreError.refused` when others can read or change the directory, `.unavailable` when
-    ///   it is not there and may not or cannot be made.
+    ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory
+    ///     that is missing, such as one on a volume that is not mounted, is no empty store.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's,
+    ///     with mode 2770 (`install -d -m 2770 -g GROUP`), and its group's members can read and
+    ///     replace every secret.
+    /// - Throws: `KeyStoreError.refused` when others can read or change the directory,
+    ///   `.unavailable` when it is not there and may not or cannot be made.
     public init(
         directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false
     ) throws {
@@ -105,7 +107,8 @@ public struct FileKeyStore: KeyStore {
     /// The names that hold a secret.
     ///
     /// - Returns: Sorted by their bytes.
-    /// - Throws: `KeyStoreError.damaged`, with the file's name, for one whose name inside cannot be read.
+    /// - Throws: `KeyStoreError.damaged`, with the file's name, for one whose name inside cannot be
+    ///   read.
     public func names() throws -> [String] {
         let directory = try KeyDirectory(path, for: access, isLocked: false)
         var names: [SecretName] = []

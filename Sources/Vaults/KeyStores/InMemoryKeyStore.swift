@@ -14,7 +14,8 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
     /// An empty store.
     public init() {}
 
-    /// Whether all calls throw ``KeyStoreError/unavailable(reason:)``, as those of a locked keychain do.
+    /// Whether all calls throw ``KeyStoreError/unavailable(reason:)``, as those of a locked
+    /// keychain do.
     public var isLocked: Bool {
         get { lock.withLock { locked } }
         set { lock.withLock { locked = newValue } }

@@ -2,7 +2,8 @@ internal import CPlatform
 internal import Foundation
 internal import SecureStorage
 
-/// The open directory of a ``FileKeyStore``, for one call: all names are looked up in it, not by path.
+/// The open directory of a ``FileKeyStore``, for one call: all names are looked up in it, not by
+/// path.
 final class KeyDirectory {
     private static let draftPrefix = ".new-"
     /// How long a call waits for those of other processes.
@@ -15,8 +16,8 @@ final class KeyDirectory {
 
     /// Opens the directory, and refuses one in which others could put or read files.
     ///
-    /// With `isLocked` all others are kept out who change something. The lock is the kernel's (`flock` on
-    /// the directory): it goes with this object, and with a process that dies.
+    /// With `isLocked` all others are kept out who change something. The lock is the kernel's
+    /// (`flock` on the directory): it goes with this object, and with a process that dies.
     init(_ path: String, for access: FileAccess, isLocked: Bool) throws {
         self.path = path
         self.access = access

@@ -14,8 +14,8 @@ internal import SecureStorage
 /// 14+n+s     32  SHA-256 of all bytes before
 /// ```
 ///
-/// The file is named for the SHA-256 of the secret's name: as long as any other, without a letter that a
-/// file system could take for another one, and a check of the name inside.
+/// The file is named for the SHA-256 of the secret's name: as long as any other, without a letter
+/// that a file system could take for another one, and a check of the name inside.
 enum KeyFile {
     private static let magic = Data("SSKEY\0\0".utf8) + [1]
     private static let headerSize = 14

@@ -1,10 +1,12 @@
 public import Foundation
 public import SecureStorage
 
-/// The secrets of a key store as a `DataStoring`: settings and tokens beside keys, in the same keychain.
+/// The secrets of a key store as a `DataStoring`: settings and tokens beside keys, in the same
+/// keychain.
 ///
 /// Whether other programs see them is the key store's matter: one with an access group shares its
-/// secrets, one without keeps them private. Copies as `Data` are not cleared; for keys use the key store.
+/// secrets, one without keeps them private. Copies as `Data` are not cleared; for keys use the key
+/// store.
 ///
 /// Narrower than other storages: a key has 1 to 255 bytes of UTF-8, a value 1 to 65,536 bytes.
 public struct KeyStoreDataStorage: DataStoring, Sendable {
@@ -12,8 +14,8 @@ public struct KeyStoreDataStorage: DataStoring, Sendable {
 
     /// A storage over all names of a key store.
     ///
-    /// - Parameter keyStore: Give the storage one of its own, such as a `service` or a directory that
-    ///   holds no keys.
+    /// - Parameter keyStore: Give the storage one of its own, such as a `service` or a directory
+    ///   that holds no keys.
     public init(keyStore: some KeyStore) {
         self.keyStore = keyStore
     }

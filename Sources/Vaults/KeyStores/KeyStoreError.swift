@@ -18,7 +18,8 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     /// It says nothing about which secrets there are: never make a new key for it.
     case unavailable(reason: String)
 
-    /// The store is there and does not do it: permissions, a policy, a secret of a size that it does not hold.
+    /// The store is there and does not do it: permissions, a policy, a secret of a size that it
+    /// does not hold.
     case refused(reason: String)
 
     /// There is something under the name, and it is not what was stored.
@@ -48,7 +49,8 @@ extension KeyStoreError: CustomStringConvertible {
         }
     }
 
-    /// The name as a text without control characters: names come from outside, and messages go to terminals.
+    /// The name as a text without control characters: names come from outside, and messages go to
+    /// terminals.
     static func quoted(_ name: String) -> String {
         var text = "\""
         for scalar in name.unicodeScalars {

@@ -6,23 +6,25 @@
 
     /// Secrets in the keychain of an Apple platform, as generic passwords of one service.
     ///
-    /// They are never synchronised with other devices. On macOS the data-protection keychain is used, which
-    /// needs a signed program with a keychain access group.
+    /// They are never synchronised with other devices. On macOS the data-protection keychain is
+    /// used, which needs a signed program with a keychain access group.
     ///
-    /// The account of an item is the secret's name; its bytes that are not printable ASCII, and the percent
-    /// sign, are written as `%` and two hex digits.
+    /// The account of an item is the secret's name; its bytes that are not printable ASCII, and the
+    /// percent sign, are written as `%` and two hex digits.
     ///
     /// Thread-safe. Calls wait for the keychain's daemon and ask nobody anything.
     public struct KeychainKeyStore: KeyStore {
         /// When an item can be read; at other times calls throw `KeyStoreError.unavailable`.
         public enum Accessibility: Sendable, CaseIterable {
-            /// From the first unlock after a start on, also in the background; not in another device's backup.
+            /// From the first unlock after a start on, also in the background; not in another
+            /// device's backup.
             case afterFirstUnlockThisDeviceOnly
             /// While the device is unlocked; not in another device's backup.
             case whenUnlockedThisDeviceOnly
             /// While the device is unlocked, and removed with its passcode; in no backup.
             case whenPasscodeSetThisDeviceOnly
-            /// From the first unlock after a start on; moves to a new device with an encrypted backup.
+            /// From the first unlock after a start on; moves to a new device with an encrypted
+            /// backup.
             case afterFirstUnlock
             /// While the device is unlocked; moves to a new device with an encrypted backup.
             case whenUnlocked
@@ -47,8 +49,8 @@
         ///
         /// - Parameters:
         ///   - service: Such as the bundle identifier, 1 to 255 bytes of UTF-8.
-        ///   - accessGroup: The keychain access group that shares them, with its team prefix; nil for the
-        ///     program's own.
+        ///   - accessGroup: The keychain access group that shares them, with its team prefix; nil
+        ///     for the program's own.
         ///   - accessibility: Of what is stored from now on.
         /// - Throws: `KeyStoreError.invalidName`
         public init(
@@ -67,7 +69,8 @@
         ///   - name: 1 to 255 bytes of UTF-8.
         /// - Throws: `KeyStoreError`
         ///
-        /// The corresponding functions are `SecItemAdd` and, for a name that has one, `SecItemUpdate`.
+        /// The corresponding functions are `SecItemAdd` and, for a name that has one,
+        /// `SecItemUpdate`.
         public func store(_ secret: SecretBytes, forName name: String) throws {
             let key = try SecretName(name)
             try SecretName.check(secret)

@@ -1,9 +1,11 @@
 #if os(Linux)
     internal import Foundation
 
-    /// The functions of libsecret, GLib and GIO that ``SecretServiceKeyStore`` calls, found at run time.
+    /// The functions of libsecret, GLib and GIO that ``SecretServiceKeyStore`` calls, found at run
+    /// time.
     ///
-    /// Only those with a fixed number of arguments: others cannot be called through a pointer from Swift.
+    /// Only those with a fixed number of arguments: others cannot be called through a pointer from
+    /// Swift.
     struct LibSecret: @unchecked Sendable {
         // @unchecked: addresses of functions, which never change.
         typealias Pointer = UnsafeMutableRawPointer
@@ -117,7 +119,8 @@
         // nonisolated(unsafe): never changes, and is never freed.
         nonisolated(unsafe) static let schema: Pointer? = {
             guard let shared else { return nil }
-            // The table's values are SECRET_SCHEMA_ATTRIBUTE_STRING, which is 0; flags SECRET_SCHEMA_NONE.
+            // The table's values are SECRET_SCHEMA_ATTRIBUTE_STRING, which is 0; flags
+            // SECRET_SCHEMA_NONE.
             return try? shared.withTable(["service": nil, "name": nil]) {
                 shared.schemaNew("org.securestorage.Key", 0, $0)
             }
@@ -129,8 +132,8 @@
         ///
         /// - Parameters:
         ///   - action: For the message.
-        ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list first,
-        ///     and fails as a whole when one of the list is removed before its turn.
+        ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list
+        ///     first, and fails as a whole when one of the list is removed before its turn.
         /// - Returns: What `body` returns without an error.
         /// - Throws: What the error means to the caller of a key store.
         func checked<T>(_ action: String, _ body: (ErrorOut) -> T) throws -> T {
@@ -148,11 +151,13 @@
                 let reason =
                     "cannot \(action): \(message ?? "no message") (\(domain ?? "no domain") \(code))"
                 switch (domain, code) {
-                // G_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_OBJECT, SECRET_ERROR_NO_SUCH_OBJECT
+                // G_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_OBJECT,
+                // SECRET_ERROR_NO_SUCH_OBJECT
                 case ("g-dbus-error-quark", 19), ("g-dbus-error-quark", 41), ("secret-error", 3):
                     guard tries < 20 else { throw KeyStoreError.unavailable(reason: reason) }
                     tries += 1
-                // G_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_AUTH_FAILED, G_IO_ERROR_PERMISSION_DENIED
+                // G_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_AUTH_FAILED,
+                // G_IO_ERROR_PERMISSION_DENIED
                 case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10),
                     ("g-io-error-quark", 14):
                     throw KeyStoreError.refused(reason: reason)

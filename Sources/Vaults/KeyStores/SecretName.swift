@@ -42,7 +42,8 @@ extension SecretName {
     // Services differ in what they do to NUL, to letters with accents and to case: ASCII passes
     // through all of them as it is.
 
-    /// The name in printable ASCII: all other bytes, and the percent sign, as `%` and two hex digits.
+    /// The name in printable ASCII: all other bytes, and the percent sign, as `%` and two hex
+    /// digits.
     var ascii: String {
         var text = ""
         for byte in utf8 {

@@ -3,31 +3,34 @@
 
     internal import Foundation
 
-    /// Secrets in the keyring of a Linux desktop: the
-    /// [Secret Service](https://specifications.freedesktop.org/secret-service/latest/) of GNOME Keyring,
+    /// Secrets in the keyring of a Linux desktop: the [Secret
+    /// Service](https://specifications.freedesktop.org/secret-service/latest/) of GNOME Keyring,
     /// KWallet or KeePassXC.
     ///
-    /// Secrets stand in the default collection, as base64, under the schema `org.securestorage.Key` with
-    /// the attributes `service` and `name`; `secret-tool search service …` lists them. Bytes of a name that
-    /// are not printable ASCII, and the percent sign, are written as `%` and two hex digits.
+    /// Secrets stand in the default collection, as base64, under the schema `org.securestorage.Key`
+    /// with the attributes `service` and `name`; `secret-tool search service …` lists them. Bytes
+    /// of a name that are not printable ASCII, and the percent sign, are written as `%` and two hex
+    /// digits.
     ///
-    /// Any program of the same session can read an unlocked collection: the keyring protects from others
-    /// and from the thief of the disk, not from the user's own programs.
+    /// Any program of the same session can read an unlocked collection: the keyring protects from
+    /// others and from the thief of the disk, not from the user's own programs.
     ///
-    /// Nobody is asked anything: where the default collection is locked or missing, where there is no
-    /// session bus and where `libsecret-1.so.0`, which is looked for at run time, is not installed, calls
-    /// throw ``KeyStoreError/unavailable(reason:)``. They never fall back to another place.
+    /// Nobody is asked anything: where the default collection is locked or missing, where there is
+    /// no session bus and where `libsecret-1.so.0`, which is looked for at run time, is not
+    /// installed, calls throw ``KeyStoreError/unavailable(reason:)``. They never fall back to
+    /// another place.
     ///
-    /// Thread-safe. A call waits for the service, usually for a few milliseconds, at most for its time-outs
-    /// of 25 seconds.
+    /// Thread-safe. A call waits for the service, usually for a few milliseconds, at most for its
+    /// time-outs of 25 seconds.
     public struct SecretServiceKeyStore: KeyStore {
         private let service: SecretName
 
         /// The secrets of one application.
         ///
-        /// - Parameter service: Its name, such as `org.example.notes`, 1 to 255 bytes of UTF-8; others'
-        ///   secrets are not seen.
-        /// - Throws: `KeyStoreError.invalidName`; whether there is a keyring is found out by the calls.
+        /// - Parameter service: Its name, such as `org.example.notes`, 1 to 255 bytes of UTF-8;
+        ///   others' secrets are not seen.
+        /// - Throws: `KeyStoreError.invalidName`; whether there is a keyring is found out by the
+        ///   calls.
         public init(service: String) throws {
             self.service = try SecretName(service)
         }
@@ -58,8 +61,8 @@
         ///
         /// - Parameter name: 1 to 255 bytes of UTF-8.
         /// - Returns: The bytes as they were stored.
-        /// - Throws: `KeyStoreError.notFound`; `.damaged` when another program has put something else
-        ///   there; `.unavailable` when the item is locked.
+        /// - Throws: `KeyStoreError.notFound`; `.damaged` when another program has put something
+        ///   else there; `.unavailable` when the item is locked.
         public func read(_ name: String) throws -> SecretBytes {
             let key = try SecretName(name)
             return try withService { library, schema, _ in
@@ -147,8 +150,8 @@
             try withService { library, schema, bus in
                 try library.withTable(attributes(key)) { attributes in
                     try bus.asOnlyWriter {
-                        // Where it is already: libsecret replaces within one collection, and another one may have
-                        // become the default.
+                        // Where it is already: libsecret replaces within one collection, and
+                        // another one may have become the default.
                         var collection = "default"
                         let count = try search(library, schema, attributes) {
                             collection = collectionPath(of: $0, library) ?? collection
@@ -209,7 +212,8 @@
 
         /// Calls `body` when the service answers and its default collection is unlocked.
         ///
-        /// A locked collection does not have to say what is in it: without this look it would seem empty.
+        /// A locked collection does not have to say what is in it: without this look it would seem
+        /// empty.
         private func withService<T>(
             _ body: (LibSecret, _ schema: LibSecret.Pointer, borrowing SessionBus) throws -> T
         ) throws -> T {
@@ -227,7 +231,8 @@
                 throw KeyStoreError.unavailable(reason: "there is no Secret Service")
             }
             defer { library.objectRelease(service) }
-            // The function is documented to find the service itself, and fails silently when it has to.
+            // The function is documented to find the service itself, and fails silently when it has
+            // to.
             let collection = try library.checked("reach the default collection") {
                 library.collectionForAlias(service, "default", 0, nil, $0)
             }

@@ -1,12 +1,14 @@
 #if os(Linux)
     internal import Foundation
 
-    /// The session bus of this process: libsecret's connection, and what libsecret does not do with it.
+    /// The session bus of this process: libsecret's connection, and what libsecret does not do with
+    /// it.
     struct SessionBus: ~Copyable {
         private static let secretService = "org.freedesktop.secrets"
         private static let writer = "org.securestorage.KeyStore.Writer"
         private static let patience: Duration = .seconds(10)
-        /// The connection, which owns the writer's name, is the process's: threads exclude each other here.
+        /// The connection, which owns the writer's name, is the process's: threads exclude each
+        /// other here.
         private static let threads = NSLock()
 
         private let library: LibSecret
@@ -23,13 +25,15 @@
                 throw KeyStoreError.unavailable(reason: "there is no session bus")
             }
             self.connection = connection
-            // GIO's default ends a process that runs a main loop with SIGTERM when the bus goes away.
+            // GIO's default ends a process that runs a main loop with SIGTERM when the bus goes
+            // away.
             library.busExitsOnClose(connection, 0)
         }
 
         deinit { library.objectRelease(connection) }
 
-        /// Starts the Secret Service where it does not run yet; libsecret does not say that there is none.
+        /// Starts the Secret Service where it does not run yet; libsecret does not say that there
+        /// is none.
         func startSecretService() throws {
             // Asked first: one that runs and that the bus could not start is fine, too.
             guard try call("NameHasOwner", Self.secretService, library.variantAsBoolean) == 0 else {
@@ -41,9 +45,9 @@
 
         /// Runs `body` as the one writer of secrets among all processes of the session.
         ///
-        /// The Secret Service has no call that creates an item only where there is none. A name on the bus
-        /// has one owner; the bus takes it back when the owner's connection ends, so a process that dies
-        /// holds up nobody.
+        /// The Secret Service has no call that creates an item only where there is none. A name on
+        /// the bus has one owner; the bus takes it back when the owner's connection ends, so a
+        /// process that dies holds up nobody.
         func asOnlyWriter<T>(_ body: () throws -> T) throws -> T {
             try Self.threads.withLock {
                 let start = ContinuousClock.now
@@ -75,7 +79,8 @@
             let reply = try library.checked("reach the Secret Service") { error in
                 var arguments = [library.variantString(name)]
                 if let flags { arguments.append(library.variantUInt32(flags)) }
-                // Floating references: the tuple takes those of its elements, and the call that of the tuple.
+                // Floating references: the tuple takes those of its elements, and the call that of
+                // the tuple.
                 let tuple = library.variantTuple(arguments, arguments.count)
                 return library.busCall(
                     connection, "org.freedesktop.DBus", "/org/freedesktop/DBus",

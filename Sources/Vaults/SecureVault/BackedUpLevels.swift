@@ -1,14 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What a backup holds of a vault's levels, as data keys of ``VaultBackup``: the key of L2 and L3, and the salt of hashes, without which
-/// values that are looked up by their hash are not found any more.
+/// What a backup holds of a vault's levels, as data keys of ``VaultBackup``: the key of L2 and L3,
+/// and the salt of hashes, without which values that are looked up by their hash are not found any
+/// more.
 struct BackedUpLevels {
     static let rootName = "SecureVault"
     private static let hashingSaltName = "SecureVault hashing salt"
 
     let root: SecretBytes
-    /// nil where there is none, or of another length than 32 bytes: then it is a constant of the app.
+    /// nil where there is none, or of another length than 32 bytes: then it is a constant of the
+    /// app.
     let hashingSalt: SecretBytes?
 
     /// - Throws: `SecureVaultError` of a key store that cannot be read.

@@ -3,9 +3,10 @@ internal import SecureStorage
 
 /// The device's key, L1, and the proof that it is the database's.
 ///
-/// A new key is stored under another name first, as a candidate, and takes its place only when it has opened or made the
-/// database. So a crash never leaves a database whose key nobody has; and where a database exists whose key
-/// is missing, the candidate does not open it, and never becomes the key.
+/// A new key is stored under another name first, as a candidate, and takes its place only when it
+/// has opened or made the database. So a crash never leaves a database whose key nobody has; and
+/// where a database exists whose key is missing, the candidate does not open it, and never becomes
+/// the key.
 struct DeviceKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
@@ -59,8 +60,8 @@ struct DeviceKey {
         }
     }
 
-    /// The database when another process has ended its first run since we looked, or when a backup was restored, whose key
-    /// was on its way to its name when the program ended.
+    /// The database when another process has ended its first run since we looked, or when a backup
+    /// was restored, whose key was on its way to its name when the program ended.
     private func openRestored<Database>(
         insteadOf key: Data, _ makeDatabase: (Data) throws -> Database
     ) throws -> Database? {

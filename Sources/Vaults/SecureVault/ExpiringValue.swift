@@ -4,9 +4,9 @@ internal import SecureStorage
 
 /// A value that is dropped some time after it was set.
 ///
-/// The time asleep counts, and setting the machine's date makes no difference. A dropped `Data` is overwritten if
-/// nobody else has it, a ``DataEncryptionKey`` is cleared, and a `SecretBytes` overwrites itself when nobody refers
-/// to it. Reading does not prolong the time.
+/// The time asleep counts, and setting the machine's date makes no difference. A dropped `Data` is
+/// overwritten if nobody else has it, a ``DataEncryptionKey`` is cleared, and a `SecretBytes`
+/// overwrites itself when nobody refers to it. Reading does not prolong the time.
 ///
 /// Thread-safe.
 public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
@@ -61,7 +61,8 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
         for timer in timers { timer.cancel() }
         timers = []
         if Value.self == Data.self {
-            // In place: a cast would refer to the bytes as well, and keep them from being overwritten.
+            // In place: a cast would refer to the bytes as well, and keep them from being
+            // overwritten.
             withUnsafeMutablePointer(to: &stored) { stored in
                 stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
             }
@@ -76,8 +77,8 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
         if stored != nil, clock.now >= deadline { clear() }
     }
 
-    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the other
-    // follows the date. What counts is the clock, which each of them asks.
+    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the
+    // other follows the date. What counts is the clock, which each of them asks.
     private func startTimers() {
         for timer in timers { timer.cancel() }
         let left = max(deadline - clock.now, .milliseconds(10))

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import SecureStorage
 
-/// How a vault's password becomes a key: scrypt's parameters and a salt, as the key store keeps them.
+/// How a vault's password becomes a key: scrypt's parameters and a salt, as the key store keeps
+/// them.
 ///
 /// ```
 /// offset  bytes
@@ -52,8 +53,8 @@ struct PasswordDerivation: Equatable {
         return RecordFrame.end(writer)
     }
 
-    /// - Throws: `SecureVaultError`: `.invalidPassword` for an empty password, `.generalCryptoError` for a salt
-    ///   that is too short, or without the memory.
+    /// - Throws: `SecureVaultError`: `.invalidPassword` for an empty password,
+    ///   `.generalCryptoError` for a salt that is too short, or without the memory.
     func key(of password: Data) throws -> Data {
         guard !password.isEmpty else { throw SecureVaultError.invalidPassword }
         guard salt.count >= Self.saltLength else { throw SecureVaultError.generalCryptoError }

@@ -1,15 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The key that passwords unwrap, from which those of L2 and L3 are derived, as the key store keeps it.
+/// The key that passwords unwrap, from which those of L2 and L3 are derived, as the key store keeps
+/// it.
 struct PasswordLevelKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
 
     /// Refuses a first run beside the remains of a vault.
     ///
-    /// A wrapped key without a generated password is one for which a user has set a password. That takes a
-    /// vault, and so a device's key: it was lost.
+    /// A wrapped key without a generated password is one for which a user has set a password. That
+    /// takes a vault, and so a device's key: it was lost.
     func requireNoLostVault() throws {
         func has(_ entry: () throws -> Data?) throws -> Bool {
             guard var data = try entry() else { return false }
@@ -27,7 +28,8 @@ struct PasswordLevelKey {
 
     /// At the first run: a generated password, and a key that is wrapped with it.
     ///
-    /// Each entry is inserted where it is missing, and none is replaced, so a crash in between is gone on from.
+    /// Each entry is inserted where it is missing, and none is replaced, so a crash in between is
+    /// gone on from.
     func prepare() throws {
         if var wrapped = try keystore.encryptedL2Key() {
             wrapped.erase()
@@ -109,7 +111,8 @@ struct PasswordLevelKey {
         }
     }
 
-    /// What the key store is to hold for the key under a password, with a new salt: all of it, or the old one's.
+    /// What the key store is to hold for the key under a password, with a new salt: all of it, or
+    /// the old one's.
     func newEntries(
         _ key: SecretBytes, with password: SecretBytes
     ) throws -> [(name: String, data: Data)] {

@@ -3,9 +3,10 @@ internal import SecureStorage
 
 /// Entries that the key store of a restored vault gets when the vault is first opened.
 ///
-/// Until then they lie in the database, in a table of their own: they have to take the place of the old ones
-/// together with the database, and that only has one name. They are sealed with a key that follows from the database's, so that
-/// nobody who can only write to the database decides what the key store gets.
+/// Until then they lie in the database, in a table of their own: they have to take the place of the
+/// old ones together with the database, and that only has one name. They are sealed with a key that
+/// follows from the database's, so that nobody who can only write to the database decides what the
+/// key store gets.
 struct RestoredEntries {
     private static let table = "securestorage_restored"
 
@@ -33,7 +34,8 @@ struct RestoredEntries {
 
     /// Moves them, if there are any: in their order, and again from the beginning after a crash.
     ///
-    /// Under the lock of a transaction, so that no other process has moved them, and changed the password, meanwhile.
+    /// Under the lock of a transaction, so that no other process has moved them, and changed the
+    /// password, meanwhile.
     static func move(
         from database: SecureVaultDatabase, to keystore: any SecureStorageKeyStoreProvider
     ) throws {

@@ -4,8 +4,8 @@ internal import SecureStorage
 
 /// A vault's encryption, with keys and data as `Data`.
 ///
-/// ``VaultCryptoProvider`` is the one to use. One of an app's own gives the two salts and the two names; the
-/// rest has default implementations: AES-256-GCM, scrypt, SHA-256.
+/// ``VaultCryptoProvider`` is the one to use. One of an app's own gives the two salts and the two
+/// names; the rest has default implementations: AES-256-GCM, scrypt, SHA-256.
 public protocol SecureStorageCryptoProvider: Sendable {
     /// A new key.
     ///
@@ -43,7 +43,8 @@ public protocol SecureStorageCryptoProvider: Sendable {
     ///   - data: What `encrypt` has returned.
     ///   - key: The same key.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError.invalidPassword` when the key is another one or the data was changed.
+    /// - Throws: `SecureVaultError.invalidPassword` when the key is another one or the data was
+    ///   changed.
     func decrypt(_ data: Data, withKey key: Data) throws -> Data
 
     /// A hash with ``hashingSalt``, for values that are looked up without being stored.
@@ -92,7 +93,8 @@ extension SecureStorageCryptoProvider {
     ///
     /// - Parameter password: At least one byte.
     /// - Returns: 32 bytes.
-    /// - Throws: `SecureVaultError.invalidPassword` for an empty one, `.generalCryptoError` for a short salt.
+    /// - Throws: `SecureVaultError.invalidPassword` for an empty one, `.generalCryptoError` for a
+    ///   short salt.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         try PasswordDerivation(parameters: .default, salt: passwordSalt).key(of: password)
     }
@@ -122,8 +124,8 @@ extension SecureStorageCryptoProvider {
     ///   - data: Nonce, ciphertext and tag.
     ///   - key: 32 bytes.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError`: `.generalCryptoError` for data that is too short and a key of another
-    ///   length, else `.invalidPassword`.
+    /// - Throws: `SecureVaultError`: `.generalCryptoError` for data that is too short and a key of
+    ///   another length, else `.invalidPassword`.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {
         guard key.count == KeyMaterial.length, data.count >= AESGCM.overhead else {
             throw SecureVaultError.generalCryptoError

@@ -9,7 +9,8 @@ public protocol SecureStorageDatabaseProvider {
 extension SecureStorageDatabaseProvider {
     /// Runs `block` in one transaction: for batches, since each commit waits for the disk.
     ///
-    /// - Parameter block: Runs on the calling thread; what it throws takes back all that it has written.
+    /// - Parameter block: Runs on the calling thread; what it throws takes back all that it has
+    ///   written.
     /// - Throws: `SecureVaultError` as it is; other errors as `.databaseError(cause:)`.
     public func inDatabaseTransaction(
         _ block: (SecureDatabaseStore) throws -> Void

@@ -1,14 +1,16 @@
 public import Foundation
 
-/// A vault's keys in a ``KeyStore``: the device's key, the wrapped key of L2, the generated password.
+/// A vault's keys in a ``KeyStore``: the device's key, the wrapped key of L2, the generated
+/// password.
 ///
 /// An app names its key store; everything else has a default implementation:
 ///
 /// - `storeL1Key(_:)` and the other `store…` calls insert or replace, in one step of the key store.
-/// - What reads returns nil when there is no such entry, and only then: a key store that is locked throws.
+/// - What reads returns nil when there is no such entry, and only then: a key store that is locked
+///   throws.
 ///
-/// `Data` cannot be cleared by who has returned it. ``SecureVaultLevels`` and ``SecureVaultFactory`` overwrite what
-/// they get.
+/// `Data` cannot be cleared by who has returned it. ``SecureVaultLevels`` and
+/// ``SecureVaultFactory`` overwrite what they get.
 public protocol SecureStorageKeyStoreProvider: Sendable {
     /// Where the entries are.
     var keyStore: any KeyStore { get }

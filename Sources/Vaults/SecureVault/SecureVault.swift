@@ -8,8 +8,9 @@
 /// | L3 | the user's password, at each request |
 ///
 /// An app declares a protocol that refines this one, and a class that adopts it. The pieces are
-/// ``SecureVaultLevels`` for L2 and L3, ``VaultDatabaseProvider`` for the database, and ``SecureVaultFactory``, which
-/// makes the one vault of a file. `Docs/SecureVault.md` has a worked example.
+/// ``SecureVaultLevels`` for L2 and L3, ``VaultDatabaseProvider`` for the database, and
+/// ``SecureVaultFactory``, which makes the one vault of a file. `Docs/SecureVault.md` has a worked
+/// example.
 public protocol SecureVault {
     /// The vault's view of its database.
     associatedtype DatabaseProvider: SecureStorageDatabaseProvider

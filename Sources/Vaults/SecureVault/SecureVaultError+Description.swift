@@ -30,7 +30,8 @@ extension SecureVaultError: CustomStringConvertible {
         }
     }
 
-    /// Errors of others may quote what they have choked on, which can be a secret: those tell their type only.
+    /// Errors of others may quote what they have choked on, which can be a secret: those tell their
+    /// type only.
     private static func text(of error: any Error) -> String {
         ownText(of: error) ?? "an error of the type \(type(of: error))"
     }
@@ -94,7 +95,8 @@ extension SecureVaultError: CustomNSError {
         }
     }
 
-    /// The cause under `NSUnderlyingErrorKey` if it is an error of this package, and SQLite's primary result code under `SQLiteResultCode`.
+    /// The cause under `NSUnderlyingErrorKey` if it is an error of this package, and SQLite's
+    /// primary result code under `SQLiteResultCode`.
     ///
     /// Those of the innermost cause, where causes are nested.
     public var errorUserInfo: [String: Any] {

@@ -1,11 +1,12 @@
 /// What can go wrong with a vault, as a caller can act on it.
 ///
 /// Code that comes from another SecureVault, where this type is called `SecureStorageError`, adds
-/// `typealias SecureStorageError = SecureVaultError`. The type of that name in the module SecureStorage is another
-/// one: it is the cause of ``databaseError(cause:)`` and ``failedToOpenDatabase(cause:)``.
+/// `typealias SecureStorageError = SecureVaultError`. The type of that name in the module
+/// SecureStorage is another one: it is the cause of ``databaseError(cause:)`` and
+/// ``failedToOpenDatabase(cause:)``.
 ///
-/// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 15, in the order below. It holds
-/// no key and no password, and prints a cause only if that is an error of this package.
+/// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 15, in the order below.
+/// It holds no key and no password, and prints a cause only if that is an error of this package.
 public enum SecureVaultError: Error {
     /// The vault could not be made.
     case initFailed(cause: any Error)
@@ -87,7 +88,8 @@ extension SecureVaultError {
     }
 }
 
-/// The status of a failure of a key store: what Apple's Security framework returns for the same failure.
+/// The status of a failure of a key store: what Apple's Security framework returns for the same
+/// failure.
 enum KeyStoreStatus {
     static let unavailable: Int32 = -25308  // errSecInteractionNotAllowed
     static let notFound: Int32 = -25300  // errSecItemNotFound

@@ -2,11 +2,12 @@ public import Foundation
 
 /// Makes the one vault of a database, and at the first run its keys.
 ///
-/// Keep one factory for a database, as long as the program runs: each database file is to be opened once. A call that
-/// fails leaves nothing behind, and the next one tries again.
+/// Keep one factory for a database, as long as the program runs: each database file is to be opened
+/// once. A call that fails leaves nothing behind, and the next one tries again.
 ///
-/// Every step of the first run can be the last one before a crash, and several processes may be at it at once:
-/// the next call goes on where the last one was. A key that is stored is never replaced.
+/// Every step of the first run can be the last one before a crash, and several processes may be at
+/// it at once: the next call goes on where the last one was. A key that is stored is never
+/// replaced.
 ///
 /// Thread-safe.
 public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
@@ -57,9 +58,10 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     /// - Parameters:
     ///   - makeCryptoProvider: Makes a vault's encryption.
     ///   - makeKeyStoreProvider: Makes a vault's key store provider.
-    ///   - makeDatabaseProvider: Opens the database with the key, and makes it when it does not exist. What it throws when
-    ///     the key is wrong has to be, or to have as its cause, `SecureStorageError.authenticationFailed`: that
-    ///     is how the factory learns that a database needs a key that was lost.
+    ///   - makeDatabaseProvider: Opens the database with the key, and makes it when it does not
+    ///     exist. What it throws when the key is wrong has to be, or to have as its cause,
+    ///     `SecureStorageError.authenticationFailed`: that is how the factory learns that a
+    ///     database needs a key that was lost.
     public init(
         makeCryptoProvider: @escaping CryptoProviderInitialization,
         makeKeyStoreProvider: @escaping KeyStoreProviderInitialization,
@@ -77,7 +79,8 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     /// - Parameter reporter: Learns of a failure of this call.
     /// - Returns: The vault.
     /// - Throws: `SecureVaultError`: `.noL1Key` when there is data and its key is missing,
-    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, else `.initFailed`, also while a backup is restored.
+    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, else `.initFailed`,
+    ///   also while a backup is restored.
     public func makeVault(reporter: (any SecureVaultReporting)?) throws -> Vault {
         do {
             return try lock.withLock {

@@ -3,7 +3,8 @@ public import SecureStorage
 
 /// One level of a vault while it is unlocked: lent by ``SecureVaultLevels``, not to be kept.
 ///
-/// ``seal(_:table:column:row:)-(Data,_,_,_)`` is for values of a table: they open at their own place only. Thread-safe.
+/// ``seal(_:table:column:row:)-(Data,_,_,_)`` is for values of a table: they open at their own
+/// place only. Thread-safe.
 public struct SecureVaultLevel: Sendable {
     private let crypto: any SecureStorageCryptoProvider
     private let key: DataEncryptionKey
@@ -17,7 +18,8 @@ public struct SecureVaultLevel: Sendable {
     ///
     /// - Parameter data: Any number of bytes.
     /// - Returns: The ciphertext, which opens wherever it is put.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    ///   `.generalCryptoError`.
     public func encrypt(_ data: Data) throws -> Data {
         try mapped { try withCipherKey { try crypto.encrypt(data, withKey: $0) } }
     }
@@ -26,13 +28,14 @@ public struct SecureVaultLevel: Sendable {
     ///
     /// - Parameter data: The ciphertext.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError` when it
-    ///   was changed, or is another level's.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    ///   `.generalCryptoError` when it was changed, or is another level's.
     public func decrypt(_ data: Data) throws -> Data {
         try mapped { try withCipherKey { try crypto.decrypt(data, withKey: $0) } }
     }
 
-    /// Seals a value for one place: see ``DataEncryptionKey/seal(_:table:column:row:)-(Data,_,_,_)``.
+    /// Seals a value for one place: see
+    /// ``DataEncryptionKey/seal(_:table:column:row:)-(Data,_,_,_)``.
     ///
     /// - Parameters:
     ///   - plaintext: At most 1 GiB.
@@ -40,7 +43,8 @@ public struct SecureVaultLevel: Sendable {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: 41 bytes more than the plaintext.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    ///   `.generalCryptoError`.
     public func seal(
         _ plaintext: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {
@@ -55,7 +59,8 @@ public struct SecureVaultLevel: Sendable {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: 41 bytes more than the secret.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError`.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    ///   `.generalCryptoError`.
     public func seal(
         _ secret: SecretBytes, table: String, column: String, row: RowIdentity
     ) throws -> Data {
@@ -70,8 +75,8 @@ public struct SecureVaultLevel: Sendable {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: The plaintext, in memory that is not cleared.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile; `.generalCryptoError` when it
-    ///   was changed or moved.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    ///   `.generalCryptoError` when it was changed or moved.
     public func open(
         _ sealed: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {

@@ -45,8 +45,8 @@ extension SecureVaultLevels {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError`: `.authRequired` when L2 is locked; `.generalCryptoError` when the value was
-    ///   changed or moved.
+    /// - Throws: `SecureVaultError`: `.authRequired` when L2 is locked; `.generalCryptoError` when
+    ///   the value was changed or moved.
     public func l2Open(
         _ sealed: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {
@@ -70,7 +70,8 @@ extension SecureVaultLevels {
     ///   - data: The ciphertext.
     ///   - password: The user's.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.generalCryptoError`, `.keystoreReadError`.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.generalCryptoError`,
+    ///   `.keystoreReadError`.
     public func l3Decrypt(data: Data, password: SecretBytes) throws -> Data {
         try withL3(password: password) { try $0.decrypt(data) }
     }

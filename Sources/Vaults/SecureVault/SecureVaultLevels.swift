@@ -1,18 +1,20 @@
 public import Foundation
 public import SecureStorage
 
-/// The levels of a vault that a password protects: L2 for some time after it was given, L3 at each request.
+/// The levels of a vault that a password protects: L2 for some time after it was given, L3 at each
+/// request.
 ///
-/// Until the user sets a password, the vault has a generated one in its key store, and L2 asks for nothing;
-/// `resetL2Password(oldPassword:newPassword:)` sets the first one. From then on L2 needs
-/// `authWith(password:)`, which holds for three days: counted from that call, sleep included, whoever sets the
-/// machine's date. What is kept meanwhile is the key of L2, not the password, and not the key of L3.
+/// Until the user sets a password, the vault has a generated one in its key store, and L2 asks for
+/// nothing; `resetL2Password(oldPassword:newPassword:)` sets the first one. From then on L2 needs
+/// `authWith(password:)`, which holds for three days: counted from that call, sleep included,
+/// whoever sets the machine's date. What is kept meanwhile is the key of L2, not the password, and
+/// not the key of L3.
 ///
 /// A key store that is locked makes no difference while L2 is unlocked. Otherwise the error says so
 /// (``SecureVaultError/isKeyStoreUnavailable``), and nothing is replaced.
 ///
-/// Thread-safe. Unlocking blocks for the time of a key derivation, about half a second; who has L2 unlocked
-/// does not wait for it.
+/// Thread-safe. Unlocking blocks for the time of a key derivation, about half a second; who has L2
+/// unlocked does not wait for it.
 public final class SecureVaultLevels: @unchecked Sendable {
     // @unchecked: `generation` and `generatedPasswordIsStale` are only touched under `gate`.
 
@@ -48,7 +50,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///
     /// - Parameter password: The user's.
     /// - Throws: `SecureVaultError`: `.invalidPassword`, after which L2 is as it was; `.noL2Key`,
-    ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called meanwhile; else `.authError`.
+    ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called meanwhile; else
+    ///   `.authError`.
     public func authWith(password: SecretBytes) throws {
         let asked = gate.withLock { generation }
         let opened = try derivations.withLock {
@@ -70,15 +73,17 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Sets another password.
     ///
-    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the password, also one inside a
-    /// ``withL2(_:)`` that is under way on another thread. A crash leaves the old password or the new one. Of two processes that
-    /// change it at once one is told that its old password is wrong. The database must not be closed.
+    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the
+    /// password, also one inside a ``withL2(_:)`` that is under way on another thread. A crash
+    /// leaves the old password or the new one. Of two processes that change it at once one is told
+    /// that its old password is wrong. The database must not be closed.
     ///
     /// - Parameters:
     ///   - oldPassword: nil when the user has set none yet.
     ///   - newPassword: At least one byte.
-    /// - Throws: `SecureVaultError`: `.invalidPassword` when the old one is wrong, or missing, or when the new one is
-    ///   empty; `.keystoreReadError`, `.keystoreUpdateError`; else `.authError`. The old password holds then.
+    /// - Throws: `SecureVaultError`: `.invalidPassword` when the old one is wrong, or missing, or
+    ///   when the new one is empty; `.keystoreReadError`, `.keystoreUpdateError`; else
+    ///   `.authError`. The old password holds then.
     public func resetL2Password(oldPassword: SecretBytes?, newPassword: SecretBytes) throws {
         lock()
         guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
@@ -105,8 +110,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Locks L2 now; its key is cleared.
     ///
-    /// A password that is being checked on another thread does not unlock it afterwards. Before the user has set a
-    /// password the next call unlocks it again.
+    /// A password that is being checked on another thread does not unlock it afterwards. Before the
+    /// user has set a password the next call unlocks it again.
     public func lock() {
         gate.withLock {
             generation += 1
@@ -129,7 +134,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///
     /// - Parameter body: Gets the level, and must not keep it.
     /// - Returns: What `body` returns.
-    /// - Throws: `SecureVaultError`: `.authRequired`, `.noL2Key`, `.keystoreReadError`; what `body` throws.
+    /// - Throws: `SecureVaultError`: `.authRequired`, `.noL2Key`, `.keystoreReadError`; what `body`
+    ///   throws.
     public func withL2<R>(_ body: (SecureVaultLevel) throws -> R) throws -> R {
         try body(SecureVaultLevel(crypto: key.crypto, key: l2Key()))
     }
@@ -140,8 +146,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///   - password: The user's, also when L2 is unlocked.
     ///   - body: Gets the level, and must not keep it: its key is cleared at the end.
     /// - Returns: What `body` returns.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.noL2Key`, `.keystoreReadError`, else `.authError`; what
-    ///   `body` throws.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.noL2Key`, `.keystoreReadError`, else
+    ///   `.authError`; what `body` throws.
     public func withL3<R>(
         password: SecretBytes, _ body: (SecureVaultLevel) throws -> R
     ) throws -> R {
@@ -187,7 +193,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
             do {
                 return try key.replace(record, with: wrapped, exclusively)
             } catch is PasswordLevelKey.Conflict where attempts < 3 {
-                // Somebody has changed the password, and the old one is wrong then, or how it is derived.
+                // Somebody has changed the password, and the old one is wrong then, or how it is
+                // derived.
                 attempts += 1
             }
         }

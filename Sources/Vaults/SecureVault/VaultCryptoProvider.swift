@@ -3,9 +3,10 @@ internal import SecureStorage
 
 /// A vault's encryption, with salts that the vault's key store keeps.
 ///
-/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)). Passwords go through scrypt
-/// ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) with a random salt for each vault, made at the first run and kept with
-/// the parameters. A vault whose parameters are weaker than those asked for gets the stronger ones when it is next unlocked.
+/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)). Passwords go
+/// through scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) with a random salt for each
+/// vault, made at the first run and kept with the parameters. A vault whose parameters are weaker
+/// than those asked for gets the stronger ones when it is next unlocked.
 public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     private let keystore: any SecureStorageKeyStoreProvider
     private let parameters: ScryptParameters
@@ -26,7 +27,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         self.parameters = parameters
     }
 
-    /// The encryption of the vault that has its keys in a ``VaultKeyStoreProvider`` over a key store.
+    /// The encryption of the vault that has its keys in a ``VaultKeyStoreProvider`` over a key
+    /// store.
     ///
     /// - Parameters:
     ///   - keyStore: The same as the vault's.
@@ -50,7 +52,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// The salt of passwords; empty when the key store cannot be read.
     public var passwordSalt: Data { (try? derivation().salt) ?? Data() }
 
-    /// The salt of hashes: what the first run has stored; nil when the key store cannot be read, or has lost it.
+    /// The salt of hashes: what the first run has stored; nil when the key store cannot be read, or
+    /// has lost it.
     public var hashingSalt: Data? { try? storedHashingSalt() }
 
     /// The key that a password stands for.
@@ -63,11 +66,12 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         try wrappingKey(of: password) { try keystore.encryptedL2Key() }.key
     }
 
-    /// The key that a password stands for, and how: of several derivations that are possible the one that opens what is wrapped, else the
-    /// vault's own.
+    /// The key that a password stands for, and how: of several derivations that are possible the
+    /// one that opens what is wrapped, else the vault's own.
     ///
-    /// There are several while parameters are being raised, after a crash in between, and for a moment afterwards: another process
-    /// may have read the old ones, and be about to change the password with them.
+    /// There are several while parameters are being raised, after a crash in between, and for a
+    /// moment afterwards: another process may have read the old ones, and be about to change the
+    /// password with them.
     func wrappingKey(
         of password: Data, opening wrapped: () throws -> Data?
     ) throws -> (key: Data, derivation: PasswordDerivation) {
@@ -91,11 +95,13 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         return (key, current)
     }
 
-    /// After an unlock: raises parameters that are weaker than asked for, or ends what a crash has interrupted.
+    /// After an unlock: raises parameters that are weaker than asked for, or ends what a crash has
+    /// interrupted.
     ///
-    /// `opened` is how the password has opened; `rewrap` stores what it wraps under the key that it gets. The salt stays, so that
-    /// the key of a step can be found after a crash, and so that two processes come to the same key. When something here
-    /// throws, the password opens all the same, then and later.
+    /// `opened` is how the password has opened; `rewrap` stores what it wraps under the key that it
+    /// gets. The salt stays, so that the key of a step can be found after a crash, and so that two
+    /// processes come to the same key. When something here throws, the password opens all the same,
+    /// then and later.
     func settle(
         _ password: Data, _ opened: PasswordDerivation, rewrap: (_ key: Data) throws -> Void
     ) throws {
@@ -119,7 +125,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         }
     }
 
-    /// A new salt with the parameters asked for, as an entry of the key store, and the key that a password stands for with it.
+    /// A new salt with the parameters asked for, as an entry of the key store, and the key that a
+    /// password stands for with it.
     func newDerivation(
         for password: Data
     ) throws -> (entry: (name: String, data: Data), key: Data) {

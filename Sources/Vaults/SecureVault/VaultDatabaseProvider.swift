@@ -3,8 +3,8 @@ public import SecureStorage
 
 /// A vault's database in a file, with the steps of its schema.
 ///
-/// A vault's own provider is a subclass, or holds one of these. A key that does not open the file is an error, as
-/// damage is: the file stays where it is, as it is.
+/// A vault's own provider is a subclass, or holds one of these. A key that does not open the file
+/// is an error, as damage is: the file stays where it is, as it is.
 ///
 /// Thread-safe.
 open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Sendable {
@@ -22,8 +22,8 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     public enum KeyForm: Sendable {
         /// The 32 bytes are the key of the cipher.
         case raw
-        /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes a tenth of a
-        /// second more.
+        /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes a
+        /// tenth of a second more.
         case passphrase
 
         func databaseKey(_ key: SecretBytes) -> DatabaseKey {
@@ -37,14 +37,17 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     /// The open database.
     public let db: SecureVaultDatabase
 
-    /// Opens the file, makes it when it does not exist, and runs the steps that it has not been through.
+    /// Opens the file, makes it when it does not exist, and runs the steps that it has not been
+    /// through.
     ///
     /// - Parameters:
-    ///   - file: Where it is; its directory exists. See ``databaseFilePath(directoryName:fileName:appGroupIdentifier:)``.
+    ///   - file: Where it is; its directory exists. See
+    ///     ``databaseFilePath(directoryName:fileName:appGroupIdentifier:)``.
     ///   - key: What the factory gives: the device's key, 32 random bytes.
     ///   - writerType: One connection, or several. Default: ``DatabaseWriterType/queue``.
     ///   - keyForm: Default: ``KeyForm/raw``.
-    ///   - configuration: Journal, durability, cipher. An app group needs `cipher.plaintextHeaderSize = 32`.
+    ///   - configuration: Journal, durability, cipher. An app group needs
+    ///     `cipher.plaintextHeaderSize = 32`.
     ///   - registerMigrationsHandler: Adds the steps of the schema.
     /// - Throws: `SecureStorageError`, and what the handler throws.
     public init(
@@ -73,12 +76,13 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     /// The usual place of a vault's file; its directory is made, for its owner only.
     ///
     /// - Parameters:
-    ///   - directoryName: In the user's Application Support (on Linux `$XDG_DATA_HOME` or `~/.local/share`), or in
-    ///     the container of the group.
+    ///   - directoryName: In the user's Application Support (on Linux `$XDG_DATA_HOME` or
+    ///     `~/.local/share`), or in the container of the group.
     ///   - fileName: With its extension.
     ///   - appGroupIdentifier: For files that several programs share, on Apple platforms.
     /// - Returns: The file's URL.
-    /// - Throws: `SecureVaultError.initFailed` when the system has no such group, or the directory cannot be made.
+    /// - Throws: `SecureVaultError.initFailed` when the system has no such group, or the directory
+    ///   cannot be made.
     public static func databaseFilePath(
         directoryName: String, fileName: String, appGroupIdentifier: String? = nil
     ) throws -> URL {

@@ -14,7 +14,8 @@ import Testing
             born: Date(timeIntervalSinceReferenceDate: 2), friend: ada)
     }
 
-    /// Puts an object through our own decoder and, where it can be made there, through Foundation's.
+    /// Puts an object through our own decoder and, where it can be made there, through
+    /// Foundation's.
     private func expectRoundTrip<T: NSObject & NSSecureCoding>(
         _ object: T, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

@@ -8,7 +8,8 @@ import Testing
         SecureDatabaseQueue(databaseStore: try TemporaryDatabase().openStore())
     }
 
-    /// Takes the turns of `count` queues in as many threads, each one first, and then each the next one.
+    /// Takes the turns of `count` queues in as many threads, each one first, and then each the next
+    /// one.
     ///
     /// - Returns: The errors of the inner calls.
     private func circle(

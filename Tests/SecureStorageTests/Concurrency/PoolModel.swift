@@ -2,9 +2,9 @@
 
 /// A pool, and threads that make one call each: all that can happen next, whatever the order.
 ///
-/// The state is the library's own; a thread's steps are the changes that `PoolConnections` makes for the call, each
-/// of which it makes under its lock. What happens between two of them, such as opening a connection, is
-/// noted here, so that it can be seen what is open when.
+/// The state is the library's own; a thread's steps are the changes that `PoolConnections` makes
+/// for the call, each of which it makes under its lock. What happens between two of them, such as
+/// opening a connection, is noted here, so that it can be seen what is open when.
 struct PoolModel: Hashable {
     enum Call: String, CaseIterable {
         case read, rows, write, rekey, open, close, suspend, keepReads, resume, release

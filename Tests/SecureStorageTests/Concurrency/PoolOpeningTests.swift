@@ -253,7 +253,8 @@ import Testing
         let other = try TemporaryDatabase()
         try database.store().open(with: passphrase)
         try other.store().open(with: rawKey)
-        // The best of a few, in CPU time, since other tests run meanwhile; the bound is wide, and two derivations do not fit.
+        // The best of a few, in CPU time, since other tests run meanwhile; the bound is wide, and
+        // two derivations do not fit.
         var (one, five, withoutDerivation) = (Double.infinity, Double.infinity, Double.infinity)
         for _ in 1...5 {
             let store = database.store()

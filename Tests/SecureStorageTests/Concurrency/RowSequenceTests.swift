@@ -156,8 +156,8 @@ import Testing
                         throw Failure()
                     }
                 }
-                // The last one may be closed a moment later, on the thread of its rows.
-                // The last one may be closed a moment later, on the thread of its rows. Descriptors of the
+                // The last one may be closed a moment later, on the thread of its rows. The last
+                // one may be closed a moment later, on the thread of its rows. Descriptors of the
                 // file itself are kept by SQLite as long as the writer has a lock.
                 while Descriptors.count(of: test.database.path + "-wal") > 1 { usleep(1000) }
             }

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What FMDB's Swift apps pass: values of any type, and dictionaries with more names than a statement has.
+/// What FMDB's Swift apps pass: values of any type, and dictionaries with more names than a
+/// statement has.
 @Suite struct AnyValueTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
@@ -93,7 +94,8 @@ import Testing
             "SELECT count(*) FROM t WHERE a = $a", parameterDictionary: values)
         #expect(try rs.next())
         #expect(rs.int(forColumnIndex: 0) == 2)
-        // A name that is missing is an error nevertheless, and so is a surplus one beside the statement.
+        // A name that is missing is an error nevertheless, and so is a surplus one beside the
+        // statement.
         let missing = storageError {
             try lenient.executeUpdate(insert, parameterDictionary: ["a": 1, "x": 2, "y": 3])
         }

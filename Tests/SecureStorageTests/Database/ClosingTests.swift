@@ -4,8 +4,8 @@ import Testing
 
 /// Code of the caller that closes the store while the library is using it.
 ///
-/// An engine that is built without `SQLITE_ENABLE_API_ARMOR`, as Debian's is, ends the process when a C
-/// function gets the handle of a closed connection.
+/// An engine that is built without `SQLITE_ENABLE_API_ARMOR`, as Debian's is, ends the process when
+/// a C function gets the handle of a closed connection.
 @Suite struct ClosingTests {
     private let database: TemporaryDatabase
     private let db: SecureDatabaseStore

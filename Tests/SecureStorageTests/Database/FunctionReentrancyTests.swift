@@ -105,7 +105,8 @@ import Testing
         let error = try failure(of: "SELECT act() FROM t") { db in
             if try db.isInTransaction() { try db.rollback() }
         }
-        // A reader that has only just begun may go on; either way nothing of the transaction is left.
+        // A reader that has only just begun may go on; either way nothing of the transaction is
+        // left.
         #expect(error == nil || error?.kind == .backingStoreError)
         #expect(try db.int("SELECT count(*) FROM t") == 3)
     }

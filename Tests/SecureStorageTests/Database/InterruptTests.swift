@@ -178,7 +178,8 @@ import Testing
         #expect(try store.strings("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// A statement that has failed without a reason is run once more to see whether a page is damaged.
+    /// A statement that has failed without a reason is run once more to see whether a page is
+    /// damaged.
     @Test func `an interruption of the look for a damaged page is no damage`() throws {
         let database = try TemporaryDatabase()
         let store = try database.openStore { $0.journalMode = .delete }
@@ -200,7 +201,8 @@ import Testing
         try store.open(with: TemporaryDatabase.key)
         let update = "UPDATE t SET x = f() || x"
         #expect(storageError { try store.executeUpdate(update) }?.code == 11)
-        // Two calls in each run; SQLCipher 4.9 remembers the damage, so its second run ends before them.
+        // Two calls in each run; SQLCipher 4.9 remembers the damage, so its second run ends before
+        // them.
         guard calls.current == 4 else {
             #expect(calls.current == 2)
             return

@@ -21,7 +21,7 @@ import Testing
         let fileURL = FileManager.default.urls(for: .documentDirectory, in: .userDomainMask)[0]
         let fullPath = fileURL.appendingPathComponent("myDatabase.db").path
 
-        //or let fullPath: String = "<#/path/to/database/directory/database.db#>"
+        // or let fullPath: String = "<#/path/to/database/directory/database.db#>"
 
         let db = SecureDatabaseStore(fullDatabasePath: fullPath)
 
@@ -104,7 +104,7 @@ import Testing
             }
 
             while try rs.next() {
-                //retrieve values for each record
+                // retrieve values for each record
                 rows += 1
             }
         } catch let error {
@@ -209,7 +209,7 @@ import Testing
                 }
 
                 while try rs.next() {
-                    //...
+                    // ...
                     rows += 1
                 }
             }

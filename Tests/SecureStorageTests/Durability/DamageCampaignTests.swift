@@ -3,8 +3,8 @@ import Logging
 import SecureStorage
 import Testing
 
-/// One changed byte, or a cut, in any file of a database that a crash has left: no wrong row, and what can be proved
-/// to be damaged is never called sound.
+/// One changed byte, or a cut, in any file of a database that a crash has left: no wrong row, and
+/// what can be proved to be damaged is never called sound.
 @Suite(.timeLimit(.minutes(60))) struct DamageCampaignTests {
     /// Changes in all: about a hundred, or `SECURESTORAGE_CHANGED_BYTES=60000`.
     private static let changes = environmentNumber("SECURESTORAGE_CHANGED_BYTES", default: 114)

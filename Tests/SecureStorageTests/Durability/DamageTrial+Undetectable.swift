@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the threat model says cannot be seen; from the files as they were, not from the library's reading.
+/// What the threat model says cannot be seen; from the files as they were, not from the library's
+/// reading.
 extension DamageTrial {
     var undetectable: String? {
         let content = state.files[file] ?? Data()

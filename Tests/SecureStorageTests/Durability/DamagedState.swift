@@ -146,7 +146,8 @@ struct DamagedState: Codable, Sendable {
         return DamagedState(files: files, committed: [rows])
     }
 
-    /// A hot journal of one part, of a commit whose disk broke when some of the pages were in the file.
+    /// A hot journal of one part, of a commit whose disk broke when some of the pages were in the
+    /// file.
     static func brokenCommit(_ mode: String) async throws -> DamagedState {
         let database = try TemporaryDatabase()
         await #expect(processExitsWith: .success) {

@@ -3,8 +3,8 @@ import Foundation
 
 /// What a disk may hold after a power cut, from a record of what was asked of it.
 ///
-/// What was synced is there. What was not may be there, or not, or in part, sector by sector and in any
-/// order; names appear and disappear in order, up to any point.
+/// What was synced is there. What was not may be there, or not, or in part, sector by sector and in
+/// any order; names appear and disappear in order, up to any point.
 struct DiskReplay {
     /// A file by its identity: a name that is removed and made again is another file.
     private struct File {

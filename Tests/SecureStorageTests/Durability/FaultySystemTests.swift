@@ -2,10 +2,11 @@
     import Foundation
     import Testing
 
-    /// Workloads whose system calls fail one after the other, or whose process is killed in the place of one; then a new
-    /// process looks at what they have left.
+    /// Workloads whose system calls fail one after the other, or whose process is killed in the
+    /// place of one; then a new process looks at what they have left.
     ///
-    /// A preloaded library (`Tests/FaultySystem`) fails the calls of a program (`Tests/FaultyWork`).
+    /// A preloaded library (`Tests/FaultySystem`) fails the calls of a program
+    /// (`Tests/FaultyWork`).
     @Suite(.timeLimit(.minutes(600)), .disabled(if: Sanitizer.isPresent))
     struct FaultySystemTests {
         /// Every so-many-th call; `make faults` tries each, of all workloads.
@@ -36,7 +37,8 @@
             if Self.step > 0 { print(campaign.output) }
         }
 
-        /// Where a sync costs nothing: what is on a disk after a power cut is another test's subject.
+        /// Where a sync costs nothing: what is on a disk after a power cut is another test's
+        /// subject.
         private static var fastDirectory: String {
             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
         }

@@ -63,8 +63,9 @@ import Testing
                     if number % 5 == 0 { try db.checkpoint(.passive) }
                 }
             }
-            // A record of a journal whose sectors are of two transactions passes SQLite's checksum, the sum of
-            // every 200th byte, about once in 500 times: the engine would write it into the file.
+            // A record of a journal whose sectors are of two transactions passes SQLite's checksum,
+            // the sum of every 200th byte, about once in 500 times: the engine would write it into
+            // the file.
             var tornRecords = 0
             let tried = try campaign.eachState(atLeast: states) { directory, _ in
                 let db = campaign.store(directory + "/test.db")
@@ -227,7 +228,8 @@ private final class PowerCut {
     ) throws -> Int {
         let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
         var random = SeededRandom(seed: seed)
-        // After each event, or each so-many-th: the two ends of what may be there, and what is between.
+        // After each event, or each so-many-th: the two ends of what may be there, and what is
+        // between.
         let each = max(events.count * 3 / count, 1)
         let visited = (events.count + each - 1) / each
         let perEvent = max((count + visited - 1) / visited, 3)

@@ -3,7 +3,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a change of the key says when the disk fails in it: each statement is true, also of the next process.
+/// What a change of the key says when the disk fails in it: each statement is true, also of the
+/// next process.
 @Suite(.timeLimit(.minutes(60))) struct RekeyOutcomeTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 

@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A creation or a move of a file with a plaintext header that does not come to its end: its salt, which comes first,
-/// must not block the name for ever, and the last copy of a salt must not go.
+/// A creation or a move of a file with a plaintext header that does not come to its end: its salt,
+/// which comes first, must not block the name for ever, and the last copy of a salt must not go.
 @Suite(.timeLimit(.minutes(10))) struct BegunSaltTests {
     let database: TemporaryDatabase
 

@@ -10,8 +10,8 @@ import Testing
         database = try TemporaryDatabase()
     }
 
-    /// In tree pages and in overflow pages, which SQLCipher (4.6.1) reads as zeros when it finds them
-    /// damaged, and reports with the next page only.
+    /// In tree pages and in overflow pages, which SQLCipher (4.6.1) reads as zeros when it finds
+    /// them damaged, and reports with the next page only.
     ///
     /// Every byte with `SECURESTORAGE_FLIP_STEP=1`; every 97th usually, each with another bit.
     @Test func `every flipped byte is an error`() throws {
@@ -96,7 +96,8 @@ import Testing
             guard sql.hasPrefix("SELECT") else { continue }
             #expect(storageError { _ = try db.strings(sql) }?.code == 11, "\(sql)")
         }
-        // What needs no damaged page goes on, unless the engine reads nothing more after one (SQLCipher 4.9).
+        // What needs no damaged page goes on, unless the engine reads nothing more after one
+        // (SQLCipher 4.9).
         let after = storageError {
             let count = try db.int("SELECT count(*) FROM t")
             #expect(count == 1)
@@ -202,8 +203,8 @@ import Testing
         }
     }
 
-    /// A log's frames have a checksum, behind whose first mismatch SQLite sees no log: a changed byte
-    /// takes back commits, all of each, and never shows wrong data.
+    /// A log's frames have a checksum, behind whose first mismatch SQLite sees no log: a changed
+    /// byte takes back commits, all of each, and never shows wrong data.
     @Test func `a flipped byte in the log takes back whole transactions or is an error`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")

@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files that are no database of this library's, or no longer one: each gets its own error, and stays as
-/// it is to the byte and the time of its last change.
+/// Files that are no database of this library's, or no longer one: each gets its own error, and
+/// stays as it is to the byte and the time of its last change.
 @Suite struct ForeignFileTests {
     let database: TemporaryDatabase
 

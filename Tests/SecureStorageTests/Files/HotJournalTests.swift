@@ -113,7 +113,8 @@ import Testing
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
-        // With a writer's lock the journal is in use; its header is zeros until the first record counts.
+        // With a writer's lock the journal is in use; its header is zeros until the first record
+        // counts.
         try db.beginImmediateTransaction()
         let journal = database.path + "-journal"
         let isDone = Shared(false)

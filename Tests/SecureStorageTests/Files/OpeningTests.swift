@@ -61,8 +61,8 @@ import Testing
         try database.store().open(with: TemporaryDatabase.key)
     }
 
-    /// SQLite itself would play back a journal before it reads the first page, and move a log into the
-    /// file when its last connection closes, key or no key.
+    /// SQLite itself would play back a journal before it reads the first page, and move a log into
+    /// the file when its last connection closes, key or no key.
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
     func `a wrong key leaves what a crash left`(
         _ mode: SecureDatabaseConfiguration.JournalMode

@@ -29,8 +29,8 @@ import Testing
             precondition(getuid() == 65534 && geteuid() == 65534)
         }
 
-        /// Opens the file as another user, and expects `expected` (`opened`, or the error's kind) and an
-        /// unchanged directory.
+        /// Opens the file as another user, and expects `expected` (`opened`, or the error's kind)
+        /// and an unchanged directory.
         private func expectAsNobody(
             _ expected: String, mode: JournalMode, isReadOnly: Bool,
             sourceLocation: SourceLocation = #_sourceLocation

@@ -347,8 +347,8 @@ import Testing
     func `a key with another salt is refused, one with the file's own salt is taken`(
         _ mode: JournalMode
     ) throws {
-        // SQLCipher 4.6.1 writes the new salt into the journal's copy of page 1: after a kill the file
-        // would have the new salt and the old key, which nothing opens.
+        // SQLCipher 4.6.1 writes the new salt into the journal's copy of page 1: after a kill the
+        // file would have the new salt and the old key, which nothing opens.
         let db = store(mode)
         try Key.allKinds[3].open(db)
 
@@ -392,7 +392,8 @@ import Testing
                 }
                 while true { pause() }
             }
-            // Each is right the first time, in whatever order they are tried, and after a wrong one.
+            // Each is right the first time, in whatever order they are tried, and after a wrong
+            // one.
             let keys = [[old, new], [new, old], [.text("neither"), old, new]]
             let found = try checkOneKey(database, mode, keys[round % 3])
             outcomes[found, default: 0] += 1
@@ -403,8 +404,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// At a chosen byte of the log or journal, not at a chosen time: the kernel kills a process whose
-        /// file grows above its limit.
+        /// At a chosen byte of the log or journal, not at a chosen time: the kernel kills a process
+        /// whose file grows above its limit.
         @Test(arguments: JournalMode.allCases)
         func `a kill in the middle of its writing leaves the old key`(
             _ mode: JournalMode

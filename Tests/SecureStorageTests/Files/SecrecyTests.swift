@@ -61,7 +61,8 @@ import Testing
         #expect(try Marker.places(in: [database.directory.path]) == [])
     }
 
-    /// All that makes SQLite write: transactions beyond the cache, journals, indexes, sorting, VACUUM.
+    /// All that makes SQLite write: transactions beyond the cache, journals, indexes, sorting,
+    /// VACUUM.
     ///
     /// The files are searched after every step, while the store is open.
     private static func workWithMarkers(

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a wrong key is told, and what it leaves alone, is the library's decision: engines differ in both.
+/// What a wrong key is told, and what it leaves alone, is the library's decision: engines differ in
+/// both.
 @Suite(.timeLimit(.minutes(10))) struct WrongKeyTests {
     /// What stands where the key is tried.
     enum Kind: String, CaseIterable {
@@ -21,7 +22,8 @@ import Testing
         var isDamaged: Bool { rawValue.hasPrefix("damaged") }
         var version: Int? { rawValue.hasPrefix("format") ? rawValue.last?.wholeNumberValue : nil }
 
-        /// A passphrase where it is looked for in older formats as well, since each costs derivations.
+        /// A passphrase where it is looked for in older formats as well, since each costs
+        /// derivations.
         var wrongKeys: [DatabaseKey] {
             let raw = DatabaseKey.raw(SecretBytes(copying: Data(repeating: 9, count: 32)))
             return version != nil || self == .closed ? [raw, .passphrase("wrong")] : [raw]

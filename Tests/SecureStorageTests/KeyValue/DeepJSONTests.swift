@@ -3,7 +3,8 @@ import Testing
 
 @testable import SecureStorage
 
-/// JSON of any depth, on a thread with the small stack that Dispatch and Apple platforms give to all but the main one.
+/// JSON of any depth, on a thread with the small stack that Dispatch and Apple platforms give to
+/// all but the main one.
 @Suite struct DeepJSONTests {
     let database: TemporaryDatabase
 

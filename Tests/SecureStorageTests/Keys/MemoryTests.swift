@@ -58,7 +58,8 @@
         }
     }
 
-    /// The work whose leftovers are looked for; in functions of their own, so that what they hold is released.
+    /// The work whose leftovers are looked for; in functions of their own, so that what they hold
+    /// is released.
     private enum Leftovers {
         static func passphrase() -> SecretBytes {
             SecretBytes(count: 24) { bytes in

@@ -61,7 +61,8 @@ import Testing
                 try store.open(with: TemporaryDatabase.key)
                 let report = try store.verifyIntegrity()
                 #expect(report.damagedPages == [page], "byte \(offset): \(report)")
-                // Each by a connection of its own: SQLCipher 4.9 reads nothing more after a damaged page.
+                // Each by a connection of its own: SQLCipher 4.9 reads nothing more after a damaged
+                // page.
                 for (sql, expected) in [
                     ("SELECT name || hex(x) FROM t ORDER BY id", names),
                     ("SELECT id FROM t ORDER BY name", byName),

@@ -6,8 +6,10 @@ import Testing
 /// is in them.
 ///
 /// A few of the combinations usually; all with `SECURESTORAGE_SALVAGE_FILES=100000`, each with so
-/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says; of them the second eighth with `SECURESTORAGE_SALVAGE_PART=2/8`, so that
-/// several runs make up the whole. `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, with colons between them, which write files too.
+/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says; of them the second eighth with
+/// `SECURESTORAGE_SALVAGE_PART=2/8`, so that several runs make up the whole.
+/// `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, with colons between them, which write
+/// files too.
 @Suite(
     .timeLimit(.minutes(600)), .engine(has: "ENABLE_FTS4"), .engine(has: "ENABLE_DBSTAT_VTAB"))
 struct SalvageMatrixTests {

@@ -113,7 +113,8 @@ import Testing
 
     /// By the place of a row in the table, the pages that hold it.
     private func rowPlaces() throws -> [Int: Set<Int>] {
-        // The leaf of each row by the engine's own bookkeeping: dbstat, in a plain copy of the same layout.
+        // The leaf of each row by the engine's own bookkeeping: dbstat, in a plain copy of the same
+        // layout.
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
         var places: [Int: Set<Int>] = [:]

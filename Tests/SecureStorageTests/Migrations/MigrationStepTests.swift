@@ -89,7 +89,8 @@ import Testing
         }
     }
 
-    /// Turning enforcement off lets SQLite prepare everything anew; without it that has to be asked for.
+    /// Turning enforcement off lets SQLite prepare everything anew; without it that has to be asked
+    /// for.
     @Test(arguments: [false, true])
     func `a commit that was prepared before is refused as well`(_ enforcesKeys: Bool) throws {
         let db = try database.openStore { $0.foreignKeysEnabled = enforcesKeys }

@@ -153,8 +153,8 @@ import Testing
         }
         var ratios: [Double] = []
         for _ in 1...5 { ratios.append(try commitsPerSecond(false) / commitsPerSecond(true)) }
-        // More than a tenth: off by default. Where files are in memory a commit costs nothing but its statements, and those of
-        // the log are several times as many; on a disk it is far less.
+        // More than a tenth: off by default. Where files are in memory a commit costs nothing but
+        // its statements, and those of the log are several times as many; on a disk it is far less.
         print("a commit with a change log takes \(ratios.sorted()[2]) times one without")
         #expect(ratios.sorted()[0] < 15)
     }

@@ -56,7 +56,8 @@ import Testing
             print("\(name): \(costs.insert) µs an insert, \(costs.commit) µs a commit")
         }
         guard !Sanitizer.isPresent else { return }
-        // Wide, since other tests run beside this one, and without optimisation; the figures are printed.
+        // Wide, since other tests run beside this one, and without optimisation; the figures are
+        // printed.
         #expect(after.insert < before.insert * 4)
         #expect(with.insert < before.insert * 10)
         #expect(with.commit < before.commit * 10)

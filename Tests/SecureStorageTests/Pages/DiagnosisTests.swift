@@ -302,7 +302,8 @@ import Testing
         #expect(try copy.openStore().int("SELECT count(*) FROM t") == 3)
     }
 
-    /// As on a busy machine: what was read while it was written to looks as if nothing had happened.
+    /// As on a busy machine: what was read while it was written to looks as if nothing had
+    /// happened.
     @Test func `a file that changes twice in a tick of the system's clock is looked at again`()
         throws
     {

@@ -4,8 +4,8 @@ import Testing
 
 /// First pages that claim another page size.
 ///
-/// SQLite takes the size from there, and SQLCipher its own: where they differ, the engine writes outside of its memory. So
-/// no engine gets to see such a page.
+/// SQLite takes the size from there, and SQLCipher its own: where they differ, the engine writes
+/// outside of its memory. So no engine gets to see such a page.
 @Suite struct MisstatedSizeTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -110,7 +110,8 @@ import Testing
         try expectDamage(in: database, headerSize: 32)
     }
 
-    /// A closed file with a plaintext header, and a log of the frames of these pages; each was the whole database once.
+    /// A closed file with a plaintext header, and a log of the frames of these pages; each was the
+    /// whole database once.
     private func laidLog(
         _ frames: [(number: UInt32, isMisstated: Bool)], frameSize: Int = 4096
     ) throws -> TemporaryDatabase {
@@ -248,7 +249,8 @@ import Testing
         }
     }
 
-    /// Without an HMAC nobody needs the key: the page's initialisation vector changes the first block bit by bit.
+    /// Without an HMAC nobody needs the key: the page's initialisation vector changes the first
+    /// block bit by bit.
     @Test func `a page without HMAC that says so is not migrated`() throws {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
         var file = try [UInt8](Data(contentsOf: database.url))

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files of other programs whose format is neither SQLCipher 4's nor the default of an older version.
+/// Files of other programs whose format is neither SQLCipher 4's nor the default of an older
+/// version.
 @Suite(.timeLimit(.minutes(10))) struct OtherFormatTests {
     typealias Finding = FileDiagnosis.Finding
 

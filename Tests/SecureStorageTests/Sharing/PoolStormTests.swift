@@ -4,7 +4,8 @@ import Testing
 
 /// Every pair of public calls of a pool at the same moment, and all of them in a mix.
 ///
-/// No call hangs, and what each says is true: nothing is damaged, no key is wrong, what was written is there.
+/// No call hangs, and what each says is true: nothing is damaged, no key is wrong, what was written
+/// is there.
 @Suite(.serialized, .timeLimit(.minutes(240))) struct PoolStormTests {
     @Test(arguments: StormedPool.callNames)
     func `a call beside each other call`(_ name: String) async throws {
@@ -144,7 +145,8 @@ private final class StormedPool: StormedWorld {
     }
 
     private func open() throws {
-        // Which key the file has is only known while it is not changed: each in turn, then once more.
+        // Which key the file has is only known while it is not changed: each in turn, then once
+        // more.
         var failure: (any Error)?
         for number in [1, 2, 1, 2] {
             do {

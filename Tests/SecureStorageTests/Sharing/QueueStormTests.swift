@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Every pair of public calls of a queue at the same moment, and all of them in a mix; see `PoolStormTests`.
+/// Every pair of public calls of a queue at the same moment, and all of them in a mix; see
+/// `PoolStormTests`.
 @Suite(.serialized, .timeLimit(.minutes(240))) struct QueueStormTests {
     @Test(arguments: StormedQueue.callNames)
     func `a call beside each other call`(_ name: String) async throws {

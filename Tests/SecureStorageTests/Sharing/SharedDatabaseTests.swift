@@ -315,7 +315,8 @@ import Testing
     }
 }
 
-/// What the processes of a storm do, each with a file of its own in which it notes what was committed.
+/// What the processes of a storm do, each with a file of its own in which it notes what was
+/// committed.
 struct SharedDatabaseStorm {
     let path: String
     let number: Int

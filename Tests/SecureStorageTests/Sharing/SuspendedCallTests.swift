@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a call throws that a suspension has ended: an app repeats it after `resume()`, so no such call may look like
-/// one that has failed for another reason.
+/// What a call throws that a suspension has ended: an app repeats it after `resume()`, so no such
+/// call may look like one that has failed for another reason.
 @Suite(.timeLimit(.minutes(10))) struct SuspendedCallTests {
     private let database: TemporaryDatabase
 
@@ -33,7 +33,8 @@ import Testing
         let hasSuspended = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             usleep(50_000)
-            // Announced while nothing runs yet, it refuses the call with the same error, which is no less right.
+            // Announced while nothing runs yet, it refuses the call with the same error, which is
+            // no less right.
             database.suspend(waiting: .milliseconds(50))
             hasEnded.wait()
             database.resume()

@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Suspension, the end of one, closing and a change of the key beside each other, in an order that is forced.
+/// Suspension, the end of one, closing and a change of the key beside each other, in an order that
+/// is forced.
 @Suite(.timeLimit(.minutes(10))) struct SuspensionRaceTests {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool

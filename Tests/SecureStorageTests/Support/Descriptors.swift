@@ -2,7 +2,8 @@ import Foundation
 
 /// The file descriptors of this process, which is an exit test's: how many, and hardly any more.
 enum Descriptors {
-    /// Those of files below `directory`: what else is open may be the test runner's, and change at any time.
+    /// Those of files below `directory`: what else is open may be the test runner's, and change at
+    /// any time.
     static func count(below directory: String) -> Int {
         (0..<4096).filter { path(of: $0)?.hasPrefix(directory + "/") == true }.count
     }

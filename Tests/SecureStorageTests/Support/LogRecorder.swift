@@ -3,7 +3,8 @@ import Logging
 
 /// A log handler that keeps what it is given.
 final class LogRecorder: LogHandler, @unchecked Sendable {
-    // @unchecked: `kept` and `keptWarnings` are only touched under `lock`; level and metadata are set before use.
+    // @unchecked: `kept` and `keptWarnings` are only touched under `lock`; level and metadata are
+    // set before use.
     private let lock = NSLock()
     private var kept: [String] = []
     private var keptWarnings: [String] = []

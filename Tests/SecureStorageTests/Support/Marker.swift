@@ -21,8 +21,8 @@ enum Marker {
     }
 
     #if os(Linux)
-        /// Those of the files that this process has open, which hold one of `patterns`: a temporary file
-        /// is usually removed as soon as it is open.
+        /// Those of the files that this process has open, which hold one of `patterns`: a temporary
+        /// file is usually removed as soon as it is open.
         ///
         /// For exit tests. It drops the locks of all SQLite connections of the process.
         static func placesInOpenFiles(patterns: [Data] = patterns) throws -> [String] {

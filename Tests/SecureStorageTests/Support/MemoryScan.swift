@@ -36,7 +36,8 @@
 
         /// How often the bytes stand in what this process can write to: heap, stacks, globals.
         func countInProcess() throws -> Int {
-            // String(contentsOfFile:) would stop after the first pages: the file says it has no size.
+            // String(contentsOfFile:) would stop after the first pages: the file says it has no
+            // size.
             let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
                 .readToEnd()
             let memory = open("/proc/self/mem", O_RDONLY)

@@ -3,8 +3,8 @@ import SecureStorage
 import Testing
 
 extension TemporaryDatabase {
-    /// Checks that opening the path fails, by a read-write and by a read-only store, and does nothing
-    /// else: nothing in the directory changes, no key gets into the error.
+    /// Checks that opening the path fails, by a read-write and by a read-only store, and does
+    /// nothing else: nothing in the directory changes, no key gets into the error.
     ///
     /// Returns the read-write store's error.
     @discardableResult

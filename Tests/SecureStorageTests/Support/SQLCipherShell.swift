@@ -9,8 +9,8 @@ struct SQLCipherShell {
     /// What it wrote to standard error.
     let errors: String
 
-    /// Runs `script` on the file at `path`, keyed with `key` (a passphrase, or `x'…'` for a raw key; nil
-    /// for none) and then set up with the pragmas of `settings`.
+    /// Runs `script` on the file at `path`, keyed with `key` (a passphrase, or `x'…'` for a raw
+    /// key; nil for none) and then set up with the pragmas of `settings`.
     ///
     /// Everything goes through standard input: arguments are readable for all users.
     init(

@@ -30,8 +30,9 @@ import Foundation
 
     /// Fills the file system of a directory, but for a chosen rest.
     ///
-    /// For exit tests. Where a test starts another process, that one has for a moment a copy of every
-    /// descriptor, and a removed file keeps its space: this must not be decided by other tests.
+    /// For exit tests. Where a test starts another process, that one has for a moment a copy of
+    /// every descriptor, and a removed file keeps its space: this must not be decided by other
+    /// tests.
     struct Ballast {
         let directory: String
 

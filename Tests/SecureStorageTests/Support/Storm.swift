@@ -26,7 +26,8 @@ enum Storm {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     }
 
-    /// Runs `body` on a thread of its own, since it blocks: those of tasks are few, and the calls need them.
+    /// Runs `body` on a thread of its own, since it blocks: those of tasks are few, and the calls
+    /// need them.
     static func apart(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
@@ -155,7 +156,8 @@ struct StormRandom: RandomNumberGenerator {
 #if os(Linux)
     /// The locks of this process, as the kernel sees them.
     enum HeldLocks {
-        /// The suffixes of the files, among the database's and its side files, on which this process holds a lock.
+        /// The suffixes of the files, among the database's and its side files, on which this
+        /// process holds a lock.
         static func onFiles(of path: String) -> [String] {
             let own = list().split(separator: "\n").map { $0.split(separator: " ") }
                 .filter { $0.contains(Substring("\(getpid())")) }

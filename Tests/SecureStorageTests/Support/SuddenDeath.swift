@@ -10,8 +10,8 @@ enum SuddenDeath {
         }
     }
 
-    /// Random times around the end of the work that is to be killed, whatever it takes on this machine:
-    /// a kill that came too late moves the next ones forward.
+    /// Random times around the end of the work that is to be killed, whatever it takes on this
+    /// machine: a kill that came too late moves the next ones forward.
     struct Moment {
         private var latest = 100_000
         private var last = 0

@@ -24,7 +24,8 @@ final class TemporaryDatabase: Sendable {
         var configuration = SecureDatabaseConfiguration()
         // Many tests look at a file with a second store, and need no warning.
         configuration.secondInstance = .allowed
-        // A test that is about waiting says how long; the others wait as long as a busy machine takes.
+        // A test that is about waiting says how long; the others wait as long as a busy machine
+        // takes.
         configuration.busyTimeout = .seconds(120)
         configure(&configuration)
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)

@@ -22,8 +22,8 @@ enum Threads {
 }
 
 #if os(Linux)
-    /// Starts threads one after the other, each when the one before sleeps: in its block, or waiting for
-    /// its turn.
+    /// Starts threads one after the other, each when the one before sleeps: in its block, or
+    /// waiting for its turn.
     extension Threads {
         /// Runs `body` with the numbers from 0 in as many threads, which arrive in this order.
         ///

@@ -91,9 +91,9 @@ final class PseudoTerminal: @unchecked Sendable {
 
     /// Ends the shell with Ctrl-D, and waits for its status, which has to be 0.
     ///
-    /// A prompt may have been shown before libedit has the terminal, whose line discipline then makes a NUL of the Ctrl-D.
-    /// That has libedit insert the next key as it is, whatever it is. So what has come into the line is taken away with
-    /// Ctrl-U before each further try.
+    /// A prompt may have been shown before libedit has the terminal, whose line discipline then
+    /// makes a NUL of the Ctrl-D. That has libedit insert the next key as it is, whatever it is. So
+    /// what has come into the line is taken away with Ctrl-U before each further try.
     func leave(sourceLocation: SourceLocation = #_sourceLocation) throws {
         for attempt in 0..<100 where !screen.contains("[status ") {
             send(attempt == 0 ? "\u{4}" : "\u{15}\u{4}")

@@ -5,7 +5,8 @@
 
     @testable import Vaults
 
-    /// Damaged records, key files and databases: in a process of its own, within bounds of time and memory.
+    /// Damaged records, key files and databases: in a process of its own, within bounds of time and
+    /// memory.
     ///
     /// SECURESTORAGE_DAMAGES=10000 tries so many of each kind; the usual number is smaller.
     @Suite(.timeLimit(.minutes(30)))
@@ -35,7 +36,8 @@
                     round += 1
                     var time = Duration.seconds(60)
                     var isRefused = false
-                    // A second time for one that was slow: the machine may have been at something else.
+                    // A second time for one that was slow: the machine may have been at something
+                    // else.
                     for _ in 1...2 where time >= .seconds(2) {
                         var same = damage
                         let start = ContinuousClock.now
@@ -132,7 +134,8 @@
                 try overwrite(database, bytes)
                 defer { try? overwrite(database, databaseBytes) }
                 let isWhole = try readsAll()
-                // What an accident adds behind the last page belongs to no page, and changes nothing.
+                // What an accident adds behind the last page belongs to no page, and changes
+                // nothing.
                 try #require(!isWhole || bytes.starts(with: databaseBytes))
                 return !isWhole
             }

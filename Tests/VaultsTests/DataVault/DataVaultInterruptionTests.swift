@@ -4,7 +4,8 @@ import Testing
 
 @testable import Vaults
 
-/// Calls about a password that something comes in between of: a lock, a damaged file, others that go around the lock file.
+/// Calls about a password that something comes in between of: a lock, a damaged file, others that
+/// go around the lock file.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultInterruptionTests {
     let home: VaultHome

@@ -109,7 +109,8 @@ extension GuideTests {
             try #require(try other.ids() == ["a"])
         },
         .waiting("As the user navigates between the apps") { guide in
-            // Here and there, and here again while the other one is at work: with one password, each for itself.
+            // Here and there, and here again while the other one is at work: with one password,
+            // each for itself.
             let group = "org.example.suite"
             await guide.makeVault(asProgram: "One", group: group, token: "5678")
             let directory = guide.home.url.appendingPathComponent("\(group)/SharedDataVaults")

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Vaults
 
-/// The guide of the original, sentence by sentence: each one that states a behaviour is a row, quoted by its first words.
+/// The guide of the original, sentence by sentence: each one that states a behaviour is a row,
+/// quoted by its first words.
 ///
 /// Left out are sentences that give advice or reasons.
 @Suite(.timeLimit(.minutes(10)))
@@ -17,8 +18,8 @@ struct GuideTests {
     }
 
     #if os(Linux)
-        /// In a process of its own, since the calls of the class share one container; only where the environment says
-        /// where that lies: elsewhere it is the user's own keychain and files.
+        /// In a process of its own, since the calls of the class share one container; only where
+        /// the environment says where that lies: elsewhere it is the user's own keychain and files.
         @Test(arguments: rows.indices.filter { rows[$0].isOfClass })
         func `the guide says of the class:`(_ index: Int) async throws {
             let home = try VaultHome()
@@ -126,7 +127,8 @@ struct Guide: Sendable {
         }
     }
 
-    /// Expects the token in that vault, or with nil that there is no such vault, in another program.
+    /// Expects the token in that vault, or with nil that there is no such vault, in another
+    /// program.
     func expect(_ token: String?, asProgram name: String, group: String?) async {
         await #expect(processExitsWith: .success) {
             [

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Vaults
 
-/// Records that another program has written from the documented tables: what changes here breaks files.
+/// Records that another program has written from the documented tables: what changes here breaks
+/// files.
 @Suite(.timeLimit(.minutes(10))) struct FormatTests {
     private struct Records: Decodable {
         let device, dataKey, set, derived, valueOfRow, valueOfText, stream, emptyStream: HexBytes

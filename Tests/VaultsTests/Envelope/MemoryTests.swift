@@ -59,7 +59,8 @@
         }
     }
 
-    /// The work whose leftovers are looked for; in functions of their own, so that what they hold is released.
+    /// The work whose leftovers are looked for; in functions of their own, so that what they hold
+    /// is released.
     private enum Leftovers {
         static func wrapAndSeal() throws -> [Needle] {
             let data = try DataEncryptionKey.random(name: "data")

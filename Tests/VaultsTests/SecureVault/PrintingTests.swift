@@ -7,7 +7,8 @@ import VaultsTestKit
 
 /// What the types of the module print: nothing that is secret.
 @Suite(.timeLimit(.minutes(10))) struct PrintingTests {
-    /// Types that hold nothing secret, or that only a function holds: an error's cases are in tests of their own.
+    /// Types that hold nothing secret, or that only a function holds: an error's cases are in tests
+    /// of their own.
     static let others: Set = [
         "SecureVaultError", "SecureVaultKeyStoreEvent", "SecureVaultDatabase", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",

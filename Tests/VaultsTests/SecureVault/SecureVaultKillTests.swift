@@ -10,7 +10,8 @@ struct SecureVaultKillTests {
 
     init() throws { folder = try VaultFolder.make() }
 
-    /// How often a process is killed at a random moment: a few times, or as often as `make crash` says.
+    /// How often a process is killed at a random moment: a few times, or as often as `make crash`
+    /// says.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 
@@ -154,7 +155,8 @@ extension NoteVault {
         }
     }
 
-    /// The number of the password that opens: `number`, the next one, or none of them; 0 is the generated one.
+    /// The number of the password that opens: `number`, the next one, or none of them; 0 is the
+    /// generated one.
     fileprivate func password(after number: UInt8) throws -> UInt8? {
         for candidate in [number % 200 + 1, number] {
             if candidate == 0 {

@@ -5,7 +5,8 @@
 
     @testable import Vaults
 
-    /// What is left of a vault's password and keys in memory: each test runs in a process of its own.
+    /// What is left of a vault's password and keys in memory: each test runs in a process of its
+    /// own.
     @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
     struct SecureVaultMemoryTests {
         @Test func `after lock neither the password nor a key of L2 or L3 is in memory`() async {
@@ -42,8 +43,8 @@
         @Test func `an expired Data is overwritten`() async {
             await #expect(processExitsWith: .success) {
                 let value = ExpiringValue<Data>(expiresAfter: 0.2)
-                // Once before: the first call of a function goes through the dynamic linker, which keeps the vector
-                // registers on the stack, and in them what was copied last.
+                // Once before: the first call of a function goes through the dynamic linker, which
+                // keeps the vector registers on the stack, and in them what was copied last.
                 value.value = Data(repeating: 7, count: 40)
                 value.value = nil
                 let needle = try Leftovers.random { value.value = $0 }

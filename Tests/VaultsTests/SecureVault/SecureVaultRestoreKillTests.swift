@@ -77,7 +77,8 @@ struct SecureVaultRestoreKillTests {
         return state
     }
 
-    /// A directory with a backup, and where something is to be replaced the vault with a later note and another password.
+    /// A directory with a backup, and where something is to be replaced the vault with a later note
+    /// and another password.
     private func place(_ name: String, _ isReplacing: Bool) throws -> VaultFolder {
         let place = VaultFolder(path: "\(folder.path)/\(name)")
         try FileManager.default.copyItem(at: template.url, to: place.url)

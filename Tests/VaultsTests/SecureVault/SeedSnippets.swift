@@ -4,12 +4,15 @@ import Testing
 import Vaults
 import VaultsTestKit
 
-// Code that was written for another SecureVault, over GRDB: each part stands under a quotation of the lines that it comes
-// from. Changed is only what names GRDB's types. What the guidelines leave out is at the end.
+// Code that was written for another SecureVault, over GRDB: each part stands under a quotation of
+// the lines that it comes from. Changed is only what names GRDB's types. What the guidelines leave
+// out is at the end.
 //
-// Not here: what is Apple's only (UIApplication's background tasks, ActivityKit, Logger), and the chapter on updates of GRDB.
+// Not here: what is Apple's only (UIApplication's background tasks, ActivityKit, Logger), and the
+// chapter on updates of GRDB.
 
-/// The name that this code has for the error; the module SecureStorage has another type of that name.
+/// The name that this code has for the error; the module SecureStorage has another type of that
+/// name.
 private typealias SecureStorageError = SecureVaultError
 
 // "public protocol AutofillSecureVault: SecureVault {"
@@ -30,7 +33,8 @@ private protocol AutofillSecureVault: SecureVault {
     ) throws -> Int64
 }
 
-// "public let AutofillSecureVaultFactory: AutofillVaultFactory = SecureVaultFactory<DefaultAutofillSecureVault>("
+// "public let AutofillSecureVaultFactory: AutofillVaultFactory =
+// SecureVaultFactory<DefaultAutofillSecureVault>("
 
 private let AutofillSecureVaultFactory: AutofillVaultFactory =
     SecureVaultFactory<DefaultAutofillSecureVault>(

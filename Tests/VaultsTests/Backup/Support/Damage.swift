@@ -21,8 +21,8 @@ struct Damage {
 
     init(seed: UInt64) { generator = Generator(seed: seed) }
 
-    /// `original`, changed but for `protected` bytes at its beginning; parts may come from `others`, or be
-    /// swapped as a whole where they are `chunk` bytes long.
+    /// `original`, changed but for `protected` bytes at its beginning; parts may come from
+    /// `others`, or be swapped as a whole where they are `chunk` bytes long.
     mutating func change(
         _ original: Data, _ others: [Data], protected: Int = 0, chunk: Int = 64
     ) -> Data {

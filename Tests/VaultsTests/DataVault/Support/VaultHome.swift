@@ -5,7 +5,8 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// A directory for the vaults of one test, which goes with its last reference; its parts can be passed on by path.
+/// A directory for the vaults of one test, which goes with its last reference; its parts can be
+/// passed on by path.
 final class VaultHome: Sendable {
     let url: URL
     let clock = ManualClock()

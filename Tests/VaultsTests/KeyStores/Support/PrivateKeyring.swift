@@ -2,7 +2,8 @@
     import Foundation
     import Testing
 
-    /// A session bus with a GNOME Keyring of its own, which end with the last reference or with this process.
+    /// A session bus with a GNOME Keyring of its own, which end with the last reference or with
+    /// this process.
     final class PrivateKeyring: @unchecked Sendable {
         // @unchecked: one test at a time stops it, or the last reference.
         private let process: pid_t
@@ -80,8 +81,8 @@
             address = String(decoding: line.dropLast(), as: UTF8.self)
         }
 
-        /// Starts a program without the signals that the threads of a test block: with them it cannot be
-        /// ended, nor end its own.
+        /// Starts a program without the signals that the threads of a test block: with them it
+        /// cannot be ended, nor end its own.
         private static func start(
             _ arguments: [String], _ environment: [String: String], _ input: Pipe, _ output: Pipe
         ) throws -> pid_t {

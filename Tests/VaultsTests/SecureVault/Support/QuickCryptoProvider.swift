@@ -2,7 +2,8 @@ import Foundation
 
 @testable import Vaults
 
-/// The real encryption with a key derivation that costs nothing: for tests of everything but guessing.
+/// The real encryption with a key derivation that costs nothing: for tests of everything but
+/// guessing.
 struct QuickCryptoProvider: SecureStorageCryptoProvider {
     let real: VaultCryptoProvider
 

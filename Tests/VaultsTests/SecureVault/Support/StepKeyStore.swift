@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// A key store that calls back before and after each change, with a number: for kills and failures at each step.
+/// A key store that calls back before and after each change, with a number: for kills and failures
+/// at each step.
 final class StepKeyStore: KeyStore, @unchecked Sendable {
     // @unchecked: `steps` is only touched under `lock`.
     private let base: any KeyStore
