@@ -10,7 +10,7 @@ open class MockDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Senda
     private let provider: TemporaryDatabaseProvider
 
     /// The open database.
-    public var db: SecureVaultDatabase { provider.db }
+    public var db: any SecureDatabaseWriter { provider.db }
 
     /// The key that it was made with.
     public let key: Data
@@ -56,7 +56,7 @@ open class TemporaryDatabaseProvider: VaultDatabaseProvider, @unchecked Sendable
     }
 
     deinit {
-        try? db.close()
+        db.close()
         try? FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 

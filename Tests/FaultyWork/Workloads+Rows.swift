@@ -207,7 +207,7 @@ extension Workload {
             run: { place, log in
                 let pool = SecureDatabasePool(
                     url: place.url("test.db"), configuration: place.configuration { _ in })
-                log.attempt("open") { try pool.open(with: Place.key) }
+                log.attempt("open") { try pool.open(with: .raw(Place.key)) }
                 for row in 4...7 {
                     log.attempt("row \(row)") { try pool.write { try $0.insert(row) } }
                     log.attempt("read") {
@@ -226,7 +226,7 @@ extension Workload {
             run: { place, log in
                 let pool = SecureDatabasePool(
                     url: place.url("test.db"), configuration: place.configuration { _ in })
-                log.attempt("open") { try pool.open(with: Place.key) }
+                log.attempt("open") { try pool.open(with: .raw(Place.key)) }
                 guard pool.isOpen() else { return }
                 log.attempt("row 4") { try pool.write { try $0.insert(4) } }
                 _ = pool.suspend(waiting: .milliseconds(10))

@@ -13,13 +13,3 @@ extension SecureDatabaseStore {
         interruption.interrupt()
     }
 }
-
-extension SecureDatabaseQueue {
-    /// Ends the statements that are running, whichever thread's turn it is.
-    ///
-    /// Thread-safe, and does not wait for a turn. See ``SecureDatabaseStore/interrupt()``. The
-    /// block that meets the error goes on or throws it, and a transaction is then rolled back.
-    public func interrupt() {
-        databaseStore.interruption.interrupt()
-    }
-}

@@ -46,6 +46,15 @@ public struct DatabaseKey: Sendable {
         DatabaseKey(form: .raw(key, salt: nil))
     }
 
+    /// The AES-256 key itself, without a key derivation.
+    ///
+    /// - Parameter key: Exactly 32 random bytes; not a password. The memory of the data itself is
+    ///   not cleared.
+    /// - Returns: The key. What is wrong with it is reported where it is used.
+    public static func raw(_ key: Data) -> DatabaseKey {
+        .raw(SecretBytes(copying: key))
+    }
+
     /// The AES-256 key itself, and the salt that stands in for the file's own.
     ///
     /// - Parameters:

@@ -51,28 +51,16 @@ public struct DatabaseChanges: AsyncSequence, Sendable {
     }
 }
 
-extension SecureDatabaseQueue {
-    /// What is committed from now on, through this queue and by others.
+extension SecureDatabaseReader {
+    /// The changes that are committed from now on, through this queue or pool and by others.
     ///
     /// - Parameters:
     ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
     ///     schema. nil or none for all.
-    ///   - rowIDs: Whether to tell which rows have changed, which takes some time and memory.
+    ///   - rowIDs: Whether to report which rows have changed, which takes some time and memory.
     /// - Returns: A sequence without end; see ``DatabaseChanges``.
     public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
-        DatabaseChanges(store: observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)
-    }
-}
-
-extension SecureDatabasePool {
-    /// What is committed from now on, through this pool and by others.
-    ///
-    /// - Parameters:
-    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
-    ///     schema. nil or none for all.
-    ///   - rowIDs: Whether to tell which rows have changed, which takes some time and memory.
-    /// - Returns: A sequence without end; see ``DatabaseChanges``.
-    public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
-        DatabaseChanges(store: observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)
+        DatabaseChanges(
+            store: access.point.observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)
     }
 }

@@ -96,29 +96,15 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
     }
 }
 
-extension SecureDatabaseQueue {
+extension SecureDatabaseReader {
     /// The value of a query, now and whenever it has changed.
     ///
-    /// - Parameter read: Runs in the queue's turn, on a thread of its own.
+    /// - Parameter read: Runs as a `read`, on a separate thread.
     /// - Returns: A sequence without end; see ``DatabaseValues``.
     public func values<Value: Equatable & Sendable>(
         of read: @escaping @Sendable (SecureDatabaseStore) throws -> Value
     ) -> DatabaseValues<Value> {
-        DatabaseValues(store: observed) { [self] in
-            try await inDatabase { try $0.notingTables(read) }
-        }
-    }
-}
-
-extension SecureDatabasePool {
-    /// The value of a query, now and whenever it has changed.
-    ///
-    /// - Parameter read: Runs as a `read` of the pool, on a thread of its own.
-    /// - Returns: A sequence without end; see ``DatabaseValues``.
-    public func values<Value: Equatable & Sendable>(
-        of read: @escaping @Sendable (SecureDatabaseStore) throws -> Value
-    ) -> DatabaseValues<Value> {
-        DatabaseValues(store: observed) { [self] in
+        DatabaseValues(store: access.point.observed) { [self] in
             try await self.read { try $0.notingTables(read) }
         }
     }

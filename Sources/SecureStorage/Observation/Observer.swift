@@ -44,27 +44,3 @@ final class Observer: Sendable {
         return change
     }
 }
-
-extension SecureDatabaseQueue {
-    var observed: ObservedStore {
-        let store = databaseStore
-        return ObservedStore(
-            feed: store.changes, path: store.databaseURL.path,
-            logger: { [logger = store.configuration.logger] in logger.warning("\($0)") },
-            schedule: { [self] in enqueue($0) }, owner: self)
-    }
-}
-
-extension SecureDatabasePool {
-    var observed: ObservedStore {
-        ObservedStore(
-            feed: connections.writer.changes, path: databaseURL.path,
-            logger: { [logger = configuration.logger] in logger.warning("\($0)") },
-            schedule: { [connections] block in
-                connections.writer.turn.enqueue {
-                    // A closed pool is followed when it is opened again.
-                    try? connections.withWriter { block($0) }
-                }
-            }, owner: self)
-    }
-}

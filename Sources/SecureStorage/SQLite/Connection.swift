@@ -20,6 +20,8 @@ final class Connection {
     /// Whether the key has opened the file: before that, a failure says that it is wrong, and no
     /// statement may run.
     var isProven = false
+    /// Whether statements that write are refused, as those of a block that only reads.
+    var refusesWrites = false
     let statements = StatementCache(capacity: 64)
     /// Of the steps so far, for `Connection+DamagedPages`: pages that were not in the cache
     /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.

@@ -172,6 +172,12 @@ final class Statement {
             throw SecureStorageError.statementFailed(
                 .misuse, "a function cannot advance the statement that calls it", in: sql)
         }
+        // Not `PRAGMA query_only`, which makes SQLite prepare every cached statement again.
+        if !isQuery, connection.refusesWrites, sqlite3_stmt_readonly(handle) == 0 {
+            throw SecureStorageError.engineFailed(
+                .readOnly, "attempt to write a readonly database", ResultCode.readOnly.hint, in: sql
+            )
+        }
         isStepping = true
         let code = connection.recorder == nil ? sqlite3_step(handle) : recordedStep()
         isStepping = false

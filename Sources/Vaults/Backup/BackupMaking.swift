@@ -1,17 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What a backup is made of: a queue or a pool.
-struct BackupSource {
-    let configuration: SecureDatabaseConfiguration
-    /// Lends a store that may write.
-    let write: ((SecureDatabaseStore) throws -> Void) throws -> Void
-    let copy: (URL, DatabaseKey, FileProgress.Handler) throws -> Void
-}
-
 /// Makes one backup.
 struct BackupMaking {
-    let source: BackupSource
+    let database: any SecureDatabaseWriter
     let sources: [any KeyEncryptionKeySource]
     let dataKeys: [VaultBackupKey]
     let label: VaultBackupLabel
@@ -24,25 +16,25 @@ struct BackupMaking {
         // The keys first: what is wrong with them is known before any work.
         let keys = try BackupKeys(.random(name: VaultBackupHeader.keyName))
         let (keySet, wrapped) = try wrap(keys)
-        let database = BackupDatabase(workspace, keys, source.configuration)
-        try source.write { try VaultIdentity.advance(in: $0) }
-        try source.copy(database.url, database.key) {
+        let copied = BackupDatabase(workspace, keys, database.configuration)
+        try database.write { try VaultIdentity.advance(in: $0) }
+        try database.backup(to: copied.url, key: copied.key) {
             try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction))
         }
         // Another backup may have begun meanwhile: what counts is what the copy says.
-        guard let identity = try database.withStore(readOnly: true, VaultIdentity.read) else {
+        guard let identity = try copied.withStore(readOnly: true, VaultIdentity.read) else {
             throw VaultBackupError.unacceptableContents(
                 reason: "the database has no vault id; make no backup inside a transaction")
         }
-        let copy = try BackupFile(reading: database.url.path)
+        let copy = try BackupFile(reading: copied.url.path)
         let header = try VaultBackupHeader(
             identity: identity, createdAt: Date(), databaseSize: copy.size(), label: label,
             keySet: keySet, keys: wrapped)
         try seal(copy, header, keys, to: workspace.url("backup"), progress)
         // Its space is needed for the check.
-        unlink(database.url.path)
+        unlink(copied.url.path)
         let metadata = try VaultBackup.verify(
-            workspace.url("backup"), sources, workspace, source.configuration, progress)
+            workspace.url("backup"), sources, workspace, database.configuration, progress)
         try workspace.publish("backup", replacing: replacing)
         return metadata
     }

@@ -4,58 +4,28 @@ public import SecureStorage
 // None of Swift's or Dispatch's threads may be blocked for as long as this takes.
 
 extension VaultBackup {
-    /// Makes a backup of a queue's database; as the call that is not `async`, on a thread of its
-    /// own.
+    /// Makes a backup of a queue's or a pool's database, on a separate thread.
     ///
     /// - Parameters:
-    ///   - queue: The database.
-    ///   - url: The place of the backup.
+    ///   - database: Open, and not read-only.
+    ///   - url: The location of the backup.
     ///   - sources: What unlocks it.
     ///   - dataKeys: The keys of sealed values in the database.
     ///   - label: What can be read without a key.
-    ///   - replacing: Whether a file that is there already is replaced.
-    ///   - progress: Told of every megabyte, on that thread; what it throws ends the work.
+    ///   - replacing: Whether an existing file is replaced.
+    ///   - progress: Called after every megabyte, on that thread; what it throws ends the work.
     /// - Returns: What the backup says about itself.
-    /// - Throws: As the other call; `CancellationError`, and then no backup is left.
+    /// - Throws: As the synchronous call; `CancellationError`, and then no backup is left.
     @discardableResult
     public static func make(
-        of queue: SecureDatabaseQueue, at url: URL,
+        of database: any SecureDatabaseWriter, at url: URL,
         unlockedBy sources: [any KeyEncryptionKeySource],
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
         try await BackgroundWork.run { check in
             try make(
-                of: queue, at: url, unlockedBy: sources, dataKeys: dataKeys, label: label,
-                replacing: replacing,
-                progress: {
-                    try check(); try progress($0)
-                })
-        }
-    }
-
-    /// Makes a backup of a pool's database; as the call that is not `async`, on a thread of its
-    /// own.
-    ///
-    /// - Parameters:
-    ///   - pool: The database.
-    ///   - url: The place of the backup.
-    ///   - sources: What unlocks it.
-    ///   - dataKeys: The keys of sealed values in the database.
-    ///   - label: What can be read without a key.
-    ///   - replacing: Whether a file that is there already is replaced.
-    ///   - progress: Told of every megabyte, on that thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself.
-    /// - Throws: As the other call; `CancellationError`, and then no backup is left.
-    @discardableResult
-    public static func make(
-        of pool: SecureDatabasePool, at url: URL, unlockedBy sources: [any KeyEncryptionKeySource],
-        dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
-        progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
-    ) async throws -> VaultBackupMetadata {
-        try await BackgroundWork.run { check in
-            try make(
-                of: pool, at: url, unlockedBy: sources, dataKeys: dataKeys, label: label,
+                of: database, at: url, unlockedBy: sources, dataKeys: dataKeys, label: label,
                 replacing: replacing,
                 progress: {
                     try check(); try progress($0)

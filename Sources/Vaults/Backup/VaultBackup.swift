@@ -16,67 +16,35 @@ public import SecureStorage
 /// then as long as the database takes. The `async` ones have a thread of their own. The bytes are
 /// in `Docs/FileFormats.md`.
 public enum VaultBackup {
-    /// Makes a backup of a queue's database, while other calls of the queue go on.
+    /// Makes a backup of a queue's or a pool's database, while its other calls continue.
     ///
     /// - Parameters:
-    ///   - queue: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside
-    ///     a transaction of the queue.
-    ///   - url: The place of the backup, whose directory exists.
+    ///   - database: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from
+    ///     inside a transaction of the queue or the pool.
+    ///   - url: The location of the backup, whose directory exists.
     ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256
     ///     MiB of memory and for twice the work of the default at most.
     ///   - dataKeys: The keys of sealed values in the database, at most 64.
     ///   - label: What can be read without a key.
-    ///   - replacing: Whether a file that is there already is replaced.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
+    ///   - replacing: Whether an existing file is replaced.
+    ///   - progress: Called after every megabyte, on the calling thread; what it throws ends the
+    ///     work.
     /// - Returns: What the backup says about itself.
     /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress`
     ///   throws.
     @discardableResult
     public static func make(
-        of queue: SecureDatabaseQueue, at url: URL,
+        of database: any SecureDatabaseWriter, at url: URL,
         unlockedBy sources: [any KeyEncryptionKeySource],
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
-        let source = BackupSource(
-            configuration: queue.databaseStore.configuration,
-            write: { try queue.inDatabase($0) },
-            copy: { try queue.backup(to: $0, key: $1, progress: $2) })
-        return try make(
-            BackupMaking(
-                source: source, sources: sources, dataKeys: dataKeys, label: label,
-                replacing: replacing), at: url, progress)
-    }
-
-    /// Makes a backup of a pool's database, while others read and write.
-    ///
-    /// - Parameters:
-    ///   - pool: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from inside
-    ///     a transaction of the pool.
-    ///   - url: The place of the backup, whose directory exists.
-    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256
-    ///     MiB of memory and for twice the work of the default at most.
-    ///   - dataKeys: The keys of sealed values in the database, at most 64.
-    ///   - label: What can be read without a key.
-    ///   - replacing: Whether a file that is there already is replaced.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself.
-    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress`
-    ///   throws.
-    @discardableResult
-    public static func make(
-        of pool: SecureDatabasePool, at url: URL, unlockedBy sources: [any KeyEncryptionKeySource],
-        dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
-        progress: VaultBackupProgress.Handler = { _ in }
-    ) throws -> VaultBackupMetadata {
-        let source = BackupSource(
-            configuration: pool.configuration,
-            write: { try pool.write($0) },
-            copy: { try pool.backup(to: $0, key: $1, progress: $2) })
-        return try make(
-            BackupMaking(
-                source: source, sources: sources, dataKeys: dataKeys, label: label,
-                replacing: replacing), at: url, progress)
+        let making = BackupMaking(
+            database: database, sources: sources, dataKeys: dataKeys, label: label,
+            replacing: replacing)
+        return try VaultBackupError.translating(url.path, isDatabase: false) {
+            try making.write(to: url, progress)
+        }
     }
 
     /// Reads what a file says about itself, without a key.
@@ -109,14 +77,6 @@ public enum VaultBackup {
     ) throws -> VaultBackupMetadata {
         try VaultBackupError.translating(url.path, isDatabase: false) {
             try verify(url, [source], nil, configuration, progress)
-        }
-    }
-
-    private static func make(
-        _ making: BackupMaking, at url: URL, _ progress: VaultBackupProgress.Handler
-    ) throws -> VaultBackupMetadata {
-        try VaultBackupError.translating(url.path, isDatabase: false) {
-            try making.write(to: url, progress)
         }
     }
 

@@ -37,7 +37,7 @@ struct RestoredEntries {
     /// Under the lock of a transaction, so that no other process has moved them, and changed the
     /// password, meanwhile.
     static func move(
-        from database: SecureVaultDatabase, to keystore: any SecureStorageKeyStoreProvider
+        from database: any SecureDatabaseWriter, to keystore: any SecureStorageKeyStoreProvider
     ) throws {
         do {
             guard try database.read({ try $0.tableExists(table) }) else { return }
@@ -90,14 +90,5 @@ struct RestoredEntries {
 
     private static func sealing(_ key: SecretBytes) throws -> DataEncryptionKey {
         try DataEncryptionKey(name: "SecureVault restored", bytes: key)
-    }
-}
-
-extension SecureVaultDatabase {
-    fileprivate func checkpoint() throws {
-        switch self {
-        case .queue(let queue): _ = try queue.checkpoint(.passive)
-        case .pool(let pool): _ = try pool.checkpoint(.passive)
-        }
     }
 }

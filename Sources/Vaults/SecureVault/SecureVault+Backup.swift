@@ -29,16 +29,9 @@ extension SecureVaultLevels {
         progress: VaultBackupProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         let keys = try backupKeys(password: password)
-        switch database {
-        case .queue(let queue):
-            return try VaultBackup.make(
-                of: queue, at: url, unlockedBy: sources, dataKeys: keys, label: label,
-                replacing: replacing, progress: progress)
-        case .pool(let pool):
-            return try VaultBackup.make(
-                of: pool, at: url, unlockedBy: sources, dataKeys: keys, label: label,
-                replacing: replacing, progress: progress)
-        }
+        return try VaultBackup.make(
+            of: database, at: url, unlockedBy: sources, dataKeys: keys, label: label,
+            replacing: replacing, progress: progress)
     }
 }
 

@@ -22,7 +22,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     public static let defaultAccessDuration: Duration = .seconds(3 * 24 * 60 * 60)
 
     private let key: PasswordLevelKey
-    let database: SecureVaultDatabase
+    let database: any SecureDatabaseWriter
     private let access: ExpiringValue<DataEncryptionKey>
     /// One derivation at a time: each takes 128 MiB.
     private let derivations = NSLock()

@@ -35,7 +35,7 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     }
 
     /// The open database.
-    public let db: SecureVaultDatabase
+    public let db: any SecureDatabaseWriter
 
     /// Opens the file, makes it when it does not exist, and runs the steps that it has not been
     /// through.
@@ -58,19 +58,13 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
         var migrations = SchemaMigrations()
         try registerMigrationsHandler(&migrations)
         let databaseKey = keyForm.databaseKey(SecretBytes(copying: key))
-        switch writerType {
-        case .queue:
-            let store = SecureDatabaseStore(url: file, configuration: configuration)
-            try store.open(with: databaseKey)
-            let queue = SecureDatabaseQueue(databaseStore: store)
-            try queue.migrate(migrations)
-            db = .queue(queue)
-        case .pool:
-            let pool = SecureDatabasePool(url: file, configuration: configuration)
-            try pool.open(with: databaseKey)
-            try pool.migrate(migrations)
-            db = .pool(pool)
-        }
+        db =
+            switch writerType {
+            case .queue: SecureDatabaseQueue(url: file, configuration: configuration)
+            case .pool: SecureDatabasePool(url: file, configuration: configuration)
+            }
+        try db.open(with: databaseKey)
+        try db.migrate(migrations)
     }
 
     /// The usual place of a vault's file; its directory is made, for its owner only.

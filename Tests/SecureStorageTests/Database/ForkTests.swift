@@ -170,8 +170,8 @@ struct ForkTests {
             checks.refuses { try pool.read { _ in } }
             checks.refuses { try pool.write { _ in } }
             checks.refuses { try pool.writeWithoutTransaction { _ in } }
-            checks.refuses { try pool.open(with: TemporaryDatabase.key) }
-            checks.refuses { try pool.changeEncryptionKey(with: "another") }
+            checks.refuses { try pool.open(with: .raw(TemporaryDatabase.key)) }
+            checks.refuses { try pool.changeEncryptionKey(with: .passphrase("another")) }
             checks.expect(!pool.isOpen())
             pool.releaseMemory()
             pool.interrupt()

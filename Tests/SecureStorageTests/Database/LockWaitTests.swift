@@ -80,7 +80,7 @@ import Testing
         let pool = SecureDatabasePool(
             url: database.url, configuration: db.configuration)
         db.close()
-        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.open(with: .raw(TemporaryDatabase.key))
         let write = Task { try await pool.write { try $0.executeUpdate(Self.insert) } }
         try await Task.sleep(for: .milliseconds(30))
         write.cancel()

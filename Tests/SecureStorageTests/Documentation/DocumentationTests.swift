@@ -49,7 +49,7 @@ import Testing
 
     @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
         let compiled = try [
-            "DocumentedSnippets.swift", "SharingSnippets.swift",
+            "DocumentedSnippets.swift", "AccessSnippets.swift", "SharingSnippets.swift",
             "../../../Examples/Depending/Package.swift",
             "../../../Examples/Depending/Sources/Notes/main.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",

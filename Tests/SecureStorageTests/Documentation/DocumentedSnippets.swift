@@ -41,7 +41,7 @@ import Testing
     @Test func `a pool reads and writes`() throws {
         // begin
         let pool = SecureDatabasePool(fullDatabasePath: path)
-        try pool.open(with: "correct horse battery staple")
+        try pool.open(with: .passphrase("correct horse battery staple"))
 
         try pool.write { db in
             try db.executeUpdate("CREATE TABLE IF NOT EXISTS note (text TEXT)")
@@ -303,7 +303,7 @@ import Testing
     @Test func `a pool with tasks`() async throws {
         // begin
         let pool = SecureDatabasePool(fullDatabasePath: path)
-        try await pool.open(with: "correct horse battery staple")
+        try await pool.open(with: .passphrase("correct horse battery staple"))
 
         try await pool.write { db in
             try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text, at)")

@@ -34,7 +34,7 @@ import Testing
                 }
             case .pool:
                 let pool = SecureDatabasePool(url: url, configuration: configuration)
-                try pool.open(with: TemporaryDatabase.key)
+                try pool.open(with: .raw(TemporaryDatabase.key))
                 write = { _ in
                     try pool.write { try $0.executeUpdate(insert) }
                 }

@@ -42,12 +42,12 @@ import Testing
         let pool = SecureDatabasePool(
             fullDatabasePath: database.directory.path + "/../"
                 + database.directory.lastPathComponent + "/test.db", configuration: configuration)
-        let error = storageError { try pool.open(with: TemporaryDatabase.key) }
+        let error = storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }
         #expect(error?.code == 21)
         #expect("\(error as Any)".contains("already"))
         #expect(!pool.isOpen())
         one.close()
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try pool.read { try $0.int("SELECT 1") } == 1)
         #expect(storageError { try one.open(with: TemporaryDatabase.key) }?.code == 21)
     }
@@ -90,7 +90,7 @@ import Testing
         one.close()
         let pool = SecureDatabasePool(
             url: database.url, configuration: one.configuration)
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try pool.read { try $0.int("SELECT 1") } == 1)
         #expect(log.warnings.isEmpty)
     }

@@ -232,7 +232,7 @@ import Testing
             await #expect(processExitsWith: .success) {
                 [path = database.path as String] in
                 let pool = SecureDatabasePool(fullDatabasePath: path)
-                try await pool.open(with: TemporaryDatabase.key)
+                try await pool.open(with: .raw(TemporaryDatabase.key))
                 let changes = pool.changes()
                 let values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
                 let observers = [

@@ -198,7 +198,7 @@ import Testing
         var values = pool.values { _ in 1 }.makeAsyncIterator()
         let first = await values.next()
         #expect(throws: SecureStorageError.self) { try first?.get() }
-        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try await values.next()?.get() == 1)
     }
 }

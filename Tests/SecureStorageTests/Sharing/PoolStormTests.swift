@@ -54,7 +54,7 @@ private final class StormedPool: StormedWorld {
         var configuration = database.store().configuration
         configuration.maximumReaderCount = 2
         pool = SecureDatabasePool(url: database.url, configuration: configuration)
-        try pool.open(with: Self.key(1))
+        try pool.open(with: .raw(Self.key(1)))
         try pool.write {
             try $0.executeStatements(
                 """
@@ -112,7 +112,7 @@ private final class StormedPool: StormedWorld {
         case "rekey":
             try key.withLock { number in
                 let next = number % 2 + 1
-                try pool.changeEncryptionKey(with: Self.key(next))
+                try pool.changeEncryptionKey(with: .raw(Self.key(next)))
                 number = next
             }
         case "verify":
@@ -150,7 +150,7 @@ private final class StormedPool: StormedWorld {
         var failure: (any Error)?
         for number in [1, 2, 1, 2] {
             do {
-                return try pool.open(with: Self.key(number))
+                return try pool.open(with: .raw(Self.key(number)))
             } catch SecureStorageError.authenticationFailed(let message) {
                 failure = SecureStorageError.authenticationFailed(message: message)
             }
@@ -200,7 +200,7 @@ private final class StormedPool: StormedWorld {
     /// Nothing runs: the pool works, and holds what was stored.
     func settle() throws {
         pool.resume()
-        if !pool.isOpen() { try pool.open(with: Self.key(key.current)) }
+        if !pool.isOpen() { try pool.open(with: .raw(Self.key(key.current))) }
         let count = try pool.read { try $0.int("SELECT count(*) FROM t") }
         #expect(count == stored.current, "\(storm)")
     }

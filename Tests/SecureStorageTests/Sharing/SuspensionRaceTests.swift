@@ -53,7 +53,7 @@ import Testing
             errors = [
                 storageError { _ = try pool.read { try $0.int("SELECT 1") } },
                 storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } },
-                storageError { try pool.changeEncryptionKey(with: "another one") },
+                storageError { try pool.changeEncryptionKey(with: .passphrase("another one")) },
             ]
             #expect(!pool.suspend())
             pool.close()
@@ -140,7 +140,7 @@ import Testing
         read.wait()
         closing.wait()
         #expect(pool.suspend())
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
     }
 
@@ -196,7 +196,7 @@ import Testing
                     }
                     if ending == "close" {
                         pool.close()
-                        try pool.open(with: TemporaryDatabase.key)
+                        try pool.open(with: .raw(TemporaryDatabase.key))
                     }
                     pool.resume()
                     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])

@@ -287,7 +287,7 @@ import Testing
         try pool.suspend(keepingReads: true)
         pool.close()
         #expect(storageError { _ = try pool.read { try $0.int("SELECT 1") } } == .closed)
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
     }
 

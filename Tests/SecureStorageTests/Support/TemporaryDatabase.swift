@@ -46,7 +46,7 @@ final class TemporaryDatabase: Sendable {
     ) throws -> SecureDatabasePool {
         let pool = SecureDatabasePool(
             url: url, configuration: store(configure: configure).configuration)
-        try pool.open(with: Self.key)
+        try pool.open(with: .raw(Self.key))
         return pool
     }
 

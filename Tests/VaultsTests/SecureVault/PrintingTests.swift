@@ -10,7 +10,7 @@ import VaultsTestKit
     /// Types that hold nothing secret, or that only a function holds: an error's cases are in tests
     /// of their own.
     static let others: Set = [
-        "SecureVaultError", "SecureVaultKeyStoreEvent", "SecureVaultDatabase", "EnvelopeError",
+        "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
         "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "Accessibility", "SealedStream",
         "VaultBackup", "VaultBackupError", "VaultBackupProgress", "VaultIdentity",
@@ -85,10 +85,9 @@ import VaultsTestKit
     ) throws -> [String: Any] {
         let url = folder.url.appendingPathComponent("backup")
         let data = try DataEncryptionKey(name: "data", bytes: secret)
-        guard case .queue(let queue) = vault.providers.database.db else { return [:] }
         let source = try KeyEncryptionKey(name: "key", bytes: secret)
         let metadata = try VaultBackup.make(
-            of: queue, at: url, unlockedBy: [source], dataKeys: [.key(data)])
+            of: vault.providers.database.db, at: url, unlockedBy: [source], dataKeys: [.key(data)])
         let names = VaultKeyNames(database: "database", keyEncryption: "keys")
         return [
             "VaultBackupKey": VaultBackupKey.key(data), "VaultBackupMetadata": metadata,

@@ -84,7 +84,7 @@ struct SecureVaultBackupTests {
         // end
         try vault.levels.authWith(password: password)
         #expect(try vault.text(1) == "text")
-        try vault.providers.database.db.close()
+        vault.providers.database.db.close()
     }
 
     @Test func `without a new password the vault has a generated one, as after a first run`() throws
@@ -123,9 +123,9 @@ struct SecureVaultBackupTests {
         try folder.withVault(InMemoryKeyStore()) { vault throws in
             try vault.store("a", "text")
             try backUp(vault, password: nil)
-            guard case .queue(let queue) = vault.providers.database.db else { return }
             _ = try VaultBackup.make(
-                of: queue, at: folder.url.appendingPathComponent("bare"), unlockedBy: [code])
+                of: vault.providers.database.db, at: folder.url.appendingPathComponent("bare"),
+                unlockedBy: [code])
         }
         let store = InMemoryKeyStore()
         let factory = device.factory(store, quick: true)
@@ -160,7 +160,7 @@ struct SecureVaultBackupTests {
         #expect(try store.names() == [])
         let vault = try factory.makeVault(reporter: nil)
         #expect(restored() == "inUse")
-        try vault.providers.database.db.close()
+        vault.providers.database.db.close()
     }
 
     /// A vault with one note and a password, and its backup.

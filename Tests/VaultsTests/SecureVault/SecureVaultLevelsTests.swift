@@ -302,7 +302,7 @@ struct SecureVaultLevelsTests {
         let (store, folder) = (store, folder)
         let providers = try folder.factory(store, quick: true).makeSecureStorageProviders(
             reporter: nil)
-        defer { try? providers.database.db.close() }
+        defer { providers.database.db.close() }
         let vault = NoteVault(providers: providers)
         try vault.store("a", "text")
         try vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([0]))

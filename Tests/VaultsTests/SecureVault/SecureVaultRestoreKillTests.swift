@@ -126,7 +126,7 @@ extension VaultFolder {
             from: backup, to: file, unlockedBy: RecoveryCode(SecureVaultRestoreKillTests.code),
             newPassword: SecretBytes(utf8: "new"), replacing: replacing)
         let vault = try factory.makeVault(reporter: nil)
-        try vault.providers.database.db.close()
+        vault.providers.database.db.close()
     }
 
     /// What the next start finds, with the password that fits.

@@ -383,11 +383,8 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
             }
             #expect(count == round + 1)
             // "PRAGMA wal_checkpoint = TRUNCATE"
-            switch provider.db {
-            case .queue(let queue): _ = try queue.checkpoint(.truncate)
-            case .pool(let pool): _ = try pool.checkpoint(.truncate)
-            }
-            try provider.db.close()
+            try provider.db.checkpoint(.truncate)
+            provider.db.close()
         }
         #expect(try Data(contentsOf: file).starts(with: Data("SQLite format 3".utf8)))
     }

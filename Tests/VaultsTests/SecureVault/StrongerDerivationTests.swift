@@ -87,7 +87,7 @@ struct StrongerDerivationTests {
                 crypto: other.providers.crypto, keystore: other.providers.keystore)
             let root = try key.unwrap(with: Self.password).key
             let wrapping = try new.withData { try other.providers.crypto.deriveKeyFromPassword($0) }
-            try other.providers.database.db.close()
+            other.providers.database.db.close()
             try folder.withVault(store, quick: false, parameters: .default) { vault throws in
                 try vault.levels.authWith(password: Self.password)
                 #expect(try derivation().parameters == .default)

@@ -103,7 +103,7 @@ struct VaultFolder: Sendable {
     ) throws -> R {
         let providers = try factory(keyStore, quick: quick, parameters: parameters)
             .makeSecureStorageProviders(reporter: nil)
-        defer { try? providers.database.db.close() }
+        defer { providers.database.db.close() }
         return try body(NoteVault(providers: providers, clock: clock))
     }
 

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ```swift
 /// let pool = SecureDatabasePool(fullDatabasePath: path)
-/// try pool.open(with: "correct horse battery staple")
+/// try pool.open(with: .passphrase("correct horse battery staple"))
 ///
 /// try pool.write { db in
 ///     try db.executeUpdate("CREATE TABLE IF NOT EXISTS note (text TEXT)")
@@ -21,7 +21,7 @@ public import Foundation
 /// order of arrival. Inside a block of the same pool, `read(_:)` and `write(_:)` run at once, as
 /// part of it; only a write inside a read is an error. Neither the store nor a result set may leave
 /// a block: result sets that it leaves open are closed at its end.
-public final class SecureDatabasePool: @unchecked Sendable {
+public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable {
     // @unchecked: the connections see to it that one thread at a time has each of them;
     // `configuredGeneration` is only touched by the thread that has the writer.
     let connections: PoolConnections

@@ -15,7 +15,7 @@ internal import Foundation
 /// with any lock; a call that would wait for ever throws `.backingStoreError` code 6
 /// (SQLITE_LOCKED). Neither the store nor a result set may leave a block: returning one does not
 /// compile in Swift 6, and result sets that a block leaves open are closed at its end.
-public class SecureDatabaseQueue: @unchecked Sendable {
+public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     // @unchecked: `store` is only touched in `perform`, by the thread whose turn it is.
     let store: SecureDatabaseStore
 
@@ -112,7 +112,7 @@ public class SecureDatabaseQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs `block` with the store, alone, whatever is open; for calls that are no SQL.
+    /// Runs `block` with the store, alone, whether it is open or not; for calls that run no SQL.
     func inTurn<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T {
         try store.turn.run { try block(store) }
     }

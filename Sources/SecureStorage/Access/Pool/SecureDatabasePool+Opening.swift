@@ -1,53 +1,20 @@
-public import Foundation
-
 extension SecureDatabasePool {
-    /// Opens the file with a passphrase, and makes it when it does not exist.
+    /// Opens the file, and creates it if it does not exist.
     ///
-    /// The passphrase goes through the key derivation once: the readers that are opened later get
-    /// the derived key. Does nothing when the pool is open already; the key is not checked then.
-    /// Waits for another thread that opens or closes the pool.
-    ///
-    /// - Parameters:
-    ///   - encryptionKey: As for `SecureDatabaseStore.open(with:initializationHandler:)`.
-    ///   - initializationHandler: As there; it cannot call the pool.
-    /// - Throws: As there; also `.openFailed` code 21 for a configuration that is no pool's, and
-    ///   inside a block of this pool that has closed it; what the `configure` of the initializer
-    ///   throws.
-    public func open(
-        with encryptionKey: String,
-        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
-            SecureDatabaseStore.defaultInitializationHandler
-    ) throws {
-        try open(
-            with: .passphrase(encryptionKey), initializationHandler: initializationHandler)
-    }
-
-    /// Opens the file with a raw key, and makes it when it does not exist.
-    ///
-    /// - Parameters:
-    ///   - encryptionKeyData: Exactly 32 bytes.
-    ///   - initializationHandler: As for `open(with:initializationHandler:)` with a passphrase.
-    /// - Throws: As there.
-    public func open(
-        with encryptionKeyData: Data,
-        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
-            SecureDatabaseStore.defaultInitializationHandler
-    ) throws {
-        try open(
-            with: .raw(SecretBytes(copying: encryptionKeyData)),
-            initializationHandler: initializationHandler)
-    }
-
-    /// Opens the file with a key that is cleared from memory, and makes it when it does not exist.
+    /// A passphrase goes through the key derivation once: the readers that are opened later get the
+    /// derived key. Does nothing if the pool is open already; the key is not checked then. Waits
+    /// for another thread that opens or closes the pool.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
-    ///   - initializationHandler: As for `open(with:initializationHandler:)` with a passphrase.
-    /// - Throws: As there.
+    ///   - initializationHandler: As for
+    ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``; it cannot
+    ///     call the pool.
+    /// - Throws: As the store's; also `.openFailed` code 21 for a configuration that a pool cannot
+    ///   have, and inside a block of this pool that has closed it; what the `configure` of the
+    ///   initializer throws.
     public func open(
-        with key: DatabaseKey,
-        initializationHandler: (SecureDatabaseStore) -> (any Error)? =
-            SecureDatabaseStore.defaultInitializationHandler
+        with key: DatabaseKey, initializationHandler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
         try requirePoolConfiguration()
         if PoolBlock.current(of: self) != nil {

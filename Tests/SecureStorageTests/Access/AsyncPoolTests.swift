@@ -74,7 +74,7 @@ import Testing
         let pool = SecureDatabasePool(fullDatabasePath: database.path + ".2") { _ in
             opened.withLock { $0 += 1 }
         }
-        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.open(with: .raw(TemporaryDatabase.key))
         let before = opened.current
         for _ in 0..<100 { _ = try await pool.read { try $0.int("SELECT 1") } }
         #expect(opened.current == before + 1)
@@ -107,7 +107,7 @@ import Testing
     @Test func `a pool is opened, re-keyed and closed by tasks under load`() async throws {
         let database = try TemporaryDatabase()
         let pool = SecureDatabasePool(url: database.url)
-        try await pool.open(with: "hunter2") { db in
+        try await pool.open(with: .passphrase("hunter2")) { db in
             do {
                 try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (0)")
                 return nil
@@ -127,7 +127,8 @@ import Testing
             }
             for number: UInt8 in 1...5 {
                 group.addTask {
-                    try await pool.changeEncryptionKey(with: Data(repeating: number, count: 32))
+                    try await pool.changeEncryptionKey(
+                        with: .raw(Data(repeating: number, count: 32)))
                 }
             }
             try await group.waitForAll()

@@ -30,11 +30,12 @@ import Testing
             #expect(storageError { try pool.write { _ in } } == .closed)
             #expect(storageError { try pool.writeWithoutTransaction { _ in } } == .closed)
             #expect(storageError { try pool.checkpoint() } == .closed)
-            #expect(storageError { try pool.changeEncryptionKey(with: "new") } == .closed)
+            #expect(
+                storageError { try pool.changeEncryptionKey(with: .passphrase("new")) } == .closed)
             pool.interrupt()
             pool.releaseMemory()
-            try pool.open(with: TemporaryDatabase.key)
-            try pool.open(with: "of an open pool the key is not checked")
+            try pool.open(with: .raw(TemporaryDatabase.key))
+            try pool.open(with: .passphrase("of an open pool the key is not checked"))
             #expect(pool.isOpen())
             try pool.write { try $0.executeUpdate("CREATE TABLE IF NOT EXISTS t (a)") }
             #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
@@ -51,7 +52,7 @@ import Testing
         ]
         for change in wrong {
             let pool = makePool(configure: change)
-            let error = storageError { try pool.open(with: TemporaryDatabase.key) }
+            let error = storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }
             #expect(error?.kind == .openFailed)
             #expect(error?.code == 21)
             #expect(!pool.isOpen())
@@ -61,11 +62,11 @@ import Testing
 
     @Test func `a read-only pool reads, and says of a write that it cannot`() throws {
         let readOnly = makePool { $0.isReadOnly = true }
-        #expect(storageError { try readOnly.open(with: TemporaryDatabase.key) }?.code == 14)
+        #expect(storageError { try readOnly.open(with: .raw(TemporaryDatabase.key)) }?.code == 14)
         #expect(try database.fileNames().isEmpty)
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
-        try readOnly.open(with: TemporaryDatabase.key)
+        try readOnly.open(with: .raw(TemporaryDatabase.key))
         #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 1)
         #expect(
             storageError { try readOnly.write { try $0.executeUpdate("DELETE FROM t") } }?.code == 8
@@ -77,16 +78,16 @@ import Testing
     @Test func `open fails as a store's does, and can be tried again`() throws {
         try database.openStore().executeUpdate("CREATE TABLE t (a)")
         let pool = makePool()
-        let error = storageError { try pool.open(with: Data(count: 32)) }
+        let error = storageError { try pool.open(with: .raw(Data(count: 32))) }
         #expect(error?.kind == .authenticationFailed)
         #expect(storageError { try pool.read { _ in } } == .closed)
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
     }
 
     @Test func `the other initializers name the same files as a store's`() throws {
         let byURL = SecureDatabasePool(url: database.url)
-        try byURL.open(with: TemporaryDatabase.key)
+        try byURL.open(with: .raw(TemporaryDatabase.key))
         #expect(byURL.databaseURL == database.url)
         #expect(
             SecureDatabasePool(databaseFileName: "some.db").databaseURL
@@ -100,11 +101,11 @@ import Testing
     {
         let pool = makePool()
         var errors: [SecureStorageError?] = []
-        try pool.open(with: TemporaryDatabase.key) { db in
+        try pool.open(with: .raw(TemporaryDatabase.key)) { db in
             errors.append(storageError { try pool.read { _ in } })
             errors.append(storageError { try pool.write { _ in } })
-            errors.append(storageError { try pool.open(with: TemporaryDatabase.key) })
-            errors.append(storageError { try pool.changeEncryptionKey(with: "new") })
+            errors.append(storageError { try pool.open(with: .raw(TemporaryDatabase.key)) })
+            errors.append(storageError { try pool.changeEncryptionKey(with: .passphrase("new")) })
             pool.close()
             do {
                 try db.executeUpdate("CREATE TABLE t (a)")
@@ -116,10 +117,10 @@ import Testing
         #expect(errors.map { $0?.code } == [21, 21, 21, 21])
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
         pool.close()
-        try pool.open(with: TemporaryDatabase.key) { _ in Failure() }
+        try pool.open(with: .raw(TemporaryDatabase.key)) { _ in Failure() }
         let missing = SecureDatabasePool(fullDatabasePath: database.path + "2")
         #expect(throws: Failure.self) {
-            try missing.open(with: TemporaryDatabase.key) { _ in Failure() }
+            try missing.open(with: .raw(TemporaryDatabase.key)) { _ in Failure() }
         }
         #expect(!missing.isOpen())
     }
@@ -137,7 +138,7 @@ import Testing
                 return value * 2
             }
         })
-        try pool.open(with: TemporaryDatabase.key) { db in
+        try pool.open(with: .raw(TemporaryDatabase.key)) { db in
             do {
                 try db.executeStatements(
                     "CREATE TABLE t (a); INSERT INTO t VALUES (twice(4))")
@@ -164,10 +165,10 @@ import Testing
         } connection: { _ in
             if fails.current { throw Failure() }
         }
-        #expect(throws: Failure.self) { try pool.open(with: TemporaryDatabase.key) }
+        #expect(throws: Failure.self) { try pool.open(with: .raw(TemporaryDatabase.key)) }
         #expect(!pool.isOpen())
         fails.withLock { $0 = false }
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         for _ in 1...3 {
             fails.withLock { $0 = true }
             #expect(throws: Failure.self) { try pool.read { _ in } }
@@ -189,7 +190,7 @@ import Testing
             ]
             errors.withLock { $0 += own.map { $0?.code } }
         }
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         itself.withLock { $0 = pool }
         try pool.read { _ in }
         itself.withLock { $0 = nil }
@@ -201,7 +202,7 @@ import Testing
             var configuration = SecureDatabaseConfiguration()
             configuration.maximumReaderCount = 1
             let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
-            try pool.open(with: TemporaryDatabase.key)
+            try pool.open(with: .raw(TemporaryDatabase.key))
             try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
             for _ in 1...3 {
                 let error = Descriptors.withOnly(0) { storageError { try pool.read { _ in } } }
@@ -219,7 +220,7 @@ import Testing
     {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let pool = SecureDatabasePool(fullDatabasePath: path)
-            try pool.open(with: TemporaryDatabase.key)
+            try pool.open(with: .raw(TemporaryDatabase.key))
             try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
             let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
             let withoutReaders = Descriptors.count(below: directory)

@@ -168,7 +168,9 @@ import Testing
         var count = 0
         for try await number in numbers(of: pool) {
             count += 1
-            if number == 100 { try await pool.changeEncryptionKey(with: "another key") }
+            if number == 100 {
+                try await pool.changeEncryptionKey(with: .passphrase("another key"))
+            }
         }
         #expect(count == Self.rowCount)
         #expect(try await numbers(of: pool).reduce(0) { count, _ in count + 1 } == count)
@@ -217,7 +219,7 @@ import Testing
             while try await iterator.next() != nil {}
         }
         while pool.isOpen() { await Task.yield() }
-        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.open(with: .raw(TemporaryDatabase.key))
         #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
     }
 

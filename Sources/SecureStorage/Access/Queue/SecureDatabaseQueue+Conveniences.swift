@@ -24,19 +24,4 @@ extension SecureDatabaseQueue {
     public func inSavePoint(_ block: (SecureDatabaseStore) throws -> Bool) throws {
         try inDatabase { try $0.inSavePoint(block) }
     }
-
-    /// Moves the write-ahead log into the file.
-    ///
-    /// - Parameters:
-    ///   - mode: How far to go, and for whom to wait.
-    ///   - database: The name of an attached database, `"main"`, or nil for all of them.
-    /// - Returns: The frames of the log, and those of them that are in the file now.
-    /// - Throws: as `SecureDatabaseStore.checkpoint(_:database:)`; so inside a transaction of this
-    ///   queue code 6.
-    @discardableResult
-    public func checkpoint(
-        _ mode: CheckpointMode = .passive, database: String? = nil
-    ) throws -> (logFrames: Int, checkpointedFrames: Int) {
-        try inDatabase { try $0.checkpoint(mode, database: database) }
-    }
 }

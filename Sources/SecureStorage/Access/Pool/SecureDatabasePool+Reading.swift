@@ -16,26 +16,6 @@ extension SecureDatabasePool {
     public func read<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performRead(block)
-    }
-
-    /// Runs `block` with a read-only connection; for a block that is a function or a variable.
-    ///
-    /// Otherwise as the `read(_:)` for a closure.
-    ///
-    /// - Parameter block: Runs on the calling thread.
-    /// - Returns: What the block returns.
-    /// - Throws: What the block throws, and as there.
-    @_disfavoredOverload
-    public func read<T: Sendable>(
-        _ block: (SecureDatabaseStore) throws -> T
-    ) throws -> T {
-        try performRead { try block($0) }
-    }
-
-    private func performRead<T>(
-        _ block: (SecureDatabaseStore) throws -> sending T
-    ) throws -> sending T {
         try requireHome()
         if let outer = PoolBlock.current(of: self) {
             return try runInside(outer, block)

@@ -24,16 +24,16 @@ import Testing
 
     @Test func `the new key opens the file, the old one does not, and readers go on`() throws {
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 100)
-        try pool.changeEncryptionKey(with: "a new passphrase")
+        try pool.changeEncryptionKey(with: .passphrase("a new passphrase"))
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
-        try pool.changeEncryptionKey(with: Self.key(1))
+        try pool.changeEncryptionKey(with: .raw(Self.key(1)))
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
         try pool.write { try $0.executeUpdate("DELETE FROM t") }
         pool.close()
         #expect(
-            storageError { try pool.open(with: TemporaryDatabase.key) }?.kind
+            storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind
                 == .authenticationFailed)
-        try pool.open(with: Self.key(1))
+        try pool.open(with: .raw(Self.key(1)))
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
     }
 
@@ -69,14 +69,14 @@ import Testing
         }
         for number in 1...20 {
             let before = reads.current
-            try pool.changeEncryptionKey(with: Self.key(number))
+            try pool.changeEncryptionKey(with: .raw(Self.key(number)))
             // They are let in again.
             while reads.current < before + 10 { usleep(500) }
         }
         isDone.withLock { $0 = true }
         threads.wait()
         pool.close()
-        try pool.open(with: Self.key(20))
+        try pool.open(with: .raw(Self.key(20)))
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
     }
 
@@ -99,7 +99,7 @@ import Testing
             done.signal()
         }
         reading.wait()
-        try pool.changeEncryptionKey(with: Self.key(1))
+        try pool.changeEncryptionKey(with: .raw(Self.key(1)))
         events.withLock { $0.append("changed") }
         done.wait()
         #expect(events.current == ["read", "changed"])
@@ -109,13 +109,13 @@ import Testing
         let key = Self.key(1)
         var errors: [SecureStorageError?] = []
         try pool.read { _ in
-            errors.append(storageError { try pool.changeEncryptionKey(with: key) })
+            errors.append(storageError { try pool.changeEncryptionKey(with: .raw(key)) })
         }
         try pool.write { _ in
-            errors.append(storageError { try pool.changeEncryptionKey(with: key) })
+            errors.append(storageError { try pool.changeEncryptionKey(with: .raw(key)) })
         }
         try pool.writeWithoutTransaction { db in
-            errors.append(storageError { try pool.changeEncryptionKey(with: "new") })
+            errors.append(storageError { try pool.changeEncryptionKey(with: .passphrase("new")) })
             // Behind the pool's back it would break the readers.
             errors.append(storageError { try db.changeEncryptionKey(with: key) })
         }
@@ -130,8 +130,8 @@ import Testing
     @Test func `when it fails, the old key stays in force and reads go on`() throws {
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
         for call in [
-            { try pool.changeEncryptionKey(with: "") },
-            { try pool.changeEncryptionKey(with: Data(count: 31)) },
+            { try pool.changeEncryptionKey(with: .passphrase("")) },
+            { try pool.changeEncryptionKey(with: .raw(Data(count: 31))) },
         ] {
             #expect(storageError { try call() }?.kind == .encryptionKeyChangeFailed)
             #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
@@ -143,15 +143,16 @@ import Testing
         try rival.beginExclusiveTransaction()
         let impatient = SecureDatabasePool(
             fullDatabasePath: database.path, configuration: rival.configuration)
-        try impatient.open(with: TemporaryDatabase.key)
-        #expect(storageError { try impatient.changeEncryptionKey(with: Self.key(1)) }?.code == 5)
+        try impatient.open(with: .raw(TemporaryDatabase.key))
+        #expect(
+            storageError { try impatient.changeEncryptionKey(with: .raw(Self.key(1))) }?.code == 5)
         #expect(try impatient.read { try $0.int("SELECT count(a) FROM t") } == 100)
         try rival.rollback()
         rival.close()
         impatient.close()
         try pool.write { try $0.executeUpdate("DELETE FROM t") }
         pool.close()
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
     }
 
     #if os(Linux)
@@ -160,7 +161,7 @@ import Testing
         {
             await #expect(processExitsWith: .success) { [path = database.path as String] in
                 let pool = SecureDatabasePool(fullDatabasePath: path)
-                try pool.open(with: TemporaryDatabase.key)
+                try pool.open(with: .raw(TemporaryDatabase.key))
                 #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
                 // No file of this process may grow; the log has to.
                 signal(SIGXFSZ, SIG_IGN)
@@ -170,7 +171,7 @@ import Testing
                 limits.rlim_cur = 100_000
                 setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
                 let error = storageError {
-                    try pool.changeEncryptionKey(with: Data(repeating: 1, count: 32))
+                    try pool.changeEncryptionKey(with: .raw(Data(repeating: 1, count: 32)))
                 }
                 #expect(error?.kind == .encryptionKeyChangeFailed)
                 #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
@@ -179,7 +180,7 @@ import Testing
                 try pool.write { try $0.executeUpdate("DELETE FROM t") }
                 #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 0)
                 pool.close()
-                try pool.open(with: TemporaryDatabase.key)
+                try pool.open(with: .raw(TemporaryDatabase.key))
             }
         }
     #endif

@@ -57,65 +57,36 @@ public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-extension SecureDatabasePool {
+extension SecureDatabaseReader {
     /// The rows of a query, each made into a value.
     ///
-    /// - Parameters:
-    ///   - query: Runs a query on the store that it is given, whose connection has been through
-    ///     `configure`.
-    ///   - transform: Makes a value of the current row; it does not advance the result set.
-    /// - Returns: Rows that are read as a loop asks for them. They take none of the pool's readers.
-    public func rows<Element: Sendable>(
-        of query: @escaping @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet,
-        map transform: @escaping @Sendable (SecureDatabaseResultSet) throws -> Element
-    ) -> SecureDatabaseRows<Element> {
-        SecureDatabaseRows(makeReader: makeRowReader, query: query, transform: transform)
-    }
-
-    /// The rows of a query as a `Decodable` type.
-    ///
-    /// - Parameters:
-    ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
-    ///   - dates: How dates are stored.
-    ///   - query: Runs a query on the store that it is given.
-    /// - Returns: Rows that are read as a loop asks for them. They take none of the pool's readers.
-    public func rows<Element: Decodable & Sendable>(
-        as type: Element.Type = Element.self,
-        dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970,
-        _ query: @escaping @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet
-    ) -> SecureDatabaseRows<Element> {
-        rows(of: query) { try $0.decode(type, dates: dates) }
-    }
-}
-
-extension SecureDatabaseQueue {
-    /// The rows of a query, each made into a value.
-    ///
-    /// The query waits for its turn once, at its first row; the loop may use the queue. It sees
+    /// The query runs on a separate connection, which takes none of a pool's readers. It waits for
+    /// its turn once, at its first row; the loop may use the queue or the pool. On a queue it sees
     /// what is committed, and neither the temporary tables nor the functions and collations of the
-    /// store.
+    /// store; on a pool the connection has been through `configure`.
     ///
     /// - Parameters:
-    ///   - query: Runs a query on the store that it is given, which is a read-only one on the same
-    ///     file.
+    ///   - query: Runs a query on the store that it receives, a read-only one on the same file.
     ///   - transform: Makes a value of the current row; it does not advance the result set.
-    /// - Returns: Rows that are read as a loop asks for them.
+    /// - Returns: Rows that are read as a loop requests them.
     public func rows<Element: Sendable>(
         of query: @escaping @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet,
         map transform: @escaping @Sendable (SecureDatabaseResultSet) throws -> Element
     ) -> SecureDatabaseRows<Element> {
-        SecureDatabaseRows(makeReader: makeRowReader, query: query, transform: transform)
+        let point = access.point
+        return SecureDatabaseRows(
+            makeReader: { try point.makeRowReader($0) }, query: query, transform: transform)
     }
 
     /// The rows of a query as a `Decodable` type.
     ///
-    /// Otherwise as `rows(of:map:)`.
+    /// Otherwise as ``rows(of:map:)``.
     ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
     ///   - dates: How dates are stored.
-    ///   - query: Runs a query on the store that it is given.
-    /// - Returns: Rows that are read as a loop asks for them.
+    ///   - query: Runs a query on the store that it receives.
+    /// - Returns: Rows that are read as a loop requests them.
     public func rows<Element: Decodable & Sendable>(
         as type: Element.Type = Element.self,
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970,

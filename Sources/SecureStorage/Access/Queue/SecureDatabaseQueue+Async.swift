@@ -81,18 +81,4 @@ extension SecureDatabaseQueue {
     ) async throws {
         try await inDatabase { try $0.inSavePoint(block) }
     }
-
-    /// Moves the write-ahead log into the file.
-    ///
-    /// - Parameters:
-    ///   - mode: How far to go, and for whom to wait.
-    ///   - database: The name of an attached database, `"main"`, or nil for all of them.
-    /// - Returns: The frames of the log, and those of them that are in the file now.
-    /// - Throws: as `SecureDatabaseStore.checkpoint(_:database:)`; `CancellationError`.
-    @discardableResult
-    public func checkpoint(
-        _ mode: CheckpointMode = .passive, database: String? = nil
-    ) async throws -> (logFrames: Int, checkpointedFrames: Int) {
-        try await inDatabase { try $0.checkpoint(mode, database: database) }
-    }
 }

@@ -217,13 +217,14 @@ import Testing
             pool.close()
             #expect(!pool.isOpen())
             #expect(
-                storageError { try pool.open(with: TemporaryDatabase.key) }?.kind == .openFailed)
+                storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind
+                    == .openFailed)
             // A part of the block that runs.
             #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
         }
         #expect(storageError { try pool.read { _ in } } == .closed)
         #expect(try database.fileNames() == ["test.db"])
-        try pool.open(with: TemporaryDatabase.key)
+        try pool.open(with: .raw(TemporaryDatabase.key))
         #expect(
             try pool.read { db in
                 pool.close()
@@ -241,7 +242,7 @@ import Testing
                 do {
                     switch (thread + round) % 4 {
                     case 0: pool.close()
-                    case 1: try pool.open(with: TemporaryDatabase.key)
+                    case 1: try pool.open(with: .raw(TemporaryDatabase.key))
                     case 2: try pool.write { try $0.executeUpdate("UPDATE t SET a = a + 1") }
                     default:
                         _ = try pool.read { try $0.int("SELECT a FROM t") }

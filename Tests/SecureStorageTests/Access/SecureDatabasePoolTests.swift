@@ -144,7 +144,7 @@ import Testing
         let impatient = SecureDatabasePool(
             fullDatabasePath: database.path,
             configuration: database.store { $0.busyTimeout = .milliseconds(10) }.configuration)
-        try impatient.open(with: TemporaryDatabase.key)
+        try impatient.open(with: .raw(TemporaryDatabase.key))
         var ran = false
         let busy = try pool.write { _ in
             storageError { try impatient.write { _ in ran = true } }
@@ -270,7 +270,7 @@ import Testing
         }
         // Also with another pool's block between.
         let other = SecureDatabasePool(fullDatabasePath: try TemporaryDatabase().path)
-        try other.open(with: TemporaryDatabase.key)
+        try other.open(with: .raw(TemporaryDatabase.key))
         let error = storageError {
             try pool.read { _ in try other.write { _ in try pool.write { _ in } } }
         }
@@ -282,7 +282,7 @@ import Testing
     {
         let second = try TemporaryDatabase()
         let other = SecureDatabasePool(fullDatabasePath: second.path)
-        try other.open(with: TemporaryDatabase.key)
+        try other.open(with: .raw(TemporaryDatabase.key))
         let third = try TemporaryDatabase()
         let queue = SecureDatabaseQueue(databaseStore: try third.openStore())
         let count = try pool.write { db in

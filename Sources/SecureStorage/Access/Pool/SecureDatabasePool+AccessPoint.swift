@@ -1,0 +1,72 @@
+internal import Foundation
+internal import Logging
+
+// What the calls that a queue and a pool have in common need of a pool.
+
+extension SecureDatabasePool: AccessPoint {
+    /// Used by the library's own calls on a reader.
+    public var access: SecureDatabaseAccess { SecureDatabaseAccess(point: self) }
+
+    var observed: ObservedStore {
+        ObservedStore(
+            feed: connections.writer.changes, path: databaseURL.path,
+            logger: { [logger = configuration.logger] in logger.warning("\($0)") },
+            schedule: { [connections] block in
+                connections.writer.turn.enqueue {
+                    // A closed pool is followed when it is opened again.
+                    try? connections.withWriter { block($0) }
+                }
+            }, owner: self)
+    }
+
+    /// Takes a reader out of the pool, in its snapshot.
+    ///
+    /// It has a slot until then, so that neither a change of the key nor the closing of the pool
+    /// comes between; afterwards it has none, so that a loop may wait for other reads.
+    func makeRowReader(_ rows: any EndableRows) throws -> RowReader {
+        let slot = try connections.enter()
+        let place = slot.place
+        defer { connections.leave(place, with: nil) }
+        let reader = try slot.reader ?? makeReader(for: slot)
+        do {
+            try reader.beginSnapshot()
+            connections.rows.add(rows, reader.interruption)
+            // Either this sees that the pool is being closed, or who closes it sees the rows.
+            guard connections.change({ $0.beginRows(place) }) else {
+                throw SecureStorageError.closed
+            }
+        } catch {
+            connections.rows.remove(ObjectIdentifier(rows))
+            connections.discard(reader)
+            throw error
+        }
+        let identifier = ObjectIdentifier(rows)
+        return RowReader(
+            store: reader,
+            run: { body in
+                try PoolBlock.run(.reading, of: self, on: reader) { try body() }
+            },
+            close: { [connections] in
+                // A copy stays as long as it is read.
+                withExtendedLifetime(slot.source) { connections.discard(reader) }
+                connections.rows.remove(identifier)
+                connections.changeAsLast { $0.endRows(place) }
+            })
+    }
+
+    /// A change of the key waits for the reader, so that every result is right.
+    func readBeside<T: Sendable>(
+        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
+    ) throws -> T {
+        try withoutActuallyEscaping(progress) { progress in
+            try read { db -> T in try body(db, progress) }
+        }
+    }
+
+    func readBeside<T: Sendable>(
+        _ progress: @escaping @Sendable (FileProgress) throws -> Void, isSure: (T) -> Bool,
+        _ body: @escaping @Sendable (SecureDatabaseStore, FileProgress.Handler) throws -> T
+    ) async throws -> T {
+        try await read { try body($0, progress) }
+    }
+}

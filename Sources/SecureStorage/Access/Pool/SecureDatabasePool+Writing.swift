@@ -1,0 +1,59 @@
+extension SecureDatabasePool {
+    /// Runs `block` in a transaction that is committed at its end.
+    ///
+    /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is
+    /// an immediate one: it excludes other writers from its beginning.
+    ///
+    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction
+    /// already. The transaction is ended by what the block returns or throws only: `COMMIT` and
+    /// `ROLLBACK` are refused in it.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
+    ///   transaction cannot begin (code 5: another process holds the lock) or cannot be committed,
+    ///   after rolling back, and with code 21 inside a `read` of this pool; `.closed`.
+    public func write<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try performWrite { try $0.inImmediateTransaction(block) }
+    }
+
+    /// Runs `block` with the writer, without a transaction around it.
+    ///
+    /// For VACUUM and other statements that cannot run in one, and for a block that begins and ends
+    /// several. Inside a `write` of this pool it runs at once, in the transaction of that.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws; `.backingStoreError` code 21 when it leaves a transaction
+    ///   open, which is rolled back, and inside a `read` of this pool; `.closed`.
+    public func writeWithoutTransaction<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try performWrite(block)
+    }
+
+    private func performWrite<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try requireHome()
+        if let outer = PoolBlock.current(of: self) {
+            guard outer.kind != .reading else { throw SecureStorageError.writeInsideRead }
+            return try runInside(outer, block)
+        }
+        return try writeInTurn(block)
+    }
+
+    /// Runs `block` with the writer when it is its turn.
+    func writeInTurn<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try connections.withWriter { writer in
+            try prepareWriter(writer)
+            return try PoolBlock.run(.writing, of: self, on: writer) {
+                try writer.runOutermost(block)
+            }
+        }
+    }
+}

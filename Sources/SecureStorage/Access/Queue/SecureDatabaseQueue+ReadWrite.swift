@@ -1,0 +1,87 @@
+// `read` and `write` of a pool, on the one connection of a queue.
+
+extension SecureDatabaseQueue {
+    /// Runs `block` with the store, alone, in a transaction that only reads.
+    ///
+    /// All its statements see the database as of one moment. Inside a transaction of this queue it
+    /// is part of that transaction.
+    ///
+    /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
+    ///   (SQLITE_READONLY), except inside a transaction.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws; `.closed`.
+    public func read<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try inDatabase { try $0.inReadBlock(block) }
+    }
+
+    /// Runs `block` with the store, alone, in a transaction that only reads.
+    ///
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
+    /// - Returns: What the block returns.
+    /// - Throws: As the synchronous call; `CancellationError`.
+    public func read<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await inDatabase { db in try db.inReadBlock { try block($0) } }
+    }
+
+    /// Runs `block` in an immediate transaction that is committed when the block returns.
+    ///
+    /// Inside a block of this queue that has begun a transaction it becomes a savepoint. Only
+    /// returning or throwing ends the transaction: `commit()`, `rollback()` and their SQL are
+    /// refused in it.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
+    ///   transaction cannot begin (code 5: another connection holds the lock) or cannot be
+    ///   committed, after rolling back, and with code 21 inside a `read` of this queue; `.closed`.
+    public func write<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try writeWithoutTransaction { try $0.inImmediateTransaction(block) }
+    }
+
+    /// Runs `block` in an immediate transaction that is committed when the block returns.
+    ///
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
+    /// - Returns: What the block returns.
+    /// - Throws: As the synchronous call, after rolling back; `CancellationError`, likewise.
+    public func write<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await writeWithoutTransaction { db in
+            try db.inImmediateTransaction { try block($0) }
+        }
+    }
+
+    /// Runs `block` with the store, alone: `inDatabase(_:)` under the name that a pool has for it.
+    ///
+    /// - Parameter block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: As `inDatabase(_:)`; `.backingStoreError` code 21 inside a `read` of this queue.
+    public func writeWithoutTransaction<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try inDatabase { db in
+            try db.requireOutsideReadBlock()
+            return try block(db)
+        }
+    }
+
+    /// Runs `block` with the store, alone: `inDatabase(_:)` under the name that a pool has for it.
+    ///
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
+    /// - Returns: What the block returns.
+    /// - Throws: As the synchronous call; `CancellationError`.
+    public func writeWithoutTransaction<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await inDatabase { db in
+            try db.requireOutsideReadBlock()
+            return try block(db)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// The blocks of `read` and `write`, on the connection that runs them.
+
+extension SecureDatabaseStore {
+    /// Runs `block` in an immediate transaction, or in a savepoint when the caller has begun a
+    /// transaction.
+    func inImmediateTransaction<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try inTransaction(.immediate, committing: true, block)
+    }
+
+    /// Runs `block` in a transaction that only reads; inside another transaction as a part of it.
+    ///
+    /// - Throws: What the block throws; `.backingStoreError` code 8 (SQLITE_READONLY) for a
+    ///   statement that writes.
+    func inReadBlock<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        let connection = try workingConnection()
+        guard !connection.isInTransaction else { return try runNested(block) }
+        connection.refusesWrites = true
+        defer { connection.refusesWrites = false }
+        return try inTransaction(.deferred, committing: false, block)
+    }
+
+    /// - Throws: `.backingStoreError` code 21 inside a block of `read`.
+    func requireOutsideReadBlock() throws {
+        guard connection?.refusesWrites != true else { throw SecureStorageError.writeInsideRead }
+    }
+
+    private func inTransaction<T>(
+        _ kind: TransactionKind, committing: Bool,
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        nonisolated(unsafe) var outcome: T?
+        try inTransaction(kind) { store in
+            outcome = try block(store)
+            return !committing
+        }
+        guard let outcome else {
+            preconditionFailure("inTransaction did not run its block")
+        }
+        nonisolated(unsafe) let value = outcome
+        return value
+    }
+}
+
+extension SecureStorageError {
+    static let writeInsideRead = SecureStorageError.statementFailed(
+        .misuse,
+        "a write inside a read of the same queue or pool would wait for itself or break the read's "
+            + "snapshot; end the read first")
+}

@@ -1,0 +1,261 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What a queue and a pool have in common, through the protocols that both conform to.
+@Suite(.timeLimit(.minutes(5))) struct OneFaceTests {
+    enum Kind: CaseIterable {
+        case queue, pool
+
+        func database(_ url: URL) -> any SecureDatabaseWriter {
+            switch self {
+            case .queue: SecureDatabaseQueue(url: url)
+            case .pool: SecureDatabasePool(url: url)
+            }
+        }
+    }
+
+    let file: TemporaryDatabase
+    private let key = DatabaseKey.raw(TemporaryDatabase.key)
+
+    init() throws { file = try TemporaryDatabase() }
+
+    private func opened(_ kind: Kind) throws -> any SecureDatabaseWriter {
+        let database = kind.database(file.url)
+        try database.open(with: key)
+        try database.write { db in
+            try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        }
+        return database
+    }
+
+    private static func count(_ reader: any SecureDatabaseReader) throws -> Int? {
+        try reader.read { try $0.int("SELECT count(*) FROM t") }
+    }
+
+    struct Failure: Error {}
+
+    // MARK: - Opening
+
+    @Test(arguments: Kind.allCases)
+    func `it opens, closes and re-keys the file by itself`(_ kind: Kind) async throws {
+        let database = kind.database(file.url)
+        #expect(database.databaseURL.path == file.path)
+        #expect(database.configuration.journalMode == .wal)
+        #expect(!database.isOpen())
+        #expect(storageError { _ = try Self.count(database) } == .closed)
+        try await database.open(with: key) { db in
+            storageError { try db.executeStatements("CREATE TABLE t (x)") }
+        }
+        #expect(database.isOpen())
+        #expect(try Self.count(database) == 0)
+        try await database.changeEncryptionKey(with: .passphrase("another"))
+        try await database.changeEncryptionKey(with: .passphrase("a third"))
+        #expect(try Self.count(database) == 0)
+        await database.close()
+        #expect(!database.isOpen())
+
+        #expect(storageError { try database.open(with: key) }?.kind == .authenticationFailed)
+        try await database.open(with: .passphrase("a third"))
+        #expect(try Self.count(database) == 0)
+        await database.close()
+        #expect(storageError { try database.changeEncryptionKey(with: key) } == .closed)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `an initialization handler's error leaves no file`(_ kind: Kind) throws {
+        let database = kind.database(file.url)
+        #expect(throws: Failure.self) { try database.open(with: key) { _ in Failure() } }
+        #expect(!database.isOpen())
+        #expect(try file.fileNames() == [])
+    }
+
+    // MARK: - Reading
+
+    @Test(arguments: Kind.allCases)
+    func `a read that writes is refused, and the next write is not`(_ kind: Kind) async throws {
+        let database = try opened(kind)
+        for sql in [
+            "INSERT INTO t VALUES (2)", "DELETE FROM t", "CREATE TABLE u (x)", "DROP TABLE t",
+            "PRAGMA user_version = 7", "WITH a AS (SELECT 1) UPDATE t SET x = 3",
+        ] {
+            let error = storageError { try database.read { try $0.executeUpdate(sql) } }
+            #expect(error?.code == 8, "\(sql): \(error as Any)")
+            let batch = storageError { try database.read { try $0.executeStatements(sql) } }
+            #expect(batch?.code == 8, "\(sql): \(batch as Any)")
+            await #expect(throws: SecureStorageError.self, "\(sql)") {
+                try await database.read { try $0.executeUpdate(sql) }
+            }
+        }
+        // A statement that was prepared before, for a write.
+        try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", 2) }
+        #expect(
+            storageError {
+                try database.read { try $0.executeUpdate("INSERT INTO t VALUES (?)", 3) }
+            }?.code == 8)
+        try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", 3) }
+        #expect(try Self.count(database) == 3)
+        #expect(try await database.read { try $0.userVersion } == 0)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a read sees one moment, and returns or throws what its block does`(_ kind: Kind) throws {
+        let database = try opened(kind)
+        let other = try file.openStore()
+        defer { other.close() }
+        let counts = try database.read { db in
+            let first = try db.int("SELECT count(*) FROM t")
+            try other.executeUpdate("INSERT INTO t VALUES (2)")
+            return [first, try db.int("SELECT count(*) FROM t")]
+        }
+        #expect(counts == [1, 1])
+        #expect(try Self.count(database) == 2)
+        #expect(throws: Failure.self) { try database.read { _ in throw Failure() } }
+        func version(_ db: SecureDatabaseStore) throws -> Int32 { try db.userVersion }
+        #expect(try database.read(version) == 0)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a read inside a write is part of it, a write inside a read is an error`(
+        _ kind: Kind
+    ) throws {
+        let database = try opened(kind)
+        let seen = try database.write { db -> Int? in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            return try database.read { inner -> Int? in
+                try inner.executeUpdate("INSERT INTO t VALUES (3)")
+                return try inner.int("SELECT count(*) FROM t")
+            }
+        }
+        #expect(seen == 3)
+        try database.read { (_) throws in
+            #expect(storageError { try database.write { _ in } }?.code == 21)
+            #expect(storageError { try database.writeWithoutTransaction { _ in } }?.code == 21)
+            #expect(storageError { try database.checkpoint() }?.code == 21)
+            let count = try Self.count(database)
+            #expect(count == 3)
+        }
+        try database.write { try $0.executeUpdate("INSERT INTO t VALUES (4)") }
+        #expect(try Self.count(database) == 4)
+    }
+
+    @Test func `a queue's read leaves its store as it was, also when the block closes it`() throws {
+        let queue = SecureDatabaseQueue(url: file.url)
+        try queue.open(with: key)
+        try queue.write { try $0.executeUpdate("CREATE TABLE t (x)") }
+        let error = storageError { try queue.read { $0.close() } }
+        #expect(error == .closed)
+        try queue.open(with: key)
+        try queue.inDatabase { db in
+            try db.executeUpdate("CREATE TEMP TABLE kept (x)")
+            #expect(try !db.isInTransaction())
+        }
+        _ = try queue.read { try $0.int("SELECT count(*) FROM kept") }
+        try queue.inDatabase { try $0.executeUpdate("INSERT INTO kept VALUES (1)") }
+        // Two nested reads end one after the other.
+        try queue.read { _ in
+            _ = try queue.read { try $0.int("SELECT count(*) FROM t") }
+            #expect(
+                storageError {
+                    try queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+                }?.code == 8)
+        }
+        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+    }
+
+    // MARK: - Writing
+
+    @Test(arguments: Kind.allCases)
+    func `a write returns a value, and is rolled back by an error`(_ kind: Kind) async throws {
+        let database = try opened(kind)
+        let id = try await database.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            return try db.lastInsertRowId()
+        }
+        #expect(id == 2)
+        #expect(throws: Failure.self) {
+            try database.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES (3)")
+                throw Failure()
+            }
+        }
+        await #expect(throws: Failure.self) {
+            try await database.write { db in
+                try db.executeUpdate("INSERT INTO t VALUES (3)")
+                throw Failure()
+            }
+        }
+        #expect(try Self.count(database) == 2)
+        let last = try await database.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (3)")
+            return try db.lastInsertRowId()
+        }
+        #expect(last == 3)
+        #expect(try await database.writeWithoutTransaction { try $0.isInTransaction() } == false)
+    }
+
+    // MARK: - What is written once for both
+
+    @Test(arguments: Kind.allCases)
+    func `migrations, backups, checks, rows and observation work through the protocol`(
+        _ kind: Kind
+    ) async throws {
+        let database = try opened(kind)
+        var migrations = SchemaMigrations()
+        migrations.add("u", sql: "CREATE TABLE u (x)")
+        #expect(try await database.migrate(migrations) == ["u"])
+        #expect(try await database.migrate(migrations) == [])
+        let copy = try TemporaryDatabase(name: "copy.db")
+        try await database.backup(to: copy.url)
+        try await database.backup(to: copy.url, replacing: true)
+        #expect(try copy.openStore().int("SELECT count(*) FROM t") == 1)
+        #expect(try await database.verifyIntegrity().isSound)
+        #expect(try await database.verifyIntegrity().isSound)
+        #expect(try await database.checkpoint(.truncate).logFrames == 0)
+        _ = try await database.checkpoint(.truncate)
+
+        var rows: [Int?] = []
+        let query = database.rows(of: { try $0.executeQuery("SELECT x FROM t") }) {
+            $0.int(forColumnIndex: 0)
+        }
+        for try await row in query { rows.append(row) }
+        #expect(rows == [1])
+
+        var changes = database.changes(in: ["t"]).makeAsyncIterator()
+        var values = database.values { try $0.int("SELECT count(*) FROM t") }.makeAsyncIterator()
+        #expect(try await values.next()?.get() == 1)
+        try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        #expect(await changes.next()?.tables.keys.sorted() == ["t"])
+        #expect(try await values.next()?.get() == 2)
+
+        #expect(database.suspend(waiting: .milliseconds(500)))
+        #expect(storageError { _ = try Self.count(database) } == .suspended)
+        database.resume()
+        #expect(try Self.count(database) == 2)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a running read is interrupted, and the database can be used as before`(
+        _ kind: Kind
+    ) async throws {
+        let database = try opened(kind)
+        let reading = Task {
+            try await database.read { db in
+                try db.int(
+                    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+                        + "SELECT count(*) FROM c")
+            }
+        }
+        let isDone = Shared(false)
+        Thread.detachNewThread {
+            while !isDone.current {
+                database.interrupt()
+                usleep(10_000)
+            }
+        }
+        let outcome = await reading.result
+        isDone.withLock { $0 = true }
+        #expect(throws: SecureStorageError.self) { try outcome.get() }
+        #expect(try Self.count(database) == 1)
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// What the documentation shows of queues and pools alike.
+@Suite struct AccessSnippets {
+    @Test func `functions take a queue or a pool`() throws {
+        func noteCount(in database: any SecureDatabaseReader) throws -> Int {
+            try database.read { db in try db.int(forQuery: "SELECT count(*) FROM note") ?? 0 }
+        }
+
+        func add(_ text: String, to database: any SecureDatabaseWriter) throws -> Int64 {
+            try database.write { db in
+                try db.executeUpdate("INSERT INTO note (text) VALUES (?)", values: [text])
+                return try db.lastInsertRowId()
+            }
+        }
+
+        let file = try TemporaryDatabase()
+        let url = file.url
+        let queue = SecureDatabaseQueue(url: url)
+        try queue.open(with: .passphrase("correct horse battery staple"))
+        try queue.write { try $0.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text)") }
+        #expect(try add("buy milk", to: queue) == 1)
+        #expect(try noteCount(in: queue) == 1)
+        queue.close()
+
+        let pool = SecureDatabasePool(url: url)
+        try pool.open(with: .passphrase("correct horse battery staple"))
+        #expect(try add("call home", to: pool) == 2)
+        #expect(try noteCount(in: pool) == 2)
+    }
+}
