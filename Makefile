@@ -1,11 +1,11 @@
-# Commands for people and for CI; `make help` lists them. Works on Linux and on macOS.
+# Commands for developers and for CI; `make help` lists them. Works on Linux and on macOS.
 
 SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Package.swift Benchmarks/Sources \
 	Fuzz/Package.swift Fuzz/Sources
 
-# The C++ of swift-crypto is optimised in debug builds too: its key derivations take four times as long
-# without, and the tests make hundreds of them. Scripts/run-tests and Scripts/docs have the same flags,
-# so that nothing is built twice.
+# The C++ of swift-crypto is optimised in debug builds too: its key derivations take four times as
+# long without, and the tests run hundreds of them. Scripts/run-tests and Scripts/docs use the same
+# flags to avoid building twice.
 OPTIMISED := -Xcxx -O2
 
 .DEFAULT_GOAL := help
@@ -14,7 +14,7 @@ OPTIMISED := -Xcxx -O2
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: ## install SQLCipher 4 and its headers where they are missing
+setup: ## install SQLCipher 4 and its headers if they are missing
 	@Scripts/setup
 
 build: setup ## build everything
@@ -31,15 +31,15 @@ install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr
 test: setup ## all tests
 	Scripts/run-tests
 
-lint: ## the formatter finds nothing to change, and folders keep to their rules
+lint: ## check the formatting, and the rules of folders and comments
 	swift format lint --strict --parallel --recursive $(SOURCES)
 	@$(MAKE) --no-print-directory boundary comments
 
-boundary: # the C API is only seen by one folder
+boundary: # only one folder imports the C API
 	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \
 		| grep -v '^Sources/SecureStorage/SQLite/'
 
-# What the formatter does not check. A link cannot be wrapped.
+# Not checked by the formatter. A link cannot be wrapped.
 comments: # comments are wrapped at 100 columns
 	@! git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^ *//' \
 		| LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]*:.{101}' | grep -vE '\]\(http|``\w.*``'
@@ -57,10 +57,10 @@ crash: setup ## long campaigns of kills, power cuts, failing and full disks, cha
 	SECURESTORAGE_DISKS=50 SECURESTORAGE_CHANGED_BYTES=60000 \
 	Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit|DamageCampaignTests'
 
-faults: setup ## system calls that fail, once and for ever, in each of 31 workloads (STEP=1)
+faults: setup ## system calls that fail, once and permanently, in each of 31 workloads (STEP=1)
 	SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
 
-salvage: setup ## salvage of all kinds of files, damaged and forged ones (DAMAGES=50, PART=2/8 of the files)
+salvage: setup ## salvage of all kinds of files, damaged and forged (DAMAGES=50, PART=2/8 of the files)
 	SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_PART=$(or $(PART),1/1) SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
 	SECURESTORAGE_FORGERIES=10000 Scripts/run-tests --filter 'SalvageMatrixTests|ForgedPageTests'
 
@@ -70,34 +70,34 @@ damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)
 transactions: setup ## every order of up to five steps of transactions (STEPS=5)
 	SECURESTORAGE_TRANSACTION_STEPS=$(or $(STEPS),5) Scripts/run-tests --filter TransactionModelTests
 
-soak: setup ## 16 threads of mixed calls, storms over every pair of calls (CALLS=10000, TSAN=1)
+soak: setup ## 16 threads of mixed calls, stress tests of every pair of calls (CALLS=10000, TSAN=1)
 	SECURESTORAGE_CALLS=$(or $(CALLS),10000) SECURESTORAGE_ROUNDS=$(or $(ROUNDS),2000) \
 	SECURESTORAGE_STORM_SECONDS=$(or $(SECONDS),1800) SECURESTORAGE_THREADS=3 Scripts/run-tests \
 	$(if $(TSAN),--sanitize=thread --scratch-path .build/tsan) \
 	--filter '16 threads of calls|StormTests|PoolStateTests'
 
-fuzz: setup ## mutated inputs for all that reads what others may have written (SECONDS=600 each, FUZZ="sql values")
+fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=600 each, FUZZ="sql values")
 	FUZZ_SECONDS=$(or $(SECONDS),600) Scripts/fuzz $(FUZZ)
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
-bench: setup ## beside C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
+bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
 	@Scripts/setup-benchmarks
 	swift build --package-path Benchmarks -c release
 	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(BENCH)
 
-trait: setup ## build and run as macOS does, over a stand-in for swift-sqlcipher (TESTS=1: the tests too)
+trait: setup ## build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
 	Scripts/check-trait $(if $(TESTS),--tests)
 
-engines: setup ## the tests over other builds of SQLCipher (SOURCE=FOLDER: and over that release)
+engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: also on that release)
 	SOURCE="$(SOURCE)" Scripts/engines
 
-formats: setup ## files of other programs, of SQLCipher 4.5 to 4.19 with 34 settings each, and ours there (PACKAGES="sqlcipher3==0.6.4")
+formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
 	Scripts/formats $(PACKAGES)
 
 docs: setup ## the documentation, in .build/docs
 	Scripts/docs
 
-clean: ## remove what was built
+clean: ## remove all build products
 	rm -rf .build

@@ -1,13 +1,13 @@
 import Foundation
 import SecureStorage
 
-/// Readers in parallel while a writer imports: an encrypted index of the files below a folder.
+/// Readers in parallel with a writer that imports: an encrypted index of the files below a folder.
 ///
 ///     swift run FileIndex [folder]
 ///
-/// One task adds files in transactions of a hundred; four others ask for totals all the while, and
-/// see whole transactions only. At the end the index is read row by row, and a question that takes
-/// too long is ended.
+/// One task adds files in transactions of a hundred; four others query totals throughout and see
+/// only whole transactions. At the end the index is read row by row, and a query that takes too
+/// long is interrupted.
 @main
 struct Demonstration {
     let folder: String
@@ -48,7 +48,7 @@ struct Demonstration {
         for try await file in index.filesBySize() {
             print(String(format: "%10.1f MB ", Double(file.bytes) / 1_000_000), file.path)
             printed += 1
-            // The loop may be left at any time.
+            // The loop may end at any time.
             if printed == 5 { break }
         }
         do {
@@ -59,9 +59,9 @@ struct Demonstration {
         }
     }
 
-    /// One task that writes, and four that read until it has ended.
+    /// Runs one task that writes, and four that read until it has ended.
     ///
-    /// - Returns: How many answers the readers got.
+    /// - Returns: The number of answers that the readers received.
     private func importAndAsk() async throws -> Int {
         let importing = Importing()
         return try await withThrowingTaskGroup(of: Int.self) { group in

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-/// An encrypted index of files, over a pool.
+/// An encrypted index of files in a pool.
 struct FileIndex: Sendable {
     private let pool: SecureDatabasePool
 
@@ -24,7 +24,7 @@ struct FileIndex: Sendable {
 
     func close() async { await pool.close() }
 
-    /// Adds what lies below a folder, a hundred files to a transaction.
+    /// Adds the files below a folder, a hundred per transaction.
     func add(filesBelow folder: String) async throws {
         let entries = FileManager.default.enumerator(
             at: URL(fileURLWithPath: folder), includingPropertiesForKeys: [.fileSizeKey])
@@ -62,7 +62,7 @@ struct FileIndex: Sendable {
         }
     }
 
-    /// The files, the largest first, read as a loop asks for them.
+    /// Returns the files, largest first; each is read when a loop requests it.
     func filesBySize() -> SecureDatabaseRows<IndexedFile> {
         pool.rows(as: IndexedFile.self) {
             try $0.executeQuery("SELECT path, bytes, modified FROM file ORDER BY bytes DESC")
@@ -88,7 +88,7 @@ struct IndexedFile: Codable, Sendable {
     var bytes: Int64
     var modified: Date?
 
-    /// nil for what is no regular file.
+    /// nil for anything but a regular file.
     init?(_ url: URL) {
         let keys: Set<URLResourceKey> = [
             .isRegularFileKey, .fileSizeKey, .contentModificationDateKey,
@@ -105,13 +105,13 @@ struct Totals: Codable, Sendable {
     var files = 0
     var bytes = 0
     var transactions: Int?
-    /// What the writer has counted, once per transaction.
+    /// The writer's own count, updated once per transaction.
     var filesOfTransactions: Int?
 }
 
-/// Whether the import goes on.
+/// Whether the import is still running.
 final class Importing: @unchecked Sendable {
-    // @unchecked: `isOver` is only touched under `lock`.
+    // @unchecked: `isOver` is accessed only under `lock`.
     private let lock = NSLock()
     private var isOver = false
 
@@ -120,7 +120,7 @@ final class Importing: @unchecked Sendable {
     func end() { lock.withLock { isOver = true } }
 }
 
-/// What must not happen, and ends the example with an error.
+/// A violated expectation, which ends the example with an error.
 struct Surprise: Error, CustomStringConvertible {
     let text: String
     var description: String { text }

@@ -25,7 +25,7 @@ final class AutofillDatabase: VaultDatabaseProvider, @unchecked Sendable {
         }
     }
 
-    /// The row of an account, which is made when it does not exist.
+    /// Returns the row of an account, and creates it if it does not exist.
     func upsert(_ account: WebsiteAccount, in db: SecureDatabaseStore) throws -> Int64 {
         try db.executeUpdate(
             """
@@ -45,8 +45,8 @@ final class AutofillDatabase: VaultDatabaseProvider, @unchecked Sendable {
             "UPDATE website_credentials SET password = ? WHERE id = ?", values: [sealed, id])
     }
 
-    /// The accounts of a domain and of its subdomains, with their sealed passwords; all of them for
-    /// nil.
+    /// Returns the accounts of a domain and its subdomains, with their sealed passwords; all
+    /// accounts for nil.
     func rows(domain: String?) throws -> [(account: WebsiteAccount, sealed: Data?)] {
         try db.read { db in
             let rs = try db.executeQuery(

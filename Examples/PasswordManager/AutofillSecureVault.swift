@@ -43,7 +43,7 @@ final class DefaultAutofillSecureVault: AutofillSecureVault {
         _ credentials: WebsiteCredentials, in database: SecureDatabaseStore
     ) throws -> Int64 {
         let id = try providers.database.upsert(credentials.account, in: database)
-        // Sealed for this row: a password that somebody moves to another account does not open.
+        // Sealed for this row: a password that is moved to another account does not open.
         let sealed = try levels.withL2 {
             try $0.seal(
                 credentials.password, table: AutofillDatabase.table,
@@ -90,8 +90,8 @@ final class DefaultAutofillSecureVault: AutofillSecureVault {
 }
 
 extension SecureVaultFactory where Vault == DefaultAutofillSecureVault {
-    /// The vault in a directory: the database, and beside it the keys in files that only their
-    /// owner can read.
+    /// Returns the factory of the vault in a directory: the database, and next to it the keys in
+    /// files that only their owner can read.
     static func autofill(directory: URL) throws -> SecureVaultFactory {
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: true,

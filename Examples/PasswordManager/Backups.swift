@@ -18,7 +18,7 @@ enum Backups {
         let code = RecoveryCode.random()
         try vault.makeBackup(
             at: URL(fileURLWithPath: path), unlockedBy: code, password: password)
-        // Only now: a code for a file that does not exist would be kept for nothing.
+        // Only now: a code for a file that does not exist would be useless.
         let shown = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         print("recovery code: \(shown)\nwrite it down, it is not shown again")
     }

@@ -2,12 +2,12 @@ import Foundation
 import SecureStorage
 import TypedPasswords
 
-/// A file of passwords as browsers export it: `name,url,username,password`, in any order.
+/// A file of passwords as exported by browsers: `name,url,username,password`, in any order.
 ///
 /// The file itself is not encrypted; delete it afterwards.
 enum CSVFile {
-    /// - Throws: `Failure` for a file without the columns, and with the line of a row that is
-    ///   wrong.
+    /// - Throws: `Failure` for a file without these columns; for an invalid row, the failure has
+    ///   its line.
     static func credentials(in text: String) throws -> [WebsiteCredentials] {
         var rows = try rows(of: text)
         guard !rows.isEmpty else { throw Failure("the file is empty") }
@@ -37,8 +37,8 @@ enum CSVFile {
         }
     }
 
-    /// Rows as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them, each with the line on
-    /// which it begins.
+    /// Returns the rows of [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) text, each with the
+    /// line on which it begins.
     private static func rows(of text: String) throws -> [(line: Int, fields: [String])] {
         var rows: [(line: Int, fields: [String])] = []
         var fields: [String] = []

@@ -2,8 +2,8 @@ import Foundation
 
 /// The domain that an account belongs to.
 enum Domain {
-    /// The host of an address as people and browsers write it, in lower case: of
-    /// `https://Mail.example.com/login`, `mail.example.com`.
+    /// Returns the host of an address as people and browsers write it, in lower case: for
+    /// `https://Mail.example.com/login` it is `mail.example.com`.
     static func of(_ address: String) -> String? {
         let text = address.trimmingCharacters(in: .whitespaces)
         let address = text.contains("://") ? text : "https://" + text

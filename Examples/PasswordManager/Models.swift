@@ -1,6 +1,6 @@
 import SecureStorage
 
-/// Who logs in where: what L1 protects.
+/// A site and the user name for it, protected by L1.
 struct WebsiteAccount: Equatable, Sendable {
     var id: Int64?
     var domain: String

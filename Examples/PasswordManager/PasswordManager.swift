@@ -6,7 +6,7 @@ import TypedPasswords
 //
 //     swift run PasswordManager DIRECTORY import passwords.csv
 //     swift run PasswordManager DIRECTORY restore vault.backup
-//     swift run PasswordManager DIRECTORY         commands, a line each, to the end of the input
+//     swift run PasswordManager DIRECTORY         commands, one per line, to the end of the input
 
 @main
 enum PasswordManager {
@@ -37,7 +37,7 @@ enum PasswordManager {
         }
     }
 
-    /// One command a line; one that fails does not end the session.
+    /// Runs one command per line; a failed command does not end the session.
     private static func interact(_ session: Session) {
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)

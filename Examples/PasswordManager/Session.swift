@@ -3,9 +3,9 @@ import SecureStorage
 import Vaults
 import TypedPasswords
 
-/// The commands, on one vault.
+/// The commands for one vault.
 struct Session {
-    /// How long a password holds: short, since an interactive session may be left alone.
+    /// How long a password is valid: short, because an interactive session may be left unattended.
     static let accessDuration: Duration = .seconds(
         ProcessInfo.processInfo.environment["PASSWORDMANAGER_TIMEOUT"].flatMap { Int($0) } ?? 300)
 
@@ -60,7 +60,7 @@ struct Session {
         try unlocked {
             for credentials in try vault.websiteCredentialsFor(domain: domain) {
                 let account = credentials.account
-                // Shown, it is on the screen: no memory to clear any more.
+                // The password is shown on the screen anyway, so its memory need not be cleared.
                 let password = credentials.password.withUnsafeBytes {
                     String(decoding: $0, as: UTF8.self)
                 }
@@ -77,7 +77,7 @@ struct Session {
         }
         let credentials = try CSVFile.credentials(in: text)
         try unlocked {
-            // All or none, and one wait for the disk.
+            // All or none, with a single wait for the disk.
             try vault.inDatabaseTransaction { db in
                 for credential in credentials {
                     _ = try vault.storeWebsiteCredentials(credential, in: db)
@@ -103,7 +103,7 @@ struct Session {
         }
     }
 
-    /// Asks for the password when it is needed, also when its time ends during `body`.
+    /// Requests the password when it is needed, also when it expires during `body`.
     private func unlocked(_ body: () throws -> Void) throws {
         try unlock()
         do {

@@ -1,14 +1,13 @@
 import Foundation
 
-/// Reads Debian's format of control files into stanzas of fields.
+/// Parses Debian control files into stanzas of fields.
 ///
-/// A field is `Name: value`; lines that begin with a blank continue it; an empty line ends the
-/// stanza; `#` begins a comment. The format is that of
-/// [deb822(5)](https://manpages.debian.org/deb822.5).
+/// A field is `Name: value`; lines that begin with a space or tab continue it; an empty line ends
+/// the stanza; `#` begins a comment. See [deb822(5)](https://manpages.debian.org/deb822.5).
 struct ControlFileParser {
-    /// A line that the format has no meaning for.
+    /// A line that is not valid in the format.
     struct MalformedLine: Error {
-        /// From 1.
+        /// The number of the line, from 1.
         let number: Int
     }
 
@@ -16,7 +15,7 @@ struct ControlFileParser {
     private var stanza: [DebianPackage.Field] = []
 
     mutating func parse(_ data: Data) throws {
-        // Split as bytes, since to Swift's `Character` a `\r\n` is one and a combining mark joins
+        // Split as bytes: for Swift a `\r\n` is a single `Character`, and a combining mark joins
         // the line break before it.
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
@@ -27,7 +26,7 @@ struct ControlFileParser {
         endStanza()
     }
 
-    /// - Returns: false for a malformed line.
+    /// - Returns: False for a malformed line.
     private mutating func read(_ line: Data) -> Bool {
         switch line.first {
         case nil:
@@ -55,7 +54,7 @@ struct ControlFileParser {
     private mutating func readField(_ line: Data) -> Bool {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = line[..<colon]
-        // Printable ASCII without blanks, so that no other kind of file passes for a list.
+        // Printable ASCII without spaces, so that no other kind of file is accepted as a list.
         guard let first = name.first, first != UInt8(ascii: "-"),
             name.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return false }
@@ -71,7 +70,8 @@ struct ControlFileParser {
 
     private static let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t")]
 
-    /// What is not UTF-8 becomes U+FFFD: a name in Latin-1 is no reason to refuse a whole list.
+    /// Decodes text; invalid UTF-8 becomes U+FFFD, since a name in Latin-1 must not reject a whole
+    /// list.
     private static func text(_ bytes: Data) -> String {
         String(decoding: bytes, as: UTF8.self)
     }

@@ -1,16 +1,16 @@
-/// One package of the list: its fields as they stand there, and what is read from them.
+/// One package of the list: its fields as written there, and the values parsed from them.
 struct DebianPackage: Sendable, Hashable {
     /// A field: `Section: admin`, or several lines.
     struct Field: Sendable, Hashable {
         let name: String
-        /// Lines are separated by `\n`, without the blank that begins each line but the first.
+        /// The lines, separated by `\n`, without the space that begins every line but the first.
         var value: String
     }
 
     let name: String
     let fields: [Field]
 
-    /// - Returns: nil when there is no field `Package`, without which it is some other stanza.
+    /// - Returns: nil without a field `Package`: then the stanza describes something else.
     init?(fields: [Field]) {
         self.fields = fields
         guard let name = Self.value(of: "Package", in: fields), !name.isEmpty else { return nil }
@@ -23,7 +23,7 @@ struct DebianPackage: Sendable, Hashable {
     var priority: String? { self["Priority"] }
     var maintainer: String? { self["Maintainer"] }
 
-    /// In KiB, as `dpkg` counts.
+    /// The size in KiB, as in `dpkg`.
     var installedSize: Int? { self["Installed-Size"].flatMap { Int($0) } }
 
     /// The first line of the description.
@@ -31,7 +31,7 @@ struct DebianPackage: Sendable, Hashable {
         self["Description"].map { String($0.prefix { !$0.isNewline }) }
     }
 
-    /// The description with its empty lines, which the format spells with a dot.
+    /// The description with its empty lines, which the format represents as a dot.
     var description: String? {
         self["Description"].map { text in
             text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -43,7 +43,7 @@ struct DebianPackage: Sendable, Hashable {
     /// The packages that this one needs, each once: `Depends` and `Pre-Depends` without versions
     /// and architectures.
     ///
-    /// Of alternatives (`a | b`) it is the first, the one that `apt` prefers.
+    /// For alternatives (`a | b`) it is the first one, which `apt` prefers.
     var dependencies: [String] {
         var names: [String] = []
         for relation in [self["Pre-Depends"], self["Depends"]].compactMap({ $0 }) {
@@ -61,7 +61,7 @@ struct DebianPackage: Sendable, Hashable {
         return names.filter { known.insert($0).inserted }
     }
 
-    /// The value of a field, whose name may be in any case.
+    /// The value of a field; names are case-insensitive.
     private subscript(name: String) -> String? { Self.value(of: name, in: fields) }
 
     private static func value(of name: String, in fields: [Field]) -> String? {

@@ -1,6 +1,6 @@
 extension Demonstration {
-    /// Asks the database what a list in memory could answer too, which is how the first two answers
-    /// are checked; the third needs the index.
+    /// Queries the database, and checks the first two answers against the list in memory; the third
+    /// needs the index.
     mutating func askQuestions() throws {
         let database = database
         let count = 10

@@ -2,12 +2,12 @@ import Foundation
 import SecureStorage
 
 extension Demonstration {
-    /// Changes the key, and checks that from then on the new one and nothing else opens the file.
+    /// Changes the key, and checks that from then on only the new key opens the file.
     mutating func changeKey(from old: String, to new: String) throws {
         let (database, file) = (database, directory.database)
-        // The log still holds what was stored; changing the key empties it, and `close` removes it.
+        // The log still holds the stored data; changing the key empties it, and `close` removes it.
         //
-        // Only the log may be read while the store is open: closing a descriptor of the database
+        // While the store is open, only the log may be read: closing a descriptor of the database
         // file itself would drop the locks that SQLite holds on it for this process (POSIX).
         let log = URL(fileURLWithPath: file.path + "-wal")
         var files = [("\(log.lastPathComponent), while open", try Data(contentsOf: log))]
@@ -46,14 +46,14 @@ extension Demonstration {
     }
 
     private mutating func expectRefusal(of passphrase: String, _ name: String) throws {
-        // A store of its own, on the same file: that is fine as long as the other one is closed.
+        // A separate store on the same file; this is allowed while the other one is closed.
         let store = SecureDatabaseStore(fullDatabasePath: directory.database.path)
         let message: String? = try step("try \(name)") {
             do {
                 try store.open(with: passphrase)
                 return nil
             } catch let error as SecureStorageError {
-                // Any other error would mean that something else is wrong than the key.
+                // Any other error would mean that something other than the key is wrong.
                 guard case .authenticationFailed = error else { throw error }
                 return "\(error)"
             }
@@ -64,8 +64,8 @@ extension Demonstration {
         try report.paragraph("\(name): \(message ?? "")")
     }
 
-    /// Searches the files for the words of the list, and a copy with the list in it, where the same
-    /// search must find them all.
+    /// Searches the files for the words of the list, and as a control a copy that contains the
+    /// list, in which the same search must find all of them.
     private mutating func lookForWords(
         in files: [(name: String, bytes: Data)], _ bytes: Data
     ) throws {

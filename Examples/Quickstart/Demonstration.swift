@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-/// The steps, one after the other, each with its time and with what must be true after it.
+/// The steps in order, each with its time and with the conditions that must hold after it.
 struct Demonstration {
     let list: PackageList
     let directory: WorkingDirectory
@@ -12,7 +12,7 @@ struct Demonstration {
 
     /// Runs all steps.
     ///
-    /// - Throws: What fails first, an expectation that does not hold among it.
+    /// - Throws: The first error, including an expectation that does not hold.
     static func run(_ options: Options) throws {
         let clock = ContinuousClock()
         let start = clock.now
@@ -37,7 +37,7 @@ struct Demonstration {
         database = PackageDatabase(at: directory.database)
     }
 
-    /// - Returns: The passphrase that opens the database in the end.
+    /// - Returns: The passphrase that finally opens the database.
     private mutating func run(afterReadingFor reading: Duration) throws -> String {
         try report.write(
             "SecureStorage: an encrypted database of the packages in "
@@ -84,7 +84,7 @@ struct Demonstration {
         } outcome: { _ in
             "all as in the list"
         }
-        // The threads stored them in any order.
+        // The threads stored them in an arbitrary order.
         try expect(Bag(found) == Bag(packages), "what is read back is what was stored")
 
         var table = Table(("Table", .left), ("Rows", .right), ("Each row", .left))
@@ -116,7 +116,7 @@ struct Demonstration {
 
     // MARK: - Steps
 
-    /// Does something and notes how long it took.
+    /// Performs a step and records its duration.
     @discardableResult
     mutating func step<T>(
         _ name: String, _ work: () throws -> T, outcome: (T) -> String
@@ -138,7 +138,7 @@ struct Demonstration {
     }
 }
 
-/// Elements with how often they occur, without their order.
+/// Elements with their number of occurrences, regardless of order.
 private struct Bag<Element: Hashable>: Equatable {
     private var counts: [Element: Int] = [:]
 

@@ -1,6 +1,6 @@
 /// The command line.
 struct Options {
-    /// The package list to read; nil for this machine's own.
+    /// The package list to read, or nil for this machine's own.
     private(set) var path: String?
     private(set) var usesSample = false
     private(set) var keepsDatabase = false

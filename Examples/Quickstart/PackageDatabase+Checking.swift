@@ -1,7 +1,7 @@
 import SecureStorage
 
 extension PackageDatabase {
-    /// Rows of each table.
+    /// The number of rows in each table.
     struct RowCounts: Sendable, Equatable {
         var packages = 0
         var fields = 0
@@ -12,8 +12,8 @@ extension PackageDatabase {
 
     func rowCounts() throws -> RowCounts {
         try queue.inDatabase { db in
-            // FTS5 keeps a row of `…_docsize` for each text; `package_text` itself would count the
-            // rows of `package`, where it reads its text.
+            // FTS5 has a row of `…_docsize` for each text; `package_text` itself would count the
+            // rows of `package`, from which it reads its text.
             let rs = try db.executeQuery(
                 """
                 SELECT (SELECT count(*) FROM package) AS packages,
@@ -30,7 +30,7 @@ extension PackageDatabase {
         }
     }
 
-    /// Every package with all its fields, read back.
+    /// Reads back every package with all its fields.
     func packages() throws -> [DebianPackage] {
         try queue.inDatabase { db in
             let rs = try db.executeQuery(
@@ -41,7 +41,7 @@ extension PackageDatabase {
                 let id = rs.int64(forColumnIndex: 0)
                 if id != last { stanzas.append([]) }
                 last = id
-                // `object` throws where the value has another type, `string` would return nil.
+                // `object` throws if the value has another type; `string` would return nil.
                 guard let name: String = try rs.object(forColumnIndex: 1),
                     let value: String = try rs.object(forColumnIndex: 2)
                 else { throw Failure("a field is NULL in the database") }
@@ -51,9 +51,9 @@ extension PackageDatabase {
         }
     }
 
-    /// Lets SQLite and SQLCipher look for damage.
+    /// Checks the file for damage with SQLite and SQLCipher.
     ///
-    /// - Returns: What they complain about; nothing for a sound file.
+    /// - Returns: The reported problems; empty for a sound file.
     func findDamage() throws -> [String] {
         try queue.inDatabase { db in
             var complaints: [String] = []
@@ -64,7 +64,7 @@ extension PackageDatabase {
                     if line != "ok" { complaints.append("\(pragma): \(line)") }
                 }
             }
-            // Throws when the search index and the text that it stands for differ.
+            // Throws if the search index differs from the text that it indexes.
             try db.executeUpdate(
                 "INSERT INTO package_text (package_text, rank) VALUES ('integrity-check', 1)")
             return complaints

@@ -2,10 +2,11 @@ import Foundation
 import SecureStorage
 
 extension PackageDatabase {
-    /// Stores the packages from several threads at once.
+    /// Stores the packages from several threads in parallel.
     ///
-    /// The threads take turns at the queue, a transaction each time. A batch is whole or not there
-    /// at all, and a transaction for many rows costs one wait for the disk instead of one per row.
+    /// The threads take turns at the queue, one transaction each time. A batch is stored completely
+    /// or not at all, and a transaction of many rows waits for the disk once instead of once per
+    /// row.
     ///
     /// - Returns: The number of transactions.
     func store(_ packages: [DebianPackage], threads: Int, batchSize: Int) throws -> Int {
@@ -14,7 +15,7 @@ extension PackageDatabase {
         }
         try onThreads(threads) { thread in
             for index in stride(from: thread, to: batches.count, by: threads) {
-                // Work that needs no database is better done before the turn than in it.
+                // Do work that needs no database before the turn, not during it.
                 let batch = batches[index].map { ($0, $0.dependencies) }
                 try queue.inExclusiveTransaction { db in
                     for (package, dependencies) in batch {
@@ -30,8 +31,8 @@ extension PackageDatabase {
     private static func insert(
         _ package: DebianPackage, _ dependencies: [String], into db: SecureDatabaseStore
     ) throws {
-        // Values are always bound, never put into the SQL: so no text can be taken for SQL, and one
-        // prepared statement, which the store keeps, serves every row.
+        // Values are always bound, never put into the SQL. No text can thus be interpreted as SQL,
+        // and one prepared statement, which the store caches, serves every row.
         try db.executeUpdate(
             """
             INSERT INTO package (name, version, architecture, section, priority, maintainer,
@@ -46,7 +47,7 @@ extension PackageDatabase {
                 "installedSize": package.installedSize, "summary": package.summary,
                 "description": package.description,
             ])
-        // Nobody else can insert before this is read: the queue is ours until the block ends.
+        // No other insert can come between: the queue is held until the block ends.
         let id = try db.lastInsertRowId()
         try db.executeUpdate(
             "INSERT INTO package_text (rowid, name, description) VALUES (?, ?, ?)",
@@ -63,7 +64,7 @@ extension PackageDatabase {
     }
 }
 
-/// Runs `work` on so many threads at once, waits for all of them, and throws the first error.
+/// Runs `work` on `count` threads in parallel, waits for all of them, and throws the first error.
 private func onThreads(
     _ count: Int, _ work: @escaping @Sendable (_ thread: Int) throws -> Void
 ) throws {
@@ -82,7 +83,7 @@ private func onThreads(
 
 /// The first error of several threads.
 private final class FirstError: @unchecked Sendable {
-    // @unchecked: `error` is only touched under `lock`.
+    // @unchecked: `error` is accessed only under `lock`.
     private let lock = NSLock()
     private var error: (any Error)?
 

@@ -1,23 +1,23 @@
 import Foundation
 import SecureStorage
 
-/// The encrypted database of packages: where it lies, its schema, its life.
+/// The encrypted database of packages: its location, schema and lifetime.
 ///
-/// It holds a queue and nothing else, so any thread may use it. Every access is a block that the
-/// queue runs with the store.
+/// It holds only a queue, so any thread may use it. Every access is a block that the queue runs
+/// with the store.
 struct PackageDatabase: Sendable {
     let queue: SecureDatabaseQueue
 
-    /// Names the place; nothing is opened yet.
+    /// Sets the location; nothing is opened yet.
     init(at url: URL) {
         queue = SecureDatabaseQueue(databaseStore: SecureDatabaseStore(fullDatabasePath: url.path))
     }
 
-    /// Opens the file, or makes it with its schema.
+    /// Opens the file, or creates it with its schema.
     func open(with passphrase: String) throws {
         try queue.inDatabase { db in
-            // The handler runs only when this call makes the file. If it fails there is no file, so
-            // a file that exists has its tables.
+            // The handler runs only when this call creates the file. If it fails, no file is left,
+            // so an existing file always has its tables.
             try db.open(with: passphrase) { db in
                 do {
                     try db.executeStatements(Self.schema)
@@ -38,7 +38,7 @@ struct PackageDatabase: Sendable {
         try queue.inDatabase { $0.close() }
     }
 
-    // Foreign keys need no PRAGMA: the library enforces them unless told otherwise.
+    // Foreign keys need no PRAGMA: the library enforces them unless configured otherwise.
     private static let schema = """
         CREATE TABLE package (
             id             INTEGER PRIMARY KEY,

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A list of packages in Debian's format, such as `dpkg` keeps of the installed ones.
+/// A list of packages in Debian's format, such as the list of installed packages that `dpkg` keeps.
 struct PackageList {
-    /// What a report calls it.
+    /// The name of the list in reports.
     let name: String
     /// The bytes of the file.
     let data: Data
     let packages: [DebianPackage]
-    /// Stanzas about something else, which are left out.
+    /// The number of stanzas about something else, which are omitted.
     let otherStanzas: Int
 
     static let systemPath = "/var/lib/dpkg/status"
 
-    /// Reads the file of the options, or this machine's own, or the sample.
+    /// Reads the file from the options, this machine's own list, or the sample.
     ///
-    /// - Throws: `Failure` for a file that cannot be read or is no list of packages.
+    /// - Throws: `Failure` for a file that cannot be read or is not a list of packages.
     init(for options: Options) throws {
         if let path = options.path {
             try self.init(contentsOf: URL(fileURLWithPath: path))
@@ -45,7 +45,7 @@ struct PackageList {
         }
     }
 
-    /// More than any real list; it is held in memory.
+    /// Larger than any real list; the file is held in memory.
     private static let sizeLimit = 256 << 20
 
     private static func read(_ url: URL) throws -> Data {
@@ -73,7 +73,7 @@ struct PackageList {
 }
 
 extension CocoaError {
-    /// The few reasons that a person meets, in the same words on every platform.
+    /// The few reasons that users encounter, with the same wording on every platform.
     var reason: String {
         switch code {
         case .fileNoSuchFile, .fileReadNoSuchFile: "there is no such file or directory"

@@ -1,8 +1,9 @@
 import SecureStorage
 
-/// What one can ask a database of packages.
+/// Queries on a database of packages.
 ///
-/// Each question is one block of the queue. It returns plain values: result sets stay inside.
+/// Each query is one block of the queue. It returns plain values; result sets stay inside the
+/// block.
 extension PackageDatabase {
     struct Largest: Sendable {
         let name: String
@@ -60,23 +61,23 @@ extension PackageDatabase {
         let name: String
         /// Higher is better.
         let score: Double
-        /// The place in the description, with `[` and `]` around what was found.
+        /// The matching part of the description, with `[` and `]` around the matches.
         let snippet: String
     }
 
-    /// How many packages match `words`, and the best of them.
+    /// Returns the number of packages that match `words`, and the best matches.
     ///
     /// `words` is a query of [FTS5](https://sqlite.org/fts5.html#full_text_query_syntax).
     func search(_ words: String, limit: Int) throws -> (total: Int, best: [Match]) {
-        // One transaction, so that both answers are of the same moment even when another process
-        // writes meanwhile.
+        // One transaction, so that both answers are consistent even if another process writes in
+        // between.
         var total = 0
         var best: [Match] = []
         try queue.inDeferredTransaction { db in
             let count = try db.executeQuery(
                 "SELECT count(*) FROM package_text WHERE package_text MATCH ?", values: [words])
             if try count.next() { total = count.int(forColumnIndex: 0) ?? 0 }
-            // A match in the name weighs five times one in the description.
+            // A match in the name has five times the weight of one in the description.
             let rs = try db.executeQuery(
                 """
                 SELECT name, -bm25(package_text, 5, 1) AS score,

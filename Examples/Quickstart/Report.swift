@@ -4,7 +4,7 @@ import Foundation
 struct Report {
     static let width = 100
 
-    /// - Throws: `Failure` when nobody reads any more, or the disk is full.
+    /// - Throws: `Failure` when the reader has closed the pipe or the disk is full.
     func write(_ text: String) throws {
         do {
             try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
@@ -17,7 +17,7 @@ struct Report {
         try write("\n\(Self.printable(text))\n")
     }
 
-    /// A paragraph, indented like the tables and broken between words.
+    /// Writes a paragraph, indented like the tables and wrapped between words.
     func paragraph(_ text: String) throws {
         var lines: [String] = []
         for word in Self.printable(text).split(separator: " ") {
@@ -34,7 +34,7 @@ struct Report {
         try write(table.text(width: Self.width - 2).map { "  \($0)\n" }.joined())
     }
 
-    /// The text on one line, without control characters: what comes from a file must not move the
+    /// Returns the text on one line without control characters: text from a file must not move the
     /// cursor, or worse.
     static func printable(_ text: String) -> String {
         var result = ""

@@ -8,7 +8,7 @@ struct Table {
     private let columns: [(title: String, alignment: Alignment)]
     private var rows: [[String]] = []
 
-    /// The last column may be cut to fit, so the longest text belongs there.
+    /// Creates a table; its last column may be cut to fit, so the longest text belongs there.
     init(_ columns: (title: String, alignment: Alignment)...) {
         self.columns = columns
     }
@@ -17,13 +17,13 @@ struct Table {
         rows.append(cells.map(Report.printable))
     }
 
-    /// The lines of the table, none wider than `width`.
+    /// Returns the lines of the table, none wider than `width`.
     func text(width: Int) -> [String] {
         let gap = "  "
         let widest = columns.indices.map { column in
             ([columns[column].title] + rows.map { cell($0, column) }).map(\.count).max() ?? 0
         }
-        // No column but the last may take more than its share.
+        // All columns but the last have a maximum width.
         var widths = widest.map { min($0, 36) }
         let others = widths.dropLast().reduce(0) { $0 + $1 + gap.count }
         if let last = widest.last {

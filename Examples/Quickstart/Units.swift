@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers as people read them, alike on every machine.
+/// Formats numbers for people, identically on every machine.
 enum Units {
-    /// `1,234,567`.
+    /// Formats a number as in `1,234,567`.
     static func count(_ number: Int) -> String {
         var digits = String(number.magnitude)
         var groups: [Substring] = []
@@ -13,25 +13,25 @@ enum Units {
         return (number < 0 ? "-" : "") + ([digits[...]] + groups).joined(separator: ",")
     }
 
-    /// `1 package`, `2 packages`.
+    /// Formats a number with a noun, as in `1 package` and `2 packages`.
     static func count(_ number: Int, _ noun: String) -> String {
         "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    /// `611.2 KiB`.
+    /// Formats a number of bytes, as in `611.2 KiB`.
     static func bytes(_ number: Int) -> String { scaled(Double(number), from: 0) }
 
-    /// The same of a number of KiB, however large: it may be no more than a claim in a file.
+    /// Formats a number of KiB, which may be arbitrarily large because a file may claim anything.
     static func kibibytes(_ number: Int) -> String { scaled(Double(number), from: 1) }
 
-    /// `12 ms`, `1.23 s`.
+    /// Formats a duration, as in `12 ms` and `1.23 s`.
     static func time(_ duration: Duration) -> String {
         let seconds = duration / .seconds(1)
         return seconds < 1
             ? String(format: "%.0f ms", seconds * 1000) : String(format: "%.2f s", seconds)
     }
 
-    /// `3.14`.
+    /// Formats a number as in `3.14`.
     static func decimal(_ number: Double) -> String { String(format: "%.2f", number) }
 
     private static func scaled(_ number: Double, from first: Int) -> String {

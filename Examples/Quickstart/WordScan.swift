@@ -1,17 +1,17 @@
 import Foundation
 
-/// Looks for words of a text in the bytes of a file.
+/// Searches the bytes of a file for words of a text.
 ///
-/// A word is a run of at least eight ASCII letters and hyphens, in any case. It counts as found
-/// where its first eight letters stand anywhere in the bytes. In encrypted bytes that happens by
-/// chance about once in a million runs of this program.
+/// A word is a run of at least eight ASCII letters and hyphens, in any case. It counts as found if
+/// its first eight letters occur anywhere in the bytes. In encrypted bytes that happens by chance
+/// about once in a million runs of this program.
 struct WordScan {
-    /// The first eight letters of each word, packed, and how many words begin so.
+    /// The first eight letters of each word, packed, and how many words begin with them.
     private var beginnings: [UInt64: Int] = [:]
-    /// How many different words it looks for.
+    /// The number of distinct words to search for.
     private(set) var wordCount = 0
 
-    /// Takes every word of `text`.
+    /// Collects every word of `text`.
     init(wordsOf text: Data) {
         var words: Set<Data> = []
         text.withUnsafeBytes { bytes in
@@ -30,11 +30,11 @@ struct WordScan {
         wordCount = words.count
     }
 
-    /// The number of words that stand in `data`, each counted once.
+    /// Returns the number of words that occur in `data`, each counted once.
     func hits(in data: Data) -> Int {
         var found: Set<UInt64> = []
         data.withUnsafeBytes { bytes in
-            // The last eight letters, and how many letters there were in a row.
+            // The last eight letters, and the length of the current run of letters.
             var window: UInt64 = 0
             var run = 0
             for byte in bytes {
@@ -50,10 +50,10 @@ struct WordScan {
         return found.reduce(0) { $0 + (beginnings[$1] ?? 0) }
     }
 
-    /// As many as fit in 64 bits, and too many for chance.
+    /// As many letters as fit in 64 bits, and too many to match by chance.
     private static let length = 8
 
-    /// The lower-case letter, or the hyphen, or nil.
+    /// Returns the lower-case letter or the hyphen, otherwise nil.
     private static func folded(_ byte: UInt8) -> UInt8? {
         if byte == UInt8(ascii: "-") { return byte }
         let lower = byte | 0x20

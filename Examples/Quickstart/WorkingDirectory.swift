@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of this run, which nobody else can read.
+/// A directory for this run, readable only by its owner.
 struct WorkingDirectory {
     let url: URL
 
@@ -17,26 +17,26 @@ struct WorkingDirectory {
 
     var database: URL { url.appendingPathComponent("packages.db") }
 
-    /// The database and whatever lies beside it.
+    /// Returns the database and all files next to it.
     func files() throws -> [URL] {
         try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil)
             .sorted { $0.path < $1.path }
     }
 
     func remove() {
-        // What cannot be removed is encrypted, and in the directory for what may be removed.
+        // A file that cannot be removed is encrypted, and is in the directory for temporary files.
         try? FileManager.default.removeItem(at: url)
     }
 }
 
 /// Passphrases for this demonstration.
 ///
-/// A program for people asks its user for one, or makes one and keeps it in the system's keychain.
-/// In the source code, or in a file beside the database, it would protect nothing.
+/// An application prompts its user for one, or generates one and keeps it in the system's keychain.
+/// In the source code, or in a file next to the database, it would protect nothing.
 enum Passphrase {
-    /// Text such as `k3mq7-x2hfd-…`: 25 bits for each group.
+    /// Returns text such as `k3mq7-x2hfd-…`, with 25 bits per group.
     static func random(groups: Int = 5) -> String {
-        // `randomElement` uses the system's generator, which is made for secrets.
+        // `randomElement` uses the system's generator, which is cryptographically secure.
         let letters = "abcdefghijkmnpqrstuvwxyz23456789"
         let words = (0..<groups).map { _ in
             String((0..<5).compactMap { _ in letters.randomElement() })

@@ -3,9 +3,9 @@ import SecureStorage
 
 // An app's settings in an encrypted key-value store: plain values, an object with NSCoding, and a
 // Codable value under a typed key. A background queue writes while the main thread reads; at the
-// end the file gets another key.
+// end the file's key is changed.
 
-/// Settings of a window, as an app stores them as one value.
+/// The settings of a window, stored as one value.
 struct Window: Codable, Sendable {
     var width = 800.0
     var height = 600.0
@@ -16,7 +16,7 @@ extension KeyValueKey where Value == Window {
     static var mainWindow: KeyValueKey { KeyValueKey("window/main") }
 }
 
-/// Whose settings they are: a class of an app that was there before Codable.
+/// The owner of the settings: a class of an app that predates Codable.
 final class Account: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
 
@@ -54,8 +54,7 @@ try settings.put(Window(width: 1024), for: .mainWindow)
 try settings.put(
     Account(name: "ada", servers: ["mail.example.org", "news.example.org"]), forKey: "account")
 
-// The background work counts up; the main thread sees each number that it reads, and never a torn
-// one.
+// The background work counts up; the main thread never reads a torn number or an older one.
 let background = DispatchQueue(label: "background")
 let finished = DispatchSemaphore(value: 0)
 background.async {
@@ -83,7 +82,7 @@ try settings.put("a link that is good for an hour", forKey: "invitation", expire
 try settings.changeEncryptionKey(with: "another passphrase")
 settings.close()
 
-// Only the new key opens it, and everything is there.
+// Only the new key opens the file, and it still has all the data.
 do {
     try settings.open(with: "correct horse battery staple")
     print("the old key still opens the file")

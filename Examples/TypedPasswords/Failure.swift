@@ -1,11 +1,11 @@
-/// What ends a command, as a person reads it.
+/// The reason why a command fails, as text for people.
 package struct Failure: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// Text from files and databases, with what a terminal would act on spelled out.
+/// Returns text from files and databases with characters that a terminal would act on escaped.
 package func visible(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { text, scalar in
         switch scalar.properties.generalCategory {

@@ -1,17 +1,17 @@
 import Foundation
 package import SecureStorage
 
-/// Where passwords come from: the terminal, unseen, or the lines of a descriptor; never an
+/// A source of passwords: the terminal, without echo, or the lines of a descriptor; never an
 /// argument.
 package struct PasswordSource: Sendable {
-    /// nil: the terminal.
+    /// nil for the terminal.
     private let descriptor: Int32?
 
     package init(descriptor: Int32?) { self.descriptor = descriptor }
 
-    /// Takes `--password-fd N` from the beginning of a program's arguments.
+    /// Removes `--password-fd N` from the beginning of a program's arguments.
     ///
-    /// - Throws: `Failure` when N is no number of a descriptor.
+    /// - Throws: `Failure` when N is not a valid descriptor number.
     package init(takingFrom words: inout [String]) throws {
         guard words.first == "--password-fd" else {
             descriptor = nil
@@ -24,11 +24,11 @@ package struct PasswordSource: Sendable {
         words.removeFirst(2)
     }
 
-    /// Another answer can be had: a person may have mistyped.
+    /// Whether another answer is possible: a person may have mistyped.
     package var canAskAgain: Bool { descriptor == nil }
 
     /// - Throws: `Failure` without a terminal, at the end of the descriptor, and for an empty
-    ///   answer unless that is allowed.
+    ///   answer unless `allowingEmpty` is true.
     package func ask(_ question: String, allowingEmpty: Bool = false) throws -> SecretBytes {
         let answer = try descriptor.map { try Self.line(from: $0) } ?? askTerminal(question)
         guard allowingEmpty || answer.count > 0 else { throw Failure("no password was given") }
@@ -62,7 +62,7 @@ package struct PasswordSource: Sendable {
         return answer
     }
 
-    /// A password that is going to be set: asked for twice, where somebody types.
+    /// Reads a new password; on a terminal the user has to enter it twice.
     package func askForNew(allowingEmpty: Bool = false) throws -> SecretBytes {
         let new = try ask("new password", allowingEmpty: allowingEmpty)
         if canAskAgain, try ask("again", allowingEmpty: allowingEmpty) != new {
@@ -71,7 +71,7 @@ package struct PasswordSource: Sendable {
         return new
     }
 
-    /// One byte at a time: what follows the line is for the next question.
+    /// Reads one byte at a time, because the text after the line answers the next question.
     private static func line(from descriptor: Int32) throws -> SecretBytes {
         let longest = 1024
         var count = 0

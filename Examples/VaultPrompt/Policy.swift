@@ -1,7 +1,7 @@
 import Vaults
 import TypedPasswords
 
-/// The rules of a vault as a person reads and types them.
+/// The rules of a vault as users read and type them.
 enum Policy {
     private static var numbers: [(String, WritableKeyPath<DataVaultPasswordPolicy, Int>)] {
         [
@@ -9,7 +9,7 @@ enum Policy {
         ]
     }
 
-    /// Of a vault that is unlocked.
+    /// Rules that are accessible only while the vault is unlocked.
     private static var times: [(String, WritableKeyPath<DataVaultPasswordPolicy, Int?>)] {
         [("days", \.expirationDays), ("timeout", \.lockTimeout)]
     }
@@ -30,7 +30,7 @@ enum Policy {
             + flags.map { "\($0)\t\(policy[keyPath: $1] ? "on" : "off")" }
     }
 
-    /// - Throws: `Failure` for a rule or a value that there is not.
+    /// - Throws: `Failure` for an unknown rule or an invalid value.
     static func set(
         _ name: String, _ value: String, in policy: inout DataVaultPasswordPolicy
     ) throws {

@@ -3,7 +3,7 @@ import SecureStorage
 import Vaults
 import TypedPasswords
 
-/// The commands, on one vault, and what a person is told in each of its states.
+/// The commands for one vault, and the message for each of its states.
 struct Prompt {
     static let usage = """
         commands:
@@ -27,7 +27,7 @@ struct Prompt {
     let passwords: PasswordSource
     let say: @Sendable (String) -> Void
 
-    /// Runs lines until `quit` or their end; one that fails does not end the session.
+    /// Runs lines until `quit` or their end; a failed line does not end the session.
     func run(_ lines: some Sequence<String> & Sendable) async {
         var isInBackground = false
         say(Self.text(session.state))
@@ -39,14 +39,14 @@ struct Prompt {
             if ["background", "foreground"].contains(command) {
                 isInBackground = command == "background"
             }
-            // It may have locked itself while nobody typed.
+            // The vault may have locked itself while waiting for input.
             let state = session.poke()
             say(isInBackground ? "[in the background, locked: foreground]" : Self.text(state))
         }
         session.lock()
     }
 
-    /// What a person is told, and what to type next.
+    /// Returns the message for a state, with the commands to type next.
     static func text(_ state: DataVaultSession.State) -> String {
         switch state {
         case .noVault: "[no vault: create]"
@@ -79,7 +79,7 @@ struct Prompt {
             let policy = try session.withVault { try $0.passwordPolicy }
             for line in Policy.lines(of: policy) { say(line) }
         case ("policy", let rule?, 3):
-            // A locked vault takes a stricter one, too; here none is changed without the password.
+            // A locked vault also accepts a stricter policy; this program requires an unlocked one.
             try session.touch()
             var policy = try session.withVault { try $0.passwordPolicy }
             try Policy.set(rule, words[2], in: &policy)
@@ -109,7 +109,7 @@ struct Prompt {
     }
 
     private func set(_ name: String) throws {
-        // Before somebody types what cannot be kept.
+        // Before the user types a value that cannot be stored.
         try session.touch()
         let value = try passwords.ask("value of \(visible(name))")
         try session.withVault { vault in

@@ -2,11 +2,12 @@ import Foundation
 import Vaults
 import TypedPasswords
 
-// A few secrets behind a password, on the command line: every state that a DataVault can be in.
+// A few secrets protected by a password, on the command line: every state that a DataVault can
+// have.
 //
-//     swift run VaultPrompt ~/vault     commands, a line each, to `quit` or the end of the input
+//     swift run VaultPrompt ~/vault     commands, one per line, to `quit` or the end of the input
 //
-// `policy tries 3`, then `lock`, and a wrong password three times: the vault is gone.
+// After `policy tries 3` and `lock`, entering a wrong password three times destroys the vault.
 
 @main
 enum VaultPrompt {
@@ -29,7 +30,7 @@ enum VaultPrompt {
     }
 }
 
-/// The lines of the standard input.
+/// The lines of standard input.
 private struct TypedLines: Sequence, IteratorProtocol {
     mutating func next() -> String? { readLine() }
 }

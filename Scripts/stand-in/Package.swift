@@ -1,10 +1,10 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A stand-in for swift-sqlcipher with its product, its traits and its default traits, as of the
-// manifest of its version 1.13: an option that is turned on is really built in, and what it omits
-// is missing. `Scripts/check-trait` adds SQLCipher's sqlite3.c and sqlite3.h; OpenSSL takes the
-// place of LibTomCrypt.
+// A stand-in for swift-sqlcipher with its product, its traits and its default traits, as in the
+// manifest of version 1.13: an option that is turned on is built in, and a function that it omits
+// is missing. `Scripts/check-trait` adds SQLCipher's sqlite3.c and sqlite3.h; OpenSSL replaces
+// LibTomCrypt.
 
 let defaults = [
     "DEFAULT_MEMSTATUS_0", "DEFAULT_WAL_SYNCHRONOUS_1", "DQS_0", "ENABLE_CARRAY",
@@ -31,7 +31,7 @@ func define(_ trait: String) -> CSetting {
         "SQLITE_" + words.joined(separator: "_"), to: String(last), .when(traits: [trait]))
 }
 
-// What it builds in whatever the traits are.
+// The options that it sets whatever the traits are.
 let always: [CSetting] = [
     .define("SQLITE_HAS_CODEC"), .define("SQLCIPHER_CRYPTO_OPENSSL"),
     .define("SQLITE_ENABLE_API_ARMOR"), .define("SQLITE_ENABLE_MEMORY_MANAGEMENT"),

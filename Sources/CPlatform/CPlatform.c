@@ -19,15 +19,15 @@ int cplatform_rename_exclusive(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -1;
 #endif
-    // File systems without an exclusive rename: link(2) is as exclusive, in two steps.
+    // Without an exclusive rename, use link(2): as exclusive, but in two steps.
     if (link(from, to) != 0) return -1;
-    (void)unlink(from);  // whoever finds both names removes this one
+    (void)unlink(from);  // a caller that finds both names removes this one
     return 0;
 }
 
 int cplatform_sync(int descriptor) {
 #if defined(__APPLE__)
-    // fsync(2) there leaves the bytes in the disk's cache; not every file system can do better.
+    // fsync(2) leaves the bytes in the disk's cache here; not every file system can do better.
     if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
 #endif
     return fsync(descriptor);
@@ -35,11 +35,11 @@ int cplatform_sync(int descriptor) {
 
 void cplatform_erase(void *bytes, unsigned long length) {
     memset(bytes, 0, length);
-    // Tells the compiler that the zeros are read.
+    // Makes the compiler assume that the zeros are read.
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
-// Whole pages: unlocking part of a page would unlock what a neighbour keeps in the rest of it.
+// Rounds up to whole pages: unlocking part of a page would also unlock its other contents.
 static unsigned long whole_pages(unsigned long length) {
     unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
     return length == 0 ? page : (length + page - 1) / page * page;
@@ -73,7 +73,7 @@ int cplatform_forks = 0;
 
 static void count_fork(void) { __atomic_fetch_add(&cplatform_forks, 1, __ATOMIC_RELAXED); }
 
-// Before any thread of the program's, so that no fork goes uncounted.
+// Runs before the program starts a thread, and thus counts every fork.
 __attribute__((constructor)) static void watch_forks(void) {
     (void)pthread_atfork(NULL, NULL, count_fork);
 }

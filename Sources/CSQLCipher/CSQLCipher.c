@@ -2,14 +2,15 @@
 
 #include <stdlib.h>
 
-// Links the engine's keying functions into this module, so that a SQLite without SQLCipher is found
-// out when the package is built and not when the first file is written.
+// Links the engine's keying functions into this module: a SQLite without SQLCipher then fails the
+// build of the package, not the first write of a file.
 int csqlcipher_key_is_linked(void) {
     return &sqlite3_key_v2 != 0 && &sqlite3_rekey_v2 != 0;
 }
 
-// The file's methods are exchanged for a copy whose read and write look on: the VFS reads them from the file
-// at each call, and SQLite itself exchanges them in the same way (proxy locking).
+// Replaces the file's methods with a copy whose xRead and xWrite call `tick` first. This is safe
+// because SQLite looks the methods up in the file at each call, and replaces them in the same way
+// itself (proxy locking).
 struct csqlcipher_tap {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *original;

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Why the program ends without success: one line, a hint on a line of its own, the exit status.
+/// The reason why the program fails: one line, a hint on a separate line, the exit status.
 struct Failure: Error {
     static let usageStatus: Int32 = 2
     static let unknownKeyStatus: Int32 = 3
@@ -16,17 +16,17 @@ struct Failure: Error {
         self.status = status
     }
 
-    /// Wrong usage.
+    /// Returns a failure for incorrect usage.
     static func usage(_ message: String, hint: String? = nil) -> Failure {
         Failure(message, hint: hint, status: usageStatus)
     }
 
-    /// Of a system call, with the reason that `errno` holds.
+    /// Returns the failure of a system call, with the reason in `errno`.
     static func system(_ what: String) -> Failure {
         Failure("\(what): \(String(cString: strerror(errno)))")
     }
 
-    /// Nothing to say, as a missing key of a key-value store.
+    /// A failure without a message, such as for a missing key of a key-value store.
     static let silent = Failure("")
 
     /// nil for errors of the argument parser.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Logging
 
-/// The program: its verbs, and how it ends.
+/// The program: its verbs and its exit status.
 @main
 struct Tool: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,7 +32,7 @@ struct Tool: ParsableCommand {
             Salvage.self, KeyValue.self,
         ])
 
-    /// Of this program and of the library in it.
+    /// The version of this program and of its library.
     static let version = "unreleased"
 
     static func main() {
@@ -48,19 +48,19 @@ struct Tool: ParsableCommand {
         }
     }
 
-    /// A file that is opened must not get the number of a standard one that the parent has closed,
-    /// and messages with it.
+    /// Opens standard descriptors that the parent has closed, because an opened file must not get
+    /// such a number and receive messages.
     private static func fillStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is this one; where that fails, so will what comes next.
+            // The lowest free number is this one; if this fails, so will the calls that follow.
             _ = open("/dev/null", O_RDWR)
         }
     }
 
-    /// Whatever the parent has chosen: a thread of Dispatch's blocks signals, and its children
-    /// begin so.
+    /// Unblocks signals whatever the parent has set: Dispatch threads block signals, and their
+    /// child processes inherit that.
     private static func letSignalsThrough() {
-        // `securestorage … | head` ends quietly.
+        // `securestorage … | head` must end quietly.
         signal(SIGPIPE, SIG_DFL)
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -68,15 +68,15 @@ struct Tool: ParsableCommand {
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    /// Says what was wrong; returns the exit status.
+    /// Reports the error, and returns the exit status.
     private static func end(with error: any Error) -> Int32 {
-        // What was written before the error belongs before its message.
+        // Output from before the error belongs before its message.
         try? Output.standard.flush()
         if let failure = Failure(error) {
             failure.report()
             return failure.status
         }
-        // ArgumentParser's own: help, versions, scripts for completion, and wrong usage.
+        // ArgumentParser's own: help, versions, completion scripts, and usage errors.
         let code = exitCode(for: error)
         let message = fullMessage(for: error)
         guard code == .validationFailure else {

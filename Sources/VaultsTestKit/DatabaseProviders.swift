@@ -2,25 +2,26 @@ public import Foundation
 public import SecureStorage
 public import Vaults
 
-/// A vault's database in a temporary file that takes any key, and keeps it for the test to look at.
+/// A vault's database in a temporary file, which accepts any key and keeps it for the test to
+/// inspect.
 ///
-/// The file goes with the object.
+/// The file is removed with the object.
 open class MockDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Sendable {
-    // @unchecked: a class that is not final cannot be checked; nothing here changes.
+    // @unchecked: a non-final class cannot be checked; nothing here is mutable.
     private let provider: TemporaryDatabaseProvider
 
     /// The open database.
     public var db: any SecureDatabaseWriter { provider.db }
 
-    /// The key that it was made with.
+    /// The key that was passed to `init`.
     public let key: Data
 
-    /// A new database.
+    /// Creates a new database.
     ///
     /// - Parameters:
     ///   - key: Any bytes; the file has another key.
-    ///   - registerMigrationsHandler: Adds the steps of the schema.
-    /// - Throws: `SecureStorageError`, and what the handler throws.
+    ///   - registerMigrationsHandler: Registers the schema migrations.
+    /// - Throws: `SecureStorageError`, and any error that the handler throws.
     public init(
         key: Data = Data(),
         registerMigrationsHandler: (inout SchemaMigrations) throws -> Void = { _ in }
@@ -31,20 +32,20 @@ open class MockDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Senda
     }
 }
 
-/// A vault's database in a directory of its own, which goes with the object.
+/// A vault's database in a separate directory, which is removed with the object.
 open class TemporaryDatabaseProvider: VaultDatabaseProvider, @unchecked Sendable {
-    // @unchecked: a class that is not final cannot be checked; nothing here changes.
+    // @unchecked: a non-final class cannot be checked; nothing here is mutable.
 
     /// The file.
     public let file: URL
 
-    /// A new database.
+    /// Creates a new database.
     ///
     /// - Parameters:
     ///   - key: 32 bytes, not all of them zero.
     ///   - writerType: One connection, or several.
-    ///   - registerMigrationsHandler: Adds the steps of the schema.
-    /// - Throws: `SecureStorageError`, and what the handler throws.
+    ///   - registerMigrationsHandler: Registers the schema migrations.
+    /// - Throws: `SecureStorageError`, and any error that the handler throws.
     public init(
         key: Data = Data(repeating: 1, count: 32), writerType: DatabaseWriterType = .queue,
         registerMigrationsHandler: (inout SchemaMigrations) throws -> Void = { _ in }
@@ -60,7 +61,7 @@ open class TemporaryDatabaseProvider: VaultDatabaseProvider, @unchecked Sendable
         try? FileManager.default.removeItem(at: file.deletingLastPathComponent())
     }
 
-    /// A place in a new directory.
+    /// Returns a file URL in a new directory.
     static func newFile() throws -> URL {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("VaultsTestKit-\(UUID().uuidString)")

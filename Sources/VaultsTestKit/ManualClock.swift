@@ -1,24 +1,24 @@
 internal import Foundation
 public import Vaults
 
-/// A clock that a test sets: what depends on days cannot wait for them.
+/// A clock that a test sets, because a test cannot wait for days.
 ///
 /// Thread-safe.
 public final class ManualClock: IdleClock, @unchecked Sendable {
-    // @unchecked: `time` is only touched under `lock`.
+    // @unchecked: `time` is accessed only under `lock`.
     private let lock = NSLock()
     private var time: Duration
 
-    /// A clock that stands still.
+    /// Creates a stopped clock.
     ///
-    /// - Parameter now: What it shows.
+    /// - Parameter now: The initial time.
     public init(now: Duration = .seconds(1_000)) { time = now }
 
-    /// What it shows.
+    /// The current time of the clock.
     public var now: Duration { lock.withLock { time } }
 
-    /// Sets it forward.
+    /// Advances the clock.
     ///
-    /// - Parameter duration: By how much.
+    /// - Parameter duration: The time to add.
     public func advance(by duration: Duration) { lock.withLock { time += duration } }
 }

@@ -1,12 +1,12 @@
 public import Foundation
 public import Vaults
 
-/// Encryption that does nothing and remembers what it was asked for.
+/// A provider that does not encrypt and records its arguments.
 ///
-/// ``encrypt(_:withKey:)`` returns the plaintext, ``decrypt(_:withKey:)`` what the test has set.
-/// Thread-safe.
+/// ``encrypt(_:withKey:)`` returns the plaintext, ``decrypt(_:withKey:)`` the result that the test
+/// has set. Thread-safe.
 public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
-    // @unchecked: `state` is only touched under `lock`.
+    // @unchecked: `state` is accessed only under `lock`.
     private struct State {
         var derivedKey: Data?
         var decryptedData: Data?
@@ -19,16 +19,16 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
     private let lock = NSLock()
     private var state = State()
 
-    /// Without anything set.
+    /// Creates a provider for which no results are set.
     public init() {}
 
-    /// What `deriveKeyFromPassword` returns; nil: it throws `.invalidPassword`.
+    /// The result of `deriveKeyFromPassword`; if nil, it throws `.invalidPassword`.
     public var _derivedKey: Data? {
         get { lock.withLock { state.derivedKey } }
         set { lock.withLock { state.derivedKey = newValue } }
     }
 
-    /// What `decrypt` returns; nil: it throws `.invalidPassword`.
+    /// The result of `decrypt`; if nil, it throws `.invalidPassword`.
     ///
     /// `SecureVaultLevels` needs 32 bytes here, not all of them zero.
     public var _decryptedData: Data? {
@@ -36,16 +36,16 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
         set { lock.withLock { state.decryptedData = newValue } }
     }
 
-    /// What `decrypt` was given last.
+    /// The last argument of `decrypt`.
     public var _lastDataToDecrypt: Data? { lock.withLock { state.lastDataToDecrypt } }
 
-    /// What `encrypt` was given last.
+    /// The last argument of `encrypt`.
     public var _lastDataToEncrypt: Data? { lock.withLock { state.lastDataToEncrypt } }
 
-    /// The key that `encrypt` or `decrypt` was given last.
+    /// The last key that was passed to `encrypt` or `decrypt`.
     public var _lastKey: Data? { lock.withLock { state.lastKey } }
 
-    /// The salt of hashes; nil until a test sets one.
+    /// The salt of hashes, or nil until a test sets one.
     public var hashingSalt: Data? {
         get { lock.withLock { state.hashingSalt } }
         set { lock.withLock { state.hashingSalt = newValue } }
@@ -60,19 +60,19 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
     /// `account`.
     public var keychainAccountName: String { "account" }
 
-    /// The same key each time.
+    /// Returns the same key every time.
     ///
     /// - Returns: 32 bytes.
     public func generateSecretKey() throws -> Data { Data(repeating: 2, count: 32) }
 
-    /// The same password each time.
+    /// Returns the same password every time.
     ///
     /// - Returns: 32 bytes.
     public func generatePassword() throws -> Data { Data(repeating: 3, count: 32) }
 
-    /// What the test has set.
+    /// Returns the key that the test has set.
     ///
-    /// - Parameter password: Of no importance.
+    /// - Parameter password: Ignored.
     /// - Returns: ``_derivedKey``.
     /// - Throws: `SecureVaultError.invalidPassword` when none is set.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
@@ -80,11 +80,11 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
         return key
     }
 
-    /// The plaintext.
+    /// Returns the plaintext and records the arguments.
     ///
     /// - Parameters:
-    ///   - data: Remembered in ``_lastDataToEncrypt``.
-    ///   - key: Remembered in ``_lastKey``.
+    ///   - data: Recorded in ``_lastDataToEncrypt``.
+    ///   - key: Recorded in ``_lastKey``.
     /// - Returns: The plaintext.
     /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data {
@@ -95,11 +95,11 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
         return Data([UInt8](data))
     }
 
-    /// What the test has set.
+    /// Returns the data that the test has set and records the arguments.
     ///
     /// - Parameters:
-    ///   - data: Remembered in ``_lastDataToDecrypt``.
-    ///   - key: Remembered in ``_lastKey``.
+    ///   - data: Recorded in ``_lastDataToDecrypt``.
+    ///   - key: Recorded in ``_lastKey``.
     /// - Returns: ``_decryptedData``.
     /// - Throws: `SecureVaultError.invalidPassword` when none is set.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {

@@ -2,18 +2,18 @@ public import Foundation
 internal import SecureStorage
 public import Vaults
 
-/// A vault's keys in memory, to be set and looked at by a test.
+/// A vault's keys in memory, for a test to set and inspect.
 ///
-/// It is the real provider over an `InMemoryKeyStore`, whose `isLocked` makes every call fail.
+/// This is the real provider over an `InMemoryKeyStore`, whose `isLocked` makes every call fail.
 /// Thread-safe.
 public final class MockKeyStoreProvider: SecureStorageKeyStoreProvider {
-    /// Where the entries are.
+    /// The key store that holds the entries.
     public let memory = InMemoryKeyStore()
 
-    /// Without entries.
+    /// Creates a provider without entries.
     public init() {}
 
-    /// Where the entries are.
+    /// The key store that holds the entries.
     public var keyStore: any KeyStore { memory }
 
     /// `service`.
@@ -40,7 +40,7 @@ public final class MockKeyStoreProvider: SecureStorageKeyStoreProvider {
     private subscript(_ name: String) -> Data? {
         get { try? readData(named: name, serviceName: keychainServiceName) }
         set {
-            // What memory refuses, such as an empty key, is not there when it is read.
+            // A value that the store refuses, such as an empty key, is not stored.
             if let newValue {
                 try? writeData(newValue, named: name, serviceName: keychainServiceName)
             } else {

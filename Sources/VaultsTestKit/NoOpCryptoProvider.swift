@@ -1,11 +1,11 @@
 public import Foundation
 public import Vaults
 
-/// Encryption that encrypts nothing, and takes every password for the right one.
+/// A provider that does not encrypt and accepts every password.
 ///
-/// For tests of what a vault stores. Its ciphertexts are the plaintexts.
+/// Use it to test what a vault stores. Its ciphertexts are the plaintexts.
 public struct NoOpCryptoProvider: SecureStorageCryptoProvider {
-    /// The provider; all of them do the same.
+    /// Creates a provider; all of them behave the same.
     public init() {}
 
     /// 16 bytes.
@@ -20,29 +20,29 @@ public struct NoOpCryptoProvider: SecureStorageCryptoProvider {
     /// `account`.
     public var keychainAccountName: String { "account" }
 
-    /// The same key for each password.
+    /// Returns the same key for every password.
     ///
-    /// - Parameter password: Of no importance.
+    /// - Parameter password: Ignored.
     /// - Returns: 32 bytes.
     /// - Throws: Nothing.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         Data(repeating: 2, count: 32)
     }
 
-    /// The plaintext.
+    /// Returns the plaintext.
     ///
     /// - Parameters:
     ///   - data: The plaintext.
-    ///   - key: Of no importance.
+    ///   - key: Ignored.
     /// - Returns: The plaintext.
     /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data { Data([UInt8](data)) }
 
-    /// The plaintext.
+    /// Returns the plaintext.
     ///
     /// - Parameters:
     ///   - data: The plaintext.
-    ///   - key: Of no importance.
+    ///   - key: Ignored.
     /// - Returns: The plaintext.
     /// - Throws: Nothing.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data { Data([UInt8](data)) }

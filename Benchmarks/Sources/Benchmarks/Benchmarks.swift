@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures each case by hand in C, through the library, with GRDB and without encryption, in
-/// turns.
+/// Measures each case in turn with C code, the library, GRDB, and C code without encryption.
 @main
 struct Benchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +53,7 @@ struct Benchmarks: ParsableCommand {
     }
 
     func run() throws {
-        // A side that ends is an error of its own.
+        // A side that ends must cause an error, not SIGPIPE.
         signal(SIGPIPE, SIG_IGN)
         var versions: [String: String] = [:]
         for side in Side.allCases { versions[side.rawValue] = try side.start().versions }

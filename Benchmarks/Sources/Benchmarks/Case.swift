@@ -1,11 +1,11 @@
-/// One piece of work, and who does it.
+/// A piece of work and the sides that perform it.
 struct Case: Sendable {
     var name: String
     var template = Template.rows
     /// Whether each run needs a fresh copy of the file.
     var writes = false
     var sides = Side.allCases
-    /// Measured in the same rounds, to be compared with.
+    /// Measured in the same rounds for comparison.
     var reference: Reference?
 
     static let all = [
@@ -21,7 +21,7 @@ struct Case: Sendable {
         Case(name: "queue-write", writes: true),
         Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get")),
         Case(name: "kv-put", template: .settings, writes: true),
-        // By hand in C there is no Codable.
+        // The C code has no Codable.
         Case(name: "kv-get-codable", template: .settings, sides: [.ours, .grdb]),
         Case(
             name: "pool-2-readers",
@@ -35,29 +35,31 @@ struct Case: Sendable {
             name: "pool-open-passphrase", template: .passphrase, sides: Side.encrypted,
             reference: .keyDerivation),
         Case(name: "rekey", writes: true, sides: [.c, .ours]),
-        // Both with all that is checked: C with the engine's own checks.
+        // Both check everything; C uses the engine's own checks.
         Case(name: "verify", sides: [.c, .ours]),
         Case(name: "backup", sides: [.c, .ours]),
-        // In memory, one value for each id.
+        // In memory, one value per id.
         Case(name: "seal-value", template: .empty, sides: [.ours]),
         Case(name: "open-value", template: .empty, sides: [.ours]),
-        // With files of their own.
+        // With separate files.
         Case(
             name: "vault-get", template: .empty, sides: [.ours],
             reference: Reference(name: "store-get", sides: [.ours])),
     ]
 }
 
-/// Another case that is run in the rounds of a case.
+/// Another case that runs in the rounds of a case.
 struct Reference: Sendable {
-    /// What the sides' programs call it.
+    /// The name of the case in the sides' programs.
     var name: String
-    /// What the figures call it.
+    /// The name of the case in the figures.
     var label: String
-    /// Who runs it; a side that does not is compared with the first that does.
+    /// The sides that run it; any other side is compared with the first of them.
     var sides: [Side]
-    /// Of a case that does the reference's work once in each of them at once: the figure is then
-    /// how many times the reference's throughput it reaches, and not how many times its time.
+    /// The number of threads, for a case in which each thread does the reference's work in
+    /// parallel.
+    ///
+    /// The figure is then a multiple of the reference's throughput, not of its time.
     var threads: Int?
 
     init(name: String, label: String? = nil, sides: [Side], threads: Int? = nil) {
@@ -67,22 +69,22 @@ struct Reference: Sendable {
         self.threads = threads
     }
 
-    /// PBKDF2-HMAC-SHA512 with 256,000 rounds, and nothing else.
+    /// Only PBKDF2-HMAC-SHA512 with 256,000 rounds.
     static let keyDerivation = Reference(name: "key-derivation", sides: [.c])
 
-    /// GRDB's `read`, which has a transaction for each call; its fastest way has none.
+    /// GRDB's `read`, which uses a transaction per call; its fastest access uses none.
     static func isolatedRead(_ name: String) -> Reference {
         Reference(name: name + "-isolated", label: "grdb-read", sides: [.grdb])
     }
 }
 
-/// The file that a case begins with.
+/// The initial file of a case.
 enum Template: String, CaseIterable, Sendable {
     /// The table without rows.
     case empty
     case rows
     /// A key-value store.
     case settings
-    /// A small file under a passphrase.
+    /// A small file with a passphrase.
     case passphrase
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The picture that `--svg` writes: how long the library takes, beside each of the others.
+/// The picture that `--svg` writes: the library's time compared with that of each other side.
 struct Chart {
     private struct Row {
         var name: String
@@ -51,7 +51,7 @@ struct Chart {
                     <rect x="\(Self.left)" y="\(y)" width="\(length.short)" \
                     height="\(Self.thickness - 1)" fill="\(Self.color(bar.other))"/>
                     """)
-                // A bar that would be longer than the picture says so by its figure.
+                // A truncated bar is marked by an arrow after its figure.
                 lines.append(
                     text(
                         bar.ratio.ratio + (bar.ratio > Self.end ? " →" : ""),
@@ -89,7 +89,7 @@ struct Chart {
         .joined(separator: "\n")
     }
 
-    /// Lines at the whole multiples, the one at 1 dark.
+    /// Lines at the whole multiples, with a dark one at 1.
     private func axis(to y: Double) -> String {
         (0...Int(Self.end)).map { value in
             let x = Self.left + Double(value) * Self.scale

@@ -1,4 +1,4 @@
-/// A ratio of one case: `ours/c` 1.10.
+/// A ratio in one case, such as `ours/c` 1.10.
 struct Figure: Sendable, Codable {
     var name: String
     var ratio: Double
@@ -12,7 +12,7 @@ extension CaseResult {
             guard let ratio = ratio(seconds(.ours), seconds(other)) else { continue }
             figures.append(Figure(name: "ours/\(other.rawValue)", ratio: ratio))
         }
-        // Where this is more than a bar allows, the bar is out of reach.
+        // If this exceeds the limit of a bar, the bar is out of reach.
         if let limit = ratio(seconds(.c), seconds(.grdb)) {
             figures.append(Figure(name: "c/grdb", ratio: limit))
         }
@@ -36,7 +36,7 @@ extension CaseResult {
     }
 }
 
-/// What a figure should be.
+/// The target for a figure.
 struct Bar: Sendable {
     enum Limit {
         case atMost(Double)
@@ -86,7 +86,7 @@ struct Bar: Sendable {
         self.limit = limit
     }
 
-    /// How a figure stands to it; nil when it was not measured.
+    /// Compares the figure with the bar, or returns nil when it was not measured.
     func verdict(_ figures: [Figure]) -> Verdict? {
         func ratio(_ name: String) -> Double? { figures.first { $0.name == name }?.ratio }
         guard let value = ratio(figure) else { return nil }

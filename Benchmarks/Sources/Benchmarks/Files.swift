@@ -1,8 +1,8 @@
 import Foundation
 
-/// The files that the sides work on, in a folder that goes with this object.
+/// The files that the sides work on, in a folder that is removed with this object.
 ///
-/// One template is made for all encrypted sides, and one for the plain one, by hand in C.
+/// One template is made for all encrypted sides and one for the plain side, both by the C code.
 final class Files {
     private let directory: URL
     private var made: Set<String> = []
@@ -12,7 +12,7 @@ final class Files {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("benchmark-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        // Hundreds of megabytes do not stay behind a run that is ended by hand.
+        // A run that is interrupted must not leave hundreds of megabytes behind.
         for number in [SIGINT, SIGTERM] {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -27,7 +27,7 @@ final class Files {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    /// The file for the next run of `side`; a fresh copy when the run writes.
+    /// Returns the file for the next run of `side`; a fresh copy if the run writes.
     func file(_ template: Template, rows: Int, for side: Side, copied: Bool) throws -> URL {
         let original = try original(template, rows: rows, for: side)
         guard copied else { return original }
@@ -39,7 +39,7 @@ final class Files {
         return copy
     }
 
-    /// Removes all files; they are made again when they are needed.
+    /// Removes all files; they are made again when needed.
     func removeAll() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
             try FileManager.default.removeItem(at: directory.appendingPathComponent(name))

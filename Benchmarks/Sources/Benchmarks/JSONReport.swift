@@ -11,7 +11,7 @@ struct JSONReport: Encodable {
     struct CaseReport: Encodable {
         var name: String
         var sides: [String: SideReport]
-        /// What was run in the same rounds to be compared with.
+        /// The references that ran in the same rounds for comparison.
         var references: [String: SideReport]
         var ratios: [String: Double]
     }

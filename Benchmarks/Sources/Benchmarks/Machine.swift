@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the figures were measured on; nothing that names a machine.
+/// The hardware and system of the measurements, without anything that identifies the machine.
 struct Machine: Codable, Sendable {
     var processor: String
     var cores: Int
     var memoryGigabytes: Int
     var system: String
-    /// What each side says of itself.
+    /// The versions that each side reports.
     var versions: [String: String]
 
     init(_ versions: [String: String]) {
@@ -27,8 +27,8 @@ struct Machine: Codable, Sendable {
 
     var summary: String { "\(processor), \(cores) cores, \(memoryGigabytes) GB, \(system)" }
 
-    /// How many processes have wanted to run during the last minute; nil where the system does not
-    /// tell.
+    /// The average number of runnable processes in the last minute, or nil where the system does
+    /// not report it.
     static var load: Double? {
         let text = try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8)
         return text?.split(separator: " ").first.flatMap { Double($0) }

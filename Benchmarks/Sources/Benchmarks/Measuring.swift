@@ -1,4 +1,4 @@
-/// Who did what: one column of a case's rounds.
+/// A case and a side: one column of a case's rounds.
 struct Cell: Hashable, Sendable {
     var name: String
     var side: Side
@@ -7,23 +7,23 @@ struct Cell: Hashable, Sendable {
 /// All rounds of one case.
 struct CaseResult: Sendable {
     let benchmark: Case
-    /// One after the other, as the rounds were.
+    /// The runs in the order of the rounds.
     var runs: [Cell: [Measurement]] = [:]
 
     func seconds(_ side: Side, of name: String? = nil) -> [Double]? {
         runs[Cell(name: name ?? benchmark.name, side: side)]?.map(\.seconds)
     }
 
-    /// In kilobytes.
+    /// The peak memory in kilobytes.
     func peak(_ side: Side) -> Int? {
         runs[Cell(name: benchmark.name, side: side)]?.map(\.peakKilobytes).max()
     }
 }
 
 extension Case {
-    /// Runs all sides in turns: in each round each of them once.
+    /// Runs all sides in turn, each once per round.
     ///
-    /// With `warmUp`, a first round fills caches and does not count.
+    /// With `warmUp`, a first round fills caches and is not counted.
     func measure(_ files: Files, rows: Int, rounds: Int, warmUp: Bool = true) throws -> CaseResult {
         let cells =
             sides.map { Cell(name: name, side: $0) }
@@ -55,6 +55,6 @@ extension Case {
 func median(_ values: [Double]) -> Double {
     let sorted = values.sorted()
     guard !sorted.isEmpty else { return .nan }
-    // Of an even number, the mean of the two in the middle.
+    // For an even count, the mean of the two middle values.
     return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
 }

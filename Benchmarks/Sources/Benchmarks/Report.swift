@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What is printed.
+/// The printed output.
 enum Report {
     static func head() -> String {
         let sides = Side.allCases.map { "\($0.title) ms".leftPadded(10) }.joined()
@@ -24,7 +24,7 @@ enum Report {
             + peak.leftPadded(9)
     }
 
-    /// For scripts: `ratio <case> <figure> <x.xx>`.
+    /// Lines for scripts: `ratio <case> <figure> <x.xx>`.
     static func ratioLines(_ result: CaseResult) -> [String] {
         result.figures.map { "ratio \(result.benchmark.name) \($0.name) \($0.ratio.ratio)" }
     }
@@ -42,12 +42,12 @@ enum Report {
     }
 }
 
-/// Prints a line at once, also into a pipe: a run takes minutes.
+/// Prints a line immediately, also into a pipe, because a run takes minutes.
 func say(_ line: String) throws {
     do {
         try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
     } catch {
-        // The reader, such as `head`, has had enough.
+        // The reader, such as `head`, has closed the pipe.
         throw ExitCode.failure
     }
 }
@@ -65,6 +65,6 @@ extension String {
 extension Double {
     var ratio: String { String(format: "%.2f", self) }
 
-    /// Of seconds.
+    /// Seconds, formatted as milliseconds.
     var milliseconds: String { String(format: "%.1f", self * 1000) }
 }

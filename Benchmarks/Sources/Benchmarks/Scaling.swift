@@ -1,11 +1,12 @@
-/// How cost and memory grow with a table, with a cache of 2 MB that holds none of them.
+/// The growth of cost and memory with a table, with a cache of 2 MB that is smaller than any of
+/// them.
 struct Scaling {
     /// One side at one size.
     struct Point: Codable, Sendable {
         var name: String
         var side: String
         var rows: Int
-        /// Of a row that is written or read, of a look-up.
+        /// The time of a row that is written or read, or of a lookup.
         var microsecondsPerRow: Double
         var peakKilobytes: Int
     }
@@ -24,14 +25,15 @@ struct Scaling {
             + Side.allCases.map { "\($0.title) MB".leftPadded(10) }.joined()
     }
 
-    /// Measures the sides at each size; `say` is called with each line of the table as it is there.
+    /// Measures the sides at each size, and calls `say` with each line of the table when it is
+    /// complete.
     static func measure(
         _ files: Files, sizes: [Int], rounds: Int, say: (String) throws -> Void
     ) throws -> [Point] {
         var points: [Point] = []
         for rows in sizes {
             for one in cases {
-                // Large ones that are written take long, and vary less.
+                // Writing large tables takes long and varies less.
                 let once = one.writes && rows >= 1_000_000
                 let result = try one.measure(
                     files, rows: rows, rounds: once ? 1 : min(rounds, 3), warmUp: !once)
@@ -54,8 +56,8 @@ struct Scaling {
         return points
     }
 
-    /// The cost per row at 3 million rows beside that at 100 thousand, and a scan's memory; with
-    /// what C has for it.
+    /// Compares the cost per row at 3 million rows with that at 100 thousand, and a scan's memory;
+    /// C's values are shown too.
     static func barLines(_ points: [Point]) -> [String] {
         func growth(_ name: String, _ side: Side, _ value: (Point) -> Double) -> Double? {
             func point(_ rows: Int) -> Point? {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Who does the work: a program of its own.
+/// A side of the comparison, which runs in a separate program.
 enum Side: String, CaseIterable, Sendable {
-    /// By hand on the C API of SQLCipher.
+    /// The C code on the C API of SQLCipher.
     case c
     /// The library.
     case ours
     /// GRDB on SQLCipher.
     case grdb
-    /// By hand on the C API of the system's SQLite, without encryption.
+    /// The C code on the C API of the system's SQLite, without encryption.
     case plain
 
     static let encrypted: [Side] = [.c, .ours, .grdb]
@@ -31,7 +31,7 @@ enum Side: String, CaseIterable, Sendable {
         }
     }
 
-    /// Starts the side's program, which lies beside this one.
+    /// Starts the side's program, which is in the same folder as this one.
     func start() throws -> WorkerProcess {
         guard let own = Bundle.main.executableURL else {
             throw BenchmarkFailure("cannot find the folder of this program")
@@ -43,7 +43,7 @@ enum Side: String, CaseIterable, Sendable {
         }
         var environment = ProcessInfo.processInfo.environment
         if self == .grdb {
-            // GRDB is linked with SQLite; what is loaded first has the symbols.
+            // GRDB is linked with SQLite; the library that is loaded first provides the symbols.
             environment["LD_PRELOAD"] = try SharedLibrary.sqlCipher()
         }
         return try WorkerProcess(executable, side: self, environment: environment)
@@ -57,7 +57,7 @@ struct BenchmarkFailure: Error, CustomStringConvertible {
 }
 
 enum SharedLibrary {
-    /// The path of the SQLCipher that the other sides are linked with.
+    /// Returns the path of the SQLCipher that the other sides are linked with.
     static func sqlCipher() throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A side's program while it runs; a line is asked, a line is answered.
+/// A side's running program, which answers each line of input with one line of output.
 final class WorkerProcess {
-    /// What the program says of itself.
+    /// The versions that the program reports.
     private(set) var versions = ""
 
     private let side: Side
@@ -26,12 +26,12 @@ final class WorkerProcess {
     }
 
     deinit {
-        // The program ends with its input.
+        // The program ends at the end of its input.
         try? questions.fileHandleForWriting.close()
         process.waitUntilExit()
     }
 
-    /// Makes a file that cases work on.
+    /// Makes a file for cases.
     func make(_ template: Template, rows: Int, at url: URL) throws {
         let answer = try ask("make \(template.rawValue) \(rows) \(url.path)")
         guard answer == "done" else { throw BenchmarkFailure("\(side.title): \(answer)") }
@@ -68,7 +68,7 @@ final class WorkerProcess {
     }
 }
 
-/// What one run has told.
+/// The result of one run.
 struct Measurement: Sendable {
     var seconds: Double
     var checksum: UInt64

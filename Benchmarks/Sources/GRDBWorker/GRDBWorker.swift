@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Workers
 
-/// GRDB on SQLCipher: the process runs with SQLCipher's shared library loaded before SQLite.
+/// GRDB on SQLCipher; SQLCipher's shared library is loaded before SQLite.
 @main
 enum GRDBWorker {
     static func main() {
@@ -29,7 +29,7 @@ enum GRDBWorker {
 }
 
 extension Configuration {
-    /// Keys each connection with `key`, in SQLCipher's form.
+    /// Keys each connection with `key`, in SQLCipher's syntax.
     static func benchmark(key: String, cacheKilobytes: Int = 65536) -> Configuration {
         var configuration = Configuration()
         configuration.journalMode = .wal
@@ -40,7 +40,7 @@ extension Configuration {
             guard try String.fetchOne(db, sql: "PRAGMA cipher_version")?.isEmpty == false else {
                 throw WorkerFailure("this connection does not encrypt")
             }
-            // As all sides have them.
+            // As on all sides.
             try db.execute(
                 sql: """
                     PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON;
@@ -57,9 +57,10 @@ extension Configuration {
 }
 
 extension WorkerCase {
-    /// Work with an open queue.
+    /// Creates a case with an open queue.
     ///
-    /// The query `warm` reads the pages beforehand; `check` gives the checksum of what was written.
+    /// The query `warm` reads the pages beforehand; `check` returns the checksum of the written
+    /// data.
     init(
         queue name: String, cacheKilobytes: Int = 65536, warm: String? = nil, check: String? = nil,
         _ body: @escaping @Sendable (DatabaseQueue, Job) throws -> UInt64

@@ -41,11 +41,11 @@ extension WorkerCase {
         return outcome
     }
 
-    /// A writer and five readers.
+    /// Opens a pool with a writer and five readers.
     private static func openPool(_ job: Job) throws -> Outcome {
         try job.timed {
             let pool = try DatabasePool(path: job.path, configuration: .passphrase)
-            // All five are in their blocks at once, so each has a connection.
+            // All five are in their blocks concurrently, so each has its own connection.
             let rows = timedThreads(5) { gate in
                 try pool.read { db in
                     let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM sample") ?? 0

@@ -25,8 +25,8 @@ extension WorkerCase {
         WorkerCase(queue: "kv-get-codable", warm: SampleData.warmSettings, keyValueGetCodable),
     ]
 
-    // `inDatabase` reads without a transaction around it, as the library's does, and is the fastest
-    // way; `read` has one, and is the way that GRDB's documentation shows first.
+    // `inDatabase` reads without a transaction, like the library's, and is the fastest way; `read`
+    // uses one, and GRDB's documentation shows it first.
     private typealias Access = ((Database) throws -> String?) throws -> String?
 
     private static func readNames(_ job: Job, _ access: Access) throws -> UInt64 {
@@ -55,7 +55,8 @@ extension WorkerCase {
         return 0
     }
 
-    // GRDB has no key-value store: what an app would write, on the library's table.
+    // GRDB has no key-value store: this is the code that an app would write, on the library's
+    // table.
 
     private static let get = "SELECT value, kind, expires FROM securestorage_kv_1 WHERE key = ?"
 

@@ -18,7 +18,7 @@ extension WorkerCase {
             try queue.inDatabase(scan)
         },
         WorkerCase(queue: "point-lookup", warm: SampleData.warmRows, pointLookup),
-        // For `--scaling`: with a cache that holds no table, small or large.
+        // For `--scaling`, with a cache too small for any table.
         WorkerCase(
             queue: "insert-cold", cacheKilobytes: 2048, check: SampleData.checkRows,
             insertPositional),
@@ -88,7 +88,7 @@ extension WorkerCase {
                 let id: Int64 = row[0]
                 let amount: Double = row[2]
                 sum &+= UInt64(id) &+ UInt64(amount)
-                // Of a text too, the bytes in UTF-8.
+                // For a text these are its UTF-8 bytes.
                 sum &+= try row.withUnsafeData(atIndex: 1) { checksum($0 ?? Data()) }
                 sum &+= try row.withUnsafeData(atIndex: 3) { checksum($0 ?? Data()) }
             }

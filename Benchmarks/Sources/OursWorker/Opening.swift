@@ -52,12 +52,12 @@ extension WorkerCase {
         }
     }
 
-    /// A writer and five readers.
+    /// Opens a pool with a writer and five readers.
     private static func openPool(_ job: Job) throws -> Outcome {
         try job.timed {
             let pool = SecureDatabasePool(fullDatabasePath: job.path, configuration: .benchmark())
             try pool.open(with: SampleData.passphrase)
-            // All five are in their blocks at once, so each has a connection.
+            // All five are in their blocks concurrently, so each has its own connection.
             let rows = timedThreads(5) { gate in
                 try pool.read { db in
                     let rows = try db.int(forQuery: "SELECT count(*) FROM sample") ?? 0

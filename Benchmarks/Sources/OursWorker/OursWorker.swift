@@ -35,9 +35,10 @@ extension SecureDatabaseStore {
 }
 
 extension WorkerCase {
-    /// Work with an open store.
+    /// Creates a case with an open store.
     ///
-    /// The query `warm` reads the pages beforehand; `check` gives the checksum of what was written.
+    /// The query `warm` reads the pages beforehand; `check` returns the checksum of the written
+    /// data.
     init(
         _ name: String, cacheSize: Int = 64 << 20, warm: String? = nil, check: String? = nil,
         _ body: @escaping @Sendable (SecureDatabaseStore, Job) throws -> UInt64

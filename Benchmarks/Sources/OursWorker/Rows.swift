@@ -12,7 +12,7 @@ extension WorkerCase {
         WorkerCase("scan-codable", warm: SampleData.warmRows, scanCodable),
         WorkerCase("scan-cold", cacheSize: 2 << 20) { db, _ in try scan(db) },
         WorkerCase("point-lookup", warm: SampleData.warmRows, pointLookup),
-        // For `--scaling`: with a cache that holds no table, small or large.
+        // For `--scaling`, with a cache too small for any table.
         WorkerCase(
             "insert-cold", cacheSize: 2 << 20, check: SampleData.checkRows, insertPositional),
         WorkerCase("lookup-cold", cacheSize: 2 << 20, pointLookup),

@@ -4,7 +4,7 @@ import Vaults
 import Workers
 
 extension WorkerCase {
-    /// Sealed values of 100 bytes, each for a row of its own: no file is at work.
+    /// Sealed values of 100 bytes, each for a separate row, without a file.
     static let valueCases = [
         WorkerCase("seal-value") { job in
             let key = try DataEncryptionKey.random(name: "benchmark")

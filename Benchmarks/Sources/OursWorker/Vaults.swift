@@ -5,7 +5,7 @@ import Workers
 
 extension WorkerCase {
     /// Strings of an unlocked vault that locks itself, and the same ones in a key-value store of
-    /// the same size.
+    /// equal size.
     static let vaultCases = [
         WorkerCase("vault-get") { job in
             try inNewDirectory { directory in

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What is written, and what opens a file; the C program makes the same.
+/// The data that is written and the keys of the files, identical to those of the C program.
 package enum SampleData {
     package static let key = Data((1...32).map { UInt8($0) })
     package static let otherKey = Data((1...32).reversed().map { UInt8($0) })
     package static let passphrase = "correct horse battery staple"
-    /// Of the key-value store.
+    /// The name of the key-value store.
     package static let storeName = "benchmark"
 
-    /// Of 15 to 20 bytes.
+    /// Texts of 15 to 20 bytes.
     package static let texts = (0..<10_000).map { index in
         let digits = String(index)
         return "customer " + String(repeating: "0", count: 5 - digits.count) + digits
@@ -16,10 +16,10 @@ package enum SampleData {
     }
     package static let payloads = (0..<256).map { Data(repeating: UInt8($0), count: 100) }
 
-    /// Makes the samples before anything is timed, as the C program does.
+    /// Makes the samples before any timing, like the C program.
     static func prepare() { _ = (texts, payloads) }
 
-    // What the sides read after they have written, and before they read.
+    // The queries that the sides run after writing, and before reading.
     package static let checkRows = """
         SELECT sum(id) + sum(length(name)) + sum(length(payload)) + CAST(sum(amount) AS INTEGER)
         FROM sample
@@ -52,7 +52,7 @@ package struct Profile: Codable, Sendable {
     package var sum: UInt64 { checksum(name) &+ UInt64(visits) &+ UInt64(rating) }
 }
 
-/// The length of a text and its last byte.
+/// Returns the length of a text plus its last byte.
 @inlinable @inline(__always) package func checksum(_ text: String) -> UInt64 {
     var text = text
     return text.withUTF8 { UInt64($0.count) + UInt64($0.last ?? 0) }

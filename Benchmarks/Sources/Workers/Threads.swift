@@ -1,8 +1,8 @@
 import Foundation
 
-/// A place where threads wait until all of them have come.
+/// A barrier at which threads wait until all of them have arrived.
 package final class Gate: @unchecked Sendable {
-    // @unchecked: `waiting` is only touched under `condition`.
+    // @unchecked: `waiting` is accessed only under `condition`.
     private let condition = NSCondition()
     private var waiting: Int
 
@@ -17,10 +17,10 @@ package final class Gate: @unchecked Sendable {
     }
 }
 
-/// Runs `body` in `count` threads, and measures from the moment when all of them wait at the gate
-/// to the end of the last one.
+/// Runs `body` in `count` threads, and measures the time from when all of them wait at the gate to
+/// the end of the last one.
 ///
-/// A thread that fails ends the program: the others would wait for it.
+/// A thread that fails ends the program, because the others would wait for it.
 package func timedThreads(
     _ count: Int, _ body: @escaping @Sendable (Gate) throws -> UInt64
 ) -> Outcome {
@@ -47,7 +47,7 @@ package func timedThreads(
 }
 
 private final class Sum: @unchecked Sendable {
-    // @unchecked: `total` is only touched under `lock`.
+    // @unchecked: `total` is accessed only under `lock`.
     private let lock = NSLock()
     private var total: UInt64 = 0
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A side's program: speaks the line protocol that `worker.c` describes.
+/// A side's program, which implements the line protocol that `worker.c` describes.
 package enum Worker {
-    /// Says what `body` returns, and runs its cases until standard input ends.
+    /// Reports the versions that `body` returns, and runs its cases until standard input ends.
     ///
-    /// What goes wrong ends the program with a message on standard error.
+    /// An error ends the program with a message on standard error.
     package static func main(_ body: () throws -> (versions: String, cases: [WorkerCase])) {
         do {
             let (versions, cases) = try body()
@@ -38,7 +38,7 @@ package enum Worker {
 
     private static func answer(_ line: String) {
         let bytes = Data("\(line)\n".utf8)
-        // When the one who asked has ended, nobody is left to be told.
+        // If the requesting program has ended, the answer has no reader.
         guard (try? FileHandle.standardOutput.write(contentsOf: bytes)) != nil else { exit(1) }
     }
 
@@ -48,7 +48,7 @@ package enum Worker {
         fclose(file)
     }
 
-    /// In kilobytes; 0 where the system does not tell.
+    /// Returns the peak memory in kilobytes, or 0 where the system does not report it.
     private static func peakMemory() -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

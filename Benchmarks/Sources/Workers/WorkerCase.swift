@@ -1,4 +1,4 @@
-/// One piece of work, as one side does it.
+/// A piece of work as one side performs it.
 package struct WorkerCase: Sendable {
     package let name: String
     let run: @Sendable (Job) throws -> Outcome
@@ -9,16 +9,16 @@ package struct WorkerCase: Sendable {
     }
 }
 
-/// What a run is given.
+/// The input of a run.
 package struct Job: Sendable {
     package let path: String
     package let rows: Int
-    /// Ids of rows, in an order that jumps: one for each single call.
+    /// Row ids in random order, one for each single call.
     package let ids: [Int64]
-    /// Keys of a key-value store, for the ids.
+    /// Keys of a key-value store for these ids.
     package let settingKeys: [String]
     package let profileKeys: [String]
-    /// Of single calls that write, which cost more.
+    /// The number of single calls that write, which are more expensive.
     package var writes: Int { max(1, ids.count / 20) }
 
     init(path: String, rows: Int) {
@@ -32,7 +32,7 @@ package struct Job: Sendable {
         profileKeys = ids.prefix(max(1, ids.count / 4)).map { "profile/\($0)" }
     }
 
-    /// Measures `body`, which returns the checksum of what it has read.
+    /// Measures `body`, which returns the checksum of the data that it has read.
     package func timed(_ body: () throws -> UInt64) rethrows -> Outcome {
         let start = ContinuousClock.now
         let checksum = try body()
@@ -49,13 +49,14 @@ package struct Outcome: Sendable {
         self.checksum = checksum
     }
 
-    /// With the checksum of what a run has written; reading that is not timed.
+    /// Returns a copy with the checksum of the data that a run has written; reading that is not
+    /// timed.
     package func checked(by checksum: Int64?) -> Outcome {
         Outcome(seconds: seconds, checksum: UInt64(bitPattern: checksum ?? -1))
     }
 }
 
-/// The same numbers in every run, and in the C program.
+/// A generator of the same numbers in every run and in the C program.
 private struct SplitMix64 {
     var state: UInt64
 

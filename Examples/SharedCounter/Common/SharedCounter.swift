@@ -1,9 +1,10 @@
 internal import Foundation
 public import SecureStorage
 
-/// What both programs know of the file: where it is, its key and its schema.
+/// The file's location, key and schema, shared by both programs.
 public enum SharedCounter {
-    /// The file, in a directory that the programs of this user share; or at the path that is given.
+    /// Returns the file at the path in the first argument, or in a directory that this user's
+    /// programs share.
     public static func database() throws -> SharedDatabase {
         if let path = CommandLine.arguments.dropFirst().first {
             return SharedDatabase(at: URL(fileURLWithPath: path))
@@ -12,10 +13,10 @@ public enum SharedCounter {
         return SharedDatabase(at: directory.appendingPathComponent("counter.db"))
     }
 
-    /// An example's key; a real program takes it from a key store.
+    /// An example's key; a real program reads it from a key store.
     public static var key: DatabaseKey { .passphrase("correct horse battery staple") }
 
-    /// The one step that there is so far.
+    /// The only migration so far.
     public static var migrations: SchemaMigrations {
         var migrations = SchemaMigrations()
         migrations.add(

@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import SharedCounter
 
-// Shows the counter, and each change of it as it arrives, whichever process makes it. Costs nothing
-// while nothing happens.
+// Shows the counter and each change of it as it arrives, whichever process makes it. Costs nothing
+// while nothing changes.
 //
 //     swift run CounterWatcher [FILE [TIMES]]
 
@@ -16,7 +16,7 @@ let values = pool.values { db in
     try db.int(forQuery: "SELECT value FROM counter WHERE name = 'clicks'") ?? 0
 }
 for await value in values {
-    // An error comes once and does not end the loop: the next change may be readable again.
+    // An error is delivered once and does not end the loop: the next change may be readable again.
     switch value {
     case .success(let value): print("the counter is at \(value)")
     case .failure(let error): print("cannot read the counter: \(error)")

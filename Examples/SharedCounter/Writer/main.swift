@@ -2,8 +2,8 @@ import Foundation
 import SecureStorage
 import SharedCounter
 
-// Counts up, once a second, in a file that other processes use at the same time. Start it twice:
-// both count.
+// Counts up once per second, in a file that other processes use concurrently. Start it twice: both
+// count.
 //
 //     swift run CounterWriter [FILE [TIMES]]
 
@@ -17,7 +17,7 @@ for number in 1...times {
             try db.executeUpdate("UPDATE counter SET value = value + 1 WHERE name = 'clicks'")
             return try db.int(forQuery: "SELECT value FROM counter WHERE name = 'clicks'")
         }
-        // After the commit: what is printed here survives a power cut.
+        // After the commit: a printed value survives a power failure.
         print("process \(getpid()) counted to \(value ?? 0)")
     } catch let error as SecureStorageError where error.isBusy {
         print("somebody else writes for too long; trying again")

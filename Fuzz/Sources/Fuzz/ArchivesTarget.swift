@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-/// Keyed archives in a key-value store, read as Foundation's classes and as classes of an app.
+/// Reads keyed archives in a key-value store as Foundation's classes and as classes of an app.
 struct ArchivesTarget: FuzzTarget {
     private let row: KeyValueRow
 
@@ -10,7 +10,8 @@ struct ArchivesTarget: FuzzTarget {
         Self.setClassNames()
     }
 
-    /// Foundation's classes are found by name; those of the fixtures in `Tests` are others here.
+    /// Maps class names of the fixtures in `Tests` to the classes here; Foundation's are found by
+    /// name.
     static func setClassNames() {
         for module in ["SecureStorageTests", "Fuzz"] {
             NSKeyedUnarchiver.setClass(Person.self, forClassName: "\(module).Person")
@@ -20,7 +21,7 @@ struct ArchivesTarget: FuzzTarget {
     }
 
     func run(_ input: Data) throws {
-        // In its own bytes: 2 is the kind of archives.
+        // In a separate buffer: 2 is the kind of archives.
         try row.write(Data(input), kind: 2)
         try read(NSArray.self)
         try read(NSDictionary.self)
@@ -42,7 +43,7 @@ struct ArchivesTarget: FuzzTarget {
     private func read<T: NSObject & NSCoding>(_ type: T.Type) throws {
         let object: T? = try row.read { try $0.get(KeyValueRow.key, defaultValue: nil) }
         guard let object else { return }
-        // What is read need not be what can be put, but what was put can be read.
+        // A value that can be read need not be storable, but a stored value must be readable.
         guard try row.read({ try $0.put(object, forKey: KeyValueRow.copy) }) != nil else { return }
         let again: T? = try row.read { try $0.get(KeyValueRow.copy) }
         precondition(again != nil, "\(type): what was put cannot be read")
@@ -91,7 +92,7 @@ final class Person: NSObject, NSSecureCoding {
     }
 }
 
-/// A class of an app without secure coding, which asks for more kinds of values.
+/// A class of an app without secure coding, which decodes more kinds of values.
 final class Memo: NSObject, NSCoding {
     private let title: String
     private let lines: NSArray

@@ -1,8 +1,9 @@
 import Crypto
 import Foundation
 
-/// Makes the checksums of records fit, which no mutation would ever do: `Docs/FileFormats.md` says
-/// where they are.
+/// Corrects the checksums of records, which no mutation would match.
+///
+/// `Docs/FileFormats.md` says where they are.
 enum Checksums {
     static func repaired(_ input: Data) -> Data {
         var record = RecordBytes(input)
@@ -22,7 +23,7 @@ private struct RecordBytes {
 
     init(_ input: Data) { bytes = Array(input) }
 
-    /// A number of `count` bytes; 0 when it is not there.
+    /// Returns a number of `count` bytes, or 0 when it is not present.
     private func number(_ position: Int, _ count: Int) -> Int {
         guard position + count <= bytes.count else { return 0 }
         return bytes[position..<position + count].reduce(0) { $0 << 8 | Int($1) }
@@ -47,10 +48,10 @@ private struct RecordBytes {
         repair(range)
     }
 
-    /// The header of a backup: its length, and the records in it.
+    /// Repairs the header of a backup: its checksum, and the records in it.
     mutating func repairHeader() {
         var position = 9 + 40
-        // Two texts.
+        // Skips two texts.
         for _ in 0..<2 { position += 2 + number(position, 2) }
         let set = position + 2..<position + 2 + number(position, 2)
         repairSet(set)

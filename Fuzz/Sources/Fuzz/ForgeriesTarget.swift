@@ -1,13 +1,15 @@
 import Foundation
 import SecureStorage
 
-/// Pages that an attacker with the key has changed. An input is a list of changes, of 4 bytes each:
+/// Reads pages that an attacker with the key has changed.
+///
+/// An input is a list of changes of 4 bytes each:
 ///
 /// ```
 /// bytes
 ///     1  the page, modulo the number of pages
-///     2  the place in the page, modulo its size
-///     1  what stands there from now on
+///     2  the offset in the page, modulo its size
+///     1  the new byte
 /// ```
 final class ForgeriesTarget: FuzzTarget {
     private let file: URL
@@ -24,8 +26,8 @@ final class ForgeriesTarget: FuzzTarget {
         target = folder.appendingPathComponent("saved.db")
         let store = Self.store(file)
         try store.open(with: Self.key)
-        // Overflow pages, inner pages, free pages and every kind of tree, in as few pages as that
-        // takes.
+        // Overflow pages, inner pages, free pages and every kind of tree, in as few pages as
+        // possible.
         try store.executeStatements(
             """
             CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT, y BLOB); CREATE INDEX i ON t (x);
@@ -66,7 +68,7 @@ final class ForgeriesTarget: FuzzTarget {
                 for change in changes { content[change.place % content.count] = change.byte }
             }
         }
-        // Not copied as a file: libFuzzer's timer would interrupt that.
+        // Not copied as a file, because libFuzzer's timer would interrupt that.
         try forged.write(to: file)
         _ = try allowing(SecureStorageError.self) {
             try SecureDatabaseStore.diagnose(at: file, key: Self.key)

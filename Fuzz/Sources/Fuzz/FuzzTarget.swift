@@ -1,18 +1,18 @@
 import Foundation
 
-/// What is handed one input after the other, and has to come back from each.
+/// Receives one input after another, and must return from each.
 protocol FuzzTarget {
-    /// Ends the process when the library does anything else than it promises.
+    /// Ends the process when the library breaks a promise.
     func run(_ input: Data) throws
 }
 
 /// The target of this process.
 enum RunningTarget {
-    // Set once, before libFuzzer's loop begins, and then used by its one thread.
+    // Set once, before libFuzzer's loop begins, then used only by its single thread.
     nonisolated(unsafe) static var target: (any FuzzTarget)?
 
     static func run(_ bytes: UnsafeRawBufferPointer) {
-        // A slice that does not begin at 0: whoever takes indices for offsets is found out.
+        // A slice that does not begin at 0, to detect code that mistakes indices for offsets.
         let input = (Data([0]) + bytes).dropFirst()
         do {
             try target?.run(input)
@@ -22,9 +22,9 @@ enum RunningTarget {
     }
 }
 
-/// What `body` returns; nil for an error of the type that it promises.
+/// Returns the result of `body`, or nil for an error of the promised type.
 ///
-/// Others go on, and end the process.
+/// Other errors propagate and end the process.
 func allowing<R, Failure>(
     _ type: Failure.Type, where isPromised: (Failure) -> Bool = { _ in true },
     _ body: () throws -> R
@@ -36,7 +36,7 @@ func allowing<R, Failure>(
     }
 }
 
-/// The parts of an input; what is missing is zero.
+/// Reads the parts of an input; missing bytes are zero.
 struct InputReader {
     private(set) var rest: Data
 
@@ -54,7 +54,7 @@ struct InputReader {
     }
 }
 
-/// A folder in memory for the files of a run, which `Scripts/fuzz` removes.
+/// A folder in memory for the files of a run; `Scripts/fuzz` removes it.
 enum Scratch {
     static func folder(_ name: String) throws -> URL {
         let folder = FileManager.default.temporaryDirectory

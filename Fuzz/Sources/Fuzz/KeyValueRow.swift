@@ -1,13 +1,14 @@
 import Foundation
 import SecureStorage
 
-/// A key-value store with one row that is written around the store, as whoever has the file can.
+/// A key-value store with a row that is written without the store, as anyone with the file could
+/// do.
 final class KeyValueRow {
     let store: SecureDatabaseStore
     let values: SecureKeyValueStore
 
     static let key = "key"
-    /// Where what was read is put again.
+    /// The key under which a value that was read is stored again.
     static let copy = "copy"
 
     init(_ name: String) throws {
@@ -15,12 +16,11 @@ final class KeyValueRow {
         store = SecureDatabaseStore(url: file)
         try store.open(with: .raw(SecretBytes.random(count: 32)))
         values = try SecureKeyValueStore(databaseStore: store, name: "fuzz")
-        // Never committed: no input waits for a disk.
+        // Never committed, so that no input waits for a disk.
         try store.beginTransaction()
     }
 
-    /// Writes the row: `value` as `:value` in `expression`, and any kind, not only those that there
-    /// are.
+    /// Writes the row, with `value` as `:value` in `expression`, and any kind, not only valid ones.
     func write(
         _ value: (any SQLiteDatatypeBridgeable)?, as expression: String = ":value",
         kind: any SQLiteDatatypeBridgeable, expires: (any SQLiteDatatypeBridgeable)? = nil
@@ -32,7 +32,8 @@ final class KeyValueRow {
             """, parameterDictionary: ["value": value, "kind": kind, "expires": expires])
     }
 
-    /// What `body` reads; nil for a value of another type, which is the one error that is promised.
+    /// Returns the result of `body`, or nil for a value of another type, the only error that is
+    /// promised.
     func read<R>(_ body: (SecureKeyValueStore) throws -> R?) throws -> R? {
         try Self.converting { try body(values) } ?? nil
     }

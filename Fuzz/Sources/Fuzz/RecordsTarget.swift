@@ -2,10 +2,10 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// What `Vaults` reads: wrapped keys and their sets, sealed values and streams, recovery codes, key
-/// files, backups.
+/// Reads everything that `Vaults` reads: wrapped keys and their sets, sealed values and streams,
+/// recovery codes, key files, backups.
 ///
-/// Each input is tried as it is, and with checksums that fit, as an attacker would make them.
+/// Each input is read as it is, and with correct checksums, as an attacker would make them.
 struct RecordsTarget: FuzzTarget {
     private let device: KeyEncryptionKey
     private let data: DataEncryptionKey
@@ -27,7 +27,7 @@ struct RecordsTarget: FuzzTarget {
         keyFile = try Self.keyFile(in: keys, at: keyFolder)
     }
 
-    // Fixed, so that the corpus stays of use.
+    // Fixed, so that the corpus remains useful.
     static func device() throws -> KeyEncryptionKey {
         try KeyEncryptionKey(
             name: "device", bytes: SecretBytes(copying: [UInt8](repeating: 1, count: 32)))
@@ -42,7 +42,7 @@ struct RecordsTarget: FuzzTarget {
         try RecoveryCode("01234-56789-ABCDE-FGHJK")
     }
 
-    /// The file that a key store has for the name that is read below.
+    /// Returns the file that a key store has for the name that is read below.
     static func keyFile(in keys: FileKeyStore, at folder: URL) throws -> URL {
         try keys.store(SecretBytes(utf8: "secret"), forName: keyFileName)
         let files = try FileManager.default.contentsOfDirectory(
@@ -76,7 +76,7 @@ struct RecordsTarget: FuzzTarget {
         }
         precondition(record.bytes == input, "a record has two spellings")
         _ = (record.needsUpgrade, "\(record)")
-        // A password takes its time.
+        // Deriving a key from a password takes too long.
         guard !record.isOfPassword else { return }
         _ = try allowing(EnvelopeError.self) { try record.unwrap(with: device) }
         _ = try allowing(EnvelopeError.self) { try record.unwrap(with: Self.code()) }
@@ -112,7 +112,7 @@ struct RecordsTarget: FuzzTarget {
         _ = try allowing(EnvelopeError.self) {
             var rest = input
             let reader = try SealedStreamReader(with: data) { count in
-                // In pieces, as a pipe would give it.
+                // In pieces, as from a pipe.
                 let part = rest.prefix(min(count, 1000))
                 rest = rest.dropFirst(part.count)
                 return part

@@ -1,7 +1,9 @@
 import Foundation
 import SecureStorage
 
-/// SQL and bound values. An input is
+/// Runs SQL with bound values.
+///
+/// An input is
 ///
 /// ```
 /// bytes
@@ -12,8 +14,8 @@ import SecureStorage
 ///        and that many bytes
 /// ```
 ///
-/// Statements run in a transaction that is taken back, on one connection until SQL changes more
-/// than that.
+/// Statements run in a transaction that is rolled back. The connection is kept until the SQL
+/// changes more than a rollback undoes.
 final class SQLTarget: FuzzTarget {
     private let folder: URL
     private let file: URL
@@ -21,13 +23,13 @@ final class SQLTarget: FuzzTarget {
     private var store: SecureDatabaseStore
 
     private static let key = SecretBytes(copying: [UInt8](repeating: 3, count: 32))
-    // Begins each bound text. No error may show it, unless the SQL has it too.
+    // Begins each bound text. No error may show it unless the SQL contains it too.
     private static let mark = "boundText"
 
     init() throws {
         folder = try Scratch.folder("sql")
         file = folder.appendingPathComponent("sql.db")
-        // What SQL may name without a folder ends up here.
+        // Files that SQL names without a folder are created here.
         guard FileManager.default.changeCurrentDirectoryPath(folder.path) else {
             throw CocoaError(.fileNoSuchFile)
         }
@@ -63,11 +65,11 @@ final class SQLTarget: FuzzTarget {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        // Not copied as a file: libFuzzer's timer would interrupt that.
+        // Not copied as a file, because libFuzzer's timer would interrupt that.
         try template.write(to: file)
         store = Self.store(file)
         try store.open(with: .raw(Self.key))
-        // No statement takes all memory, and none writes into another folder.
+        // No statement exhausts the memory, and none writes into another folder.
         try store.setLimit(.length, to: 100_000)
         try store.setLimit(.attachedDatabaseCount, to: 0)
     }
@@ -81,7 +83,7 @@ final class SQLTarget: FuzzTarget {
         while !reader.rest.isEmpty { values.append(Self.value(&reader)) }
 
         try store.beginTransaction()
-        // Long enough for any statement on so few rows that will end.
+        // Long enough for any statement on so few rows that terminates.
         try store.withDeadline(.milliseconds(100)) {
             do {
                 try run(call, sql, values)
@@ -106,7 +108,7 @@ final class SQLTarget: FuzzTarget {
         }
     }
 
-    /// Takes back what the input has done.
+    /// Undoes the changes of the input.
     private func reset(after sql: String) throws {
         let lasts = ["pragma", "attach", "begin", "commit", "end", "rollback", "vacuum"]
         let lowercase = sql.lowercased()
@@ -127,7 +129,7 @@ final class SQLTarget: FuzzTarget {
         case prepared = "p"
         case named = "n"
         case decoded = "d"
-        /// Everything else that takes a name or SQL from a caller.
+        /// All other calls that accept a name or SQL.
         case various = "v"
 
         init(_ byte: UInt8) {
@@ -138,7 +140,7 @@ final class SQLTarget: FuzzTarget {
     }
 
     private func run(_ call: Call, _ sql: String, _ values: [SQLiteValue]) throws {
-        // `:a`, `@b` and so on are named in their order.
+        // `:a`, `@b` and so on are named in order.
         let names = zip("abcdefgh", values).map { (String($0), $1) }
         let named = Dictionary(uniqueKeysWithValues: names) as [String: SQLiteValue?]
         switch call {
@@ -151,7 +153,7 @@ final class SQLTarget: FuzzTarget {
         case .prepared:
             let statement = try store.prepare(sql)
             try statement.bind(values)
-            // Twice, and with a result set that is left in the middle.
+            // Twice, and with a result set that is closed early.
             let rows = try statement.executeQuery()
             _ = try rows.next()
             rows.close()
@@ -163,7 +165,7 @@ final class SQLTarget: FuzzTarget {
         }
     }
 
-    /// A text as the name of something.
+    /// Uses a text as the name of something.
     private func use(_ name: String) throws {
         _ = try store.tableExists(name)
         _ = try store.columnExists(name, inTable: "note")

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// What the corpus begins with: what the library itself writes, and SQL that an app would.
+/// The initial corpus: data that the library itself writes, and SQL that an app would write.
 enum Seeds {
     static func write(to folder: URL) throws {
         try write(records(), to: folder.appendingPathComponent("records"))
@@ -25,7 +25,7 @@ enum Seeds {
         let (device, data) = (try RecordsTarget.device(), try RecordsTarget.data())
         var set = try WrappedKeySet(wrapping: data, with: device)
         try set.add(RecoveryCode("01234-56789-ABCDE-FGHJK"), for: data)
-        // A set with a password cannot be unwrapped in no time.
+        // Unwrapping a set with a password takes too long.
         var passwordSet = set
         try passwordSet.add(PasswordKey("hunter2"), for: data)
         var seeds = ["set": set.bytes, "set-password": passwordSet.bytes]
@@ -100,7 +100,7 @@ enum Seeds {
         seeds["url"] = try json(URL(string: "https://example.org/a?b#c"), row)
         seeds["decimal"] = try json(Decimal(string: "123456789.123456789"), row)
         seeds["dictionary"] = try json([1: true, -2: false], row)
-        // As blobs, which are read as property lists too.
+        // As blobs, which are also read as property lists.
         seeds["list-note"] = Data([1, 0, 0]) + (try PlistCoder().encode(note))
         seeds["list-dates"] = Data([1, 0, 0]) + (try PlistCoder().encode([Date.distantPast]))
         seeds["list-xml"] = Data([1, 0, 0]) + (try xml([note]))
@@ -118,7 +118,7 @@ enum Seeds {
         return try encoder.encode(value)
     }
 
-    /// The bytes in the row.
+    /// Returns the bytes in the row.
     private static func stored(_ row: KeyValueRow) throws -> Data {
         let sql = "SELECT value FROM securestorage_kv_1 WHERE key = ?"
         return try row.store.data(forQuery: sql, values: [KeyValueRow.key]) ?? Data()
@@ -153,7 +153,7 @@ enum Seeds {
 
     // MARK: - Forgeries
 
-    /// Changes of the header, of roots, of links; see `ForgeriesTarget`.
+    /// Returns changes of the header, of roots and of links; see `ForgeriesTarget`.
     private static func forgeries() -> [String: Data] {
         [
             "nothing": Data(),

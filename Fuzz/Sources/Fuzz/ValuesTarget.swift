@@ -1,11 +1,13 @@
 import Foundation
 import SecureStorage
 
-/// Values of a key-value store, read as each type that a value can have. An input is
+/// Reads values of a key-value store as each type that a value can have.
+///
+/// An input is
 ///
 /// ```
 /// offset  bytes
-///      0      1  the kind of the value, modulo 7; 4 and above are none
+///      0      1  the kind of the value, modulo 7; 4 and above are invalid
 ///      1      1  the storage class, modulo 5
 ///      2      1  when it expires, modulo 4; 0 for never
 ///      3         the value: 8 bytes of a number, or all of a text or blob; a text need not be
@@ -66,7 +68,7 @@ struct ValuesTarget: FuzzTarget {
         let value: T? = try row.read { try $0.get(KeyValueRow.key) }
         let decoded = try row.read { try $0.get(KeyValueRow.key, as: type) }
         guard let value, value == value else { return }
-        // A date is a plain value in one of the two only.
+        // A date is a plain value in only one of the two.
         precondition(type == Date.self || decoded == value, "\(type): two values")
         guard try row.read({ try $0.put(value, forKey: KeyValueRow.copy) }) != nil else { return }
         let again: T? = try row.read { try $0.get(KeyValueRow.copy) }
@@ -94,8 +96,8 @@ struct ValuesTarget: FuzzTarget {
     private func readCodable<T: Codable & Sendable>(_ type: T.Type) throws {
         let value = try row.read { try $0.get(KeyValueRow.key, as: type) }
         guard let value else { return }
-        // What a type decodes it need not encode: a text of lone surrogates, a tree that is too
-        // deep.
+        // A type need not encode everything that it decodes, such as a text of lone surrogates or a
+        // tree that is too deep.
         let isPut = try row.read {
             try $0.put(value, forKey: KeyValueRow.copy, expiresIn: nil)
             return true
@@ -105,7 +107,7 @@ struct ValuesTarget: FuzzTarget {
         precondition(again != nil, "\(type): what was put cannot be read")
     }
 
-    /// The value as columns of a row, which have a decoder of their own.
+    /// Reads the value as columns of a row, which have a separate decoder.
     private func readColumns() throws {
         let sql = """
             SELECT value AS title, value AS count, value AS ratio, value AS tags, value AS next
@@ -127,7 +129,7 @@ struct ValuesTarget: FuzzTarget {
 
     // MARK: - Property lists
 
-    /// As `CodableStorage` keeps values.
+    /// Reads the bytes as a property list, as `CodableStorage` keeps values.
     private func readPropertyList(_ bytes: Data) throws {
         let store = MemoryDataStorage()
         store.put(data: bytes, for: KeyValueRow.key)
@@ -138,7 +140,7 @@ struct ValuesTarget: FuzzTarget {
     }
 
     private func readPropertyList<T: Codable>(_ type: T.Type, _ storage: CodableStorage) throws {
-        // Foundation's errors are of any type, also of ones that are not public.
+        // Foundation's errors can have any type, including non-public ones.
         let value = try allowing((any Error).self) { try storage.get(type, for: KeyValueRow.key) }
         guard let value = value ?? nil else { return }
         try storage.put(value, for: KeyValueRow.copy)
@@ -147,7 +149,7 @@ struct ValuesTarget: FuzzTarget {
     }
 }
 
-/// A type of an app, of all that property lists and JSON have.
+/// A type of an app with all that property lists and JSON support.
 struct Note: Codable, Sendable, Equatable {
     var title: String
     var count: Int?
@@ -158,14 +160,14 @@ struct Note: Codable, Sendable, Equatable {
     var next: [Note]?
 }
 
-/// One of several, as JSON tells them apart.
+/// A type with several cases, as JSON represents them.
 enum Shape: Codable, Sendable {
     case point
     case circle(radius: Float)
     case named(String, UUID?)
 }
 
-/// As deep as its JSON.
+/// A value as deep as its JSON.
 indirect enum Tree: Codable, Sendable {
     case leaf
     case branches([Tree])

@@ -1,10 +1,10 @@
 import Foundation
 import FuzzerDriver
 
-// Fuzz --records [arguments of libFuzzer] runs a target until it fails, or on the files that are
-// named Fuzz --seeds FOLDER writes what the corpus begins with
+//     Fuzz --records [arguments of libFuzzer]   runs a target until it fails, or on the named files
+//     Fuzz --seeds FOLDER                       writes the initial corpus
 //
-// libFuzzer passes over arguments with two hyphens, and hands them to the processes that it starts.
+// libFuzzer ignores arguments with two hyphens, and passes them to the processes that it starts.
 
 let targets: [String: () throws -> any FuzzTarget] = [
     "--archives": { try ArchivesTarget() },

@@ -7,38 +7,40 @@
 #error "SQLCipher 4 with SQLite 3.41 or later is needed: run Scripts/setup"
 #endif
 
-// Both providers declare these only where SQLITE_HAS_CODEC is defined, and swift-sqlcipher's header is
-// a module of its own, compiled before any definition of ours. Declared again, alike.
+// Both providers declare these only if SQLITE_HAS_CODEC is defined, and swift-sqlcipher's header is
+// a separate module, compiled before any definition made here. Hence these identical declarations.
 
-/// Keys a database that was just opened; any key is taken, the first read tells.
+/// Keys a database that was just opened. Any key is accepted; a wrong one fails the first read.
 int sqlite3_key_v2(sqlite3 *db, const char *name, const void *key, int length);
 
-/// Re-encrypts a database. Returns SQLITE_OK also when that has failed.
+/// Re-encrypts a database. Returns SQLITE_OK even on failure.
 int sqlite3_rekey_v2(sqlite3 *db, const char *name, const void *key, int length);
 
-/// `SQLITE_TRANSIENT`, a macro with a cast that Swift does not import: SQLite copies the bytes.
+/// Returns `SQLITE_TRANSIENT` (SQLite copies the bytes), a macro with a cast, which Swift does not
+/// import.
 static inline sqlite3_destructor_type csqlcipher_transient(void) {
     return SQLITE_TRANSIENT;
 }
 
-/// `sqlite3_db_config` for the options that take one int; Swift cannot call a variadic function.
+/// Calls `sqlite3_db_config` for an option with one int; Swift cannot call variadic functions.
 static inline int csqlcipher_db_config(sqlite3 *db, int option, int value) {
     return sqlite3_db_config(db, option, value, (int *)0);
 }
 
-/// Looks on while a connection reads and writes its main file; see `csqlcipher_tap_begin`.
+/// Observes a connection's reads and writes of its main file; see `csqlcipher_tap_begin`.
 typedef struct csqlcipher_tap csqlcipher_tap;
 
-/// Calls `tick` before each read (`is_write` 0) and each write of the main file of `db`, on the thread that
-/// uses the connection; a read for which it does not return 0 fails with SQLITE_INTERRUPT.
+/// Calls `tick` before each read (`is_write` 0) and each write of the main file of `db`, on the
+/// thread that uses the connection. A read for which it does not return 0 fails with
+/// SQLITE_INTERRUPT.
 ///
-/// For what runs outside of the engine's statements, which a progress handler is not told of.
-/// Returns NULL when there is no memory or no file. Nothing else may use the connection until
+/// For work outside the engine's statements, where no progress handler is called. Returns NULL when
+/// out of memory or when no file is open. No other code may use the connection until
 /// `csqlcipher_tap_end`.
 csqlcipher_tap *csqlcipher_tap_begin(
     sqlite3 *db, int (*tick)(void *context, int is_write), void *context);
 
-/// Ends what `csqlcipher_tap_begin` has begun, while the connection is still open.
+/// Ends a tap; to be called while the connection is still open.
 void csqlcipher_tap_end(csqlcipher_tap *tap);
 
 #endif

@@ -1,20 +1,21 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// What can be made from an archive's object.
+    /// A class whose objects can be decoded from an archive.
     ///
-    /// `init(coder:)` of Foundation's classes ends the process when an archive is not as they
-    /// expect, so these are never asked: the inert ones are made by ``ArchiveDecoder`` itself, and
-    /// others, such as `Process`, cannot be in an archive at all.
+    /// `init(coder:)` of Foundation's classes ends the process on unexpected input, so it is never
+    /// called. ``ArchiveDecoder`` builds the inert classes itself; other Foundation classes, such
+    /// as `Process`, cannot occur in an archive at all.
     enum ArchiveClass {
-        /// A class of Foundation whose objects are values or collections.
+        /// A Foundation class whose objects are values or collections.
         case foundation(AnyClass)
         /// A class of the app.
         case app(any NSCoding.Type, AnyClass)
 
-        /// The class of a `$classname`.
+        /// Looks up the class named by a `$classname`.
         ///
-        /// A class that the app set with `NSKeyedUnarchiver.setClass(_:forClassName:)` goes first.
+        /// A class that the app set with `NSKeyedUnarchiver.setClass(_:forClassName:)` takes
+        /// precedence.
         init?(named name: String) {
             if let mapped = NSKeyedUnarchiver.class(forClassName: name) {
                 self.init(mapped)
@@ -27,7 +28,7 @@
             }
         }
 
-        /// The class itself, if its objects can be in an archive.
+        /// Wraps a class if its objects can occur in an archive.
         init?(_ type: AnyClass) {
             if Self.inert.contains(where: { $0 == type }) {
                 self = .foundation(type)
@@ -36,7 +37,8 @@
             guard let coding = type as? any NSCoding.Type, Self.isPlainName(_typeName(type)) else {
                 return nil
             }
-            // `super.init(coder:)` of an app's subclass would be the init(coder:) to keep clear of.
+            // The `super.init(coder:)` of an app's subclass would be Foundation's, which must not
+            // be called.
             for ancestor in Self.chain(of: type) where ancestor != NSObject.self {
                 guard !_typeName(ancestor).hasPrefix("Foundation") else { return nil }
             }
@@ -49,7 +51,7 @@
             }
         }
 
-        /// Whether the class itself says that it checks what it decodes.
+        /// Whether the class declares that it checks what it decodes.
         var supportsSecureCoding: Bool {
             switch self {
             case .foundation: true
@@ -58,7 +60,7 @@
             }
         }
 
-        /// The names of the class and of those that it derives from, its own first.
+        /// The names of the class and its superclasses, its own first.
         var names: [String] {
             let derived = Self.chain(of: type).dropFirst().filter { ancestor in
                 Self.isPlainName(_typeName(ancestor))
@@ -70,7 +72,7 @@
             Self.chain(of: type).contains { ancestor in classes.contains { $0 == ancestor } }
         }
 
-        /// The classes that can be read without naming them, with those that derive from them.
+        /// The classes, with their subclasses, that can be decoded without being named.
         static var propertyListClasses: [AnyClass] {
             [
                 NSString.self, NSNumber.self, NSData.self, NSDate.self, NSArray.self,
@@ -78,7 +80,7 @@
             ]
         }
 
-        /// Foundation's values and collections; also what a collection may hold unnamed.
+        /// Foundation's values and collections, which a collection may contain without naming them.
         static var inert: [AnyClass] {
             [
                 NSString.self, NSMutableString.self, NSNumber.self, NSData.self, NSMutableData.self,
@@ -93,10 +95,10 @@
             Array(sequence(first: type) { _getSuperclass($0) })
         }
 
-        /// Whether a name is `Module.Class`.
+        /// Whether a name has the form `Module.Class`.
         ///
         /// `NSStringFromClass` ends the process for nested, private and generic classes, and the
-        /// runtime takes names of other forms for mangled ones.
+        /// runtime parses names of other forms as mangled ones.
         private static func isPlainName(_ name: String) -> Bool {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
             return parts.count == 2

@@ -2,8 +2,8 @@
     internal import Foundation
 
     extension ArchiveDecoder {
-        /// An object of Foundation, from the fields that Apple's Foundation and the one on Linux
-        /// write.
+        /// Builds a Foundation object from the fields that Foundation writes on Apple platforms and
+        /// on Linux.
         func foundationObject(
             _ type: AnyClass, fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> Any {
@@ -71,7 +71,8 @@
             return url
         }
 
-        /// The references of a list: one field with all, or a field for each.
+        /// Returns the references of a list, which is stored as one field or as one field per
+        /// element.
         private func references(
             _ fields: [ByteString: PropertyListValue], list: String, each: String
         ) throws -> [Int] {
@@ -94,7 +95,7 @@
 
         private func objects(_ uids: [Int], allowed: [AnyClass]?) throws -> [Any] {
             try uids.map {
-                // No collection of Foundation can hold nil.
+                // Foundation's collections cannot hold nil.
                 guard let object = try element($0, allowed: allowed) else {
                     throw SecureStorageError.typeConversionFailed
                 }
@@ -109,7 +110,7 @@
                 references(fields, list: "NS.objects", each: "NS.object"), allowed: allowed)
         }
 
-        /// Elements of a set.
+        /// Returns the elements of a set.
         private func keys(
             _ fields: [ByteString: PropertyListValue], allowed: [AnyClass]?
         ) throws -> [Any] {

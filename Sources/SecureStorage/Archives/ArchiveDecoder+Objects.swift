@@ -2,13 +2,13 @@
     internal import Foundation
 
     extension ArchiveDecoder {
-        /// The object that a field refers to.
+        /// Returns the object that a field refers to.
         ///
         /// - Parameters:
-        ///   - field: The field's value, if the field is there.
-        ///   - classes: What the object may be. nil: a property list, and for a class without
-        ///     `NSSecureCoding` anything else that can be made.
-        /// - Returns: nil for no field, for a reference to nil, and after a failure.
+        ///   - field: The field's value, or nil if the field does not exist.
+        ///   - classes: The classes the object may have. nil allows property list objects and,
+        ///     without secure coding, any other object that can be built.
+        /// - Returns: nil for a missing field, for a reference to nil, and after a failure.
         func object(at field: PropertyListValue?, of classes: [AnyClass]?) -> Any? {
             attempt {
                 guard let field else { return nil }
@@ -19,7 +19,7 @@
             }
         }
 
-        /// The object of an entry.
+        /// Returns the object of an entry.
         func object(_ uid: Int, of classes: [AnyClass]?) throws -> Any? {
             switch graph.entries[uid] {
             case .null: return nil
@@ -92,10 +92,11 @@
             try check(.foundation(type), against: classes)
         }
 
-        /// What an element of a collection may be.
+        /// Returns an element of a collection.
         ///
-        /// Foundation's values are inert, and an app that asks for an array means its elements,
-        /// too; an object of the app has to be named, as for the collection itself.
+        /// Foundation's values are inert, and an app that requests an array expects its elements
+        /// too, so they are always allowed. An object of the app must be named, as for the
+        /// collection itself.
         func element(_ uid: Int, allowed classes: [AnyClass]?) throws -> Any? {
             guard let classes else {
                 return try object(
@@ -109,7 +110,7 @@
                     })
         }
 
-        /// A string, number or data that stands for itself.
+        /// Returns the object for a plain value: a string, a number or data.
         private func plainObject(_ value: PropertyListValue) throws -> Any {
             if case .string(let text) = value { return NSString(string: text) }
             if case .data(let data) = value { return NSData(data: data) }
@@ -129,16 +130,16 @@
             }
         }
 
-        /// What a field refers to, if it refers to a plain value.
+        /// Returns a field, or the plain value that it refers to; `.null` if it refers to an object.
         func plainValue(_ field: PropertyListValue?) -> PropertyListValue? {
             guard case .uid(let uid) = field else { return field }
             if case .value(let value) = graph.entries[uid] { return value }
             return .null
         }
 
-        /// The number in a field; nil for no field.
+        /// Returns the number in a field, or nil if the field does not exist.
         ///
-        /// Anything else in it is a failure.
+        /// Any other content is a failure.
         func number(_ field: PropertyListValue?) -> NSNumber? {
             guard let value = plainValue(field) else { return nil }
             guard let number = Self.number(value) else {
@@ -148,9 +149,9 @@
             return number
         }
 
-        /// The integer in a field; 0 for no field.
+        /// Returns the integer in a field, or 0 if the field does not exist.
         ///
-        /// One that does not fit is a failure.
+        /// Any other content, or a number that does not fit, is a failure.
         func integer<Value: FixedWidthInteger>(_ field: PropertyListValue?) -> Value {
             guard let value = plainValue(field) else { return 0 }
             let result: Value? =
@@ -165,9 +166,9 @@
             return result ?? 0
         }
 
-        /// The bytes in a field; nil for no field.
+        /// Returns the bytes in a field, or nil if the field does not exist.
         ///
-        /// Anything else in it is a failure.
+        /// Any other content is a failure.
         func bytes(_ field: PropertyListValue?) -> Data? {
             guard let value = plainValue(field) else { return nil }
             guard case .data(let data) = value else {

@@ -1,21 +1,21 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// Makes the objects of a checked archive, and is the coder that their `init(coder:)` is given.
+    /// Builds the objects of a validated archive, and is the coder passed to their `init(coder:)`.
     ///
-    /// It stands in for `NSKeyedUnarchiver`, which on Linux ends the process for an object of a
-    /// class that is not allowed, whatever its failure policy. Here the first thing that goes wrong
-    /// is kept; every call from then on returns nil or 0, and ``decodeRoot(of:)`` throws.
+    /// Replaces `NSKeyedUnarchiver`, which on Linux ends the process for an object of a disallowed
+    /// class, whatever its failure policy. This decoder records the first failure; every later call
+    /// returns nil or 0, and ``decodeRoot(of:)`` throws.
     ///
-    /// An object is made once, and its class is checked each time that it is asked for.
+    /// An object is built once, and its class is checked at each request.
     final class ArchiveDecoder: NSCoder {
-        /// The fields of the object that is being made.
+        /// The state of the object being built.
         struct Context {
             var fields: [ByteString: PropertyListValue]
             var nextUnnamed = 0
         }
 
-        /// Which collection was made: one is made anew for other allowed classes.
+        /// Identifies a built collection, which is built again for other allowed classes.
         struct CollectionKey: Hashable {
             let uid: Int
             let allowed: [ObjectIdentifier]
@@ -30,21 +30,21 @@
         var hashing = HashingCheck()
         private var failure: (any Error)?
 
-        /// A decoder of one archive.
+        /// Creates a decoder for one archive.
         ///
         /// - Parameters:
         ///   - graph: The archive.
-        ///   - isSecure: Whether an object of the app has to be asked for by its class.
+        ///   - isSecure: Whether an object of the app must be requested by its class.
         init(_ graph: ArchiveGraph, isSecure: Bool) {
             self.graph = graph
             self.isSecure = isSecure
         }
 
-        /// The archived object.
+        /// Decodes the archived object.
         ///
-        /// - Parameter type: Its class, or one that its class derives from.
+        /// - Parameter type: Its class or one of its superclasses.
         /// - Returns: The object.
-        /// - Throws: `.typeConversionFailed` if it, or anything in it, could not be made.
+        /// - Throws: `.typeConversionFailed` if the object, or anything in it, cannot be built.
         func decodeRoot(of type: AnyClass) throws -> Any {
             let object = object(at: .uid(graph.root), of: [type])
             guard failure == nil, let object else { throw SecureStorageError.typeConversionFailed }
@@ -60,10 +60,10 @@
         override func version(forClassName className: String) -> Int { NSNotFound }
         override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
 
-        /// Keeps that something could not be decoded.
+        /// Records that something could not be decoded.
         func fail() { failWithError(SecureStorageError.typeConversionFailed) }
 
-        /// Runs a step of the decoding unless one before it failed.
+        /// Runs a decoding step unless an earlier one failed.
         func attempt<Result>(_ body: () throws -> Result?) -> Result? {
             guard failure == nil else { return nil }
             do { return try body() } catch {
@@ -72,7 +72,7 @@
             }
         }
 
-        /// The field of a name, or the next one without a name.
+        /// Returns the field with a name, or the next unnamed field if `key` is nil.
         func field(_ key: String?) -> PropertyListValue? {
             guard !contexts.isEmpty, failure == nil else { return nil }
             let last = contexts.count - 1
@@ -128,8 +128,8 @@
             return try data.withUnsafeBytes { try $0.withMemoryRebound(to: UInt8.self, body) }
         }
 
-        // Values without a name and with an Objective-C type; structures and arrays of them are
-        // not written by any Swift class.
+        // Decodes an unnamed value by its Objective-C type. No Swift class writes structures or
+        // arrays of them.
         override func decodeValue(
             ofObjCType type: UnsafePointer<Int8>, at data: UnsafeMutableRawPointer
         ) {

@@ -2,9 +2,9 @@
     internal import Foundation
 
     extension ArchiveEncoder {
-        /// Writes the fields of an object of Foundation.
+        /// Writes the fields of a Foundation object.
         ///
-        /// What ``ArchiveDecoder`` would refuse is refused here.
+        /// Refuses anything that ``ArchiveDecoder`` would refuse.
         func encodeFoundation(_ object: AnyObject) throws {
             switch object {
             case let text as NSMutableString: set(.string(text as String), "NS.string")
@@ -38,10 +38,10 @@
             }
         }
 
-        /// The value of an object that stands for itself; nil for any other.
+        /// Returns the plain value of a string, a number or data, or nil for any other object.
         ///
-        /// - Throws: `.typeConversionFailed` for a decimal number: archives have no place for one
-        ///   that the decoder reads, and as another number it would lose digits.
+        /// - Throws: `.typeConversionFailed` for a decimal number: archives have no representation
+        ///   of it that the decoder reads, and any other number would lose digits.
         func plainValue(_ object: AnyObject, of type: AnyClass) throws -> PropertyListValue? {
             if type == NSString.self { return (object as? NSString).map { .string($0 as String) } }
             if type == NSData.self { return (object as? NSData).map { .data($0 as Data) } }
@@ -49,7 +49,7 @@
             guard !(number is NSDecimalNumber) else {
                 throw SecureStorageError.typeConversionFailed
             }
-            // There is one object for each boolean, and their type is also that of Int8.
+            // Each boolean is a singleton, and its `objCType` is also that of `Int8`.
             if number === NSNumber(value: number.boolValue) { return .bool(number.boolValue) }
             switch UInt8(bitPattern: number.objCType.pointee) {
             case UInt8(ascii: "f"), UInt8(ascii: "d"): return .real(number.doubleValue)

@@ -1,12 +1,12 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// Makes an archive, and is the coder that `encode(with:)` of its objects is given.
+    /// Builds an archive, and is the coder passed to `encode(with:)` of its objects.
     ///
-    /// It stands in for `NSKeyedArchiver`, which on Linux ends the process for an object that
-    /// cannot be archived, and writes equal objects once, so that an array of `true` and `1` comes
-    /// back as `true` twice. Here the first thing that cannot be archived is kept, and
-    /// ``archive(_:)`` throws. The layout is Apple's.
+    /// Replaces `NSKeyedArchiver`, which on Linux ends the process for an object that cannot be
+    /// archived, and writes equal objects once, so that `[true, 1]` decodes as `[true, true]`. This
+    /// encoder records the first object that cannot be archived, and ``archive(_:as:)`` throws. The
+    /// layout is Apple's.
     final class ArchiveEncoder: NSCoder {
         private struct Context {
             var fields: [ByteString: PropertyListValue] = [:]
@@ -20,26 +20,28 @@
         private var failure: (any Error)?
         private var classes: [String: Int] = [:]
         private var texts: [ByteString: Int] = [:]
-        // Objects by identity, which they only keep as long as they are there.
+        // Entries by object identity. `retained` keeps the objects alive, so that no identity is
+        // reused.
         private var places: [ObjectIdentifier: Int] = [:]
         private var retained: [AnyObject] = []
-        // Whether the archived object is one of Foundation's, which cannot name the app's classes.
+        // Whether the app's classes may occur. Under a Foundation root they may not: a decoder that
+        // requests the root's class cannot name them.
         private var allowsApp = true
 
-        /// An encoder of one archive.
+        /// Creates an encoder for one archive.
         ///
-        /// - Parameter isSecure: Whether every class has to have secure coding.
+        /// - Parameter isSecure: Whether every class must support secure coding.
         init(isSecure: Bool) { self.isSecure = isSecure }
 
-        /// The archive of an object.
+        /// Returns the archive of an object.
         ///
         /// - Parameters:
         ///   - object: The object.
-        ///   - wanted: The class that it will be asked for by.
+        ///   - wanted: The class that a decoder will request.
         /// - Returns: A binary property list.
-        /// - Throws: `.typeConversionFailed` if something in it cannot be archived.
+        /// - Throws: `.typeConversionFailed` if anything in the object cannot be archived.
         func archive(_ object: Any, as wanted: AnyClass) throws -> Data {
-            // A boolean is of a private class, and archived as a number.
+            // A boolean has a private class and is archived as a number.
             let wanted: AnyClass = wanted is NSNumber.Type ? NSNumber.self : wanted
             let kind = ArchiveClass(Self.type(of: object as AnyObject))
             guard let kind, kind.isKind(of: [wanted]) else {
@@ -67,7 +69,8 @@
         override func encode(_ object: Any?, forKey key: String) { set(.uid(place(object)), key) }
         override func encode(_ data: Data) { encode(data as Any?) }
         override func encodePropertyList(_ propertyList: Any) { encode(propertyList as Any?) }
-        // As on Linux's archiver, "encoded elsewhere" means before.
+        // As with Linux's `NSKeyedArchiver`, only an object encoded earlier counts as encoded
+        // elsewhere.
         override func encodeConditionalObject(_ object: Any?) { set(known(object), nil) }
         override func encodeConditionalObject(_ object: Any?, forKey key: String) {
             set(known(object), key)
@@ -85,7 +88,7 @@
             set(.data(Data(buffer: buffer)), key)
         }
 
-        // Values without a name and with an Objective-C type.
+        // Encodes an unnamed value by its Objective-C type.
         override func encodeValue(
             ofObjCType type: UnsafePointer<Int8>, at place: UnsafeRawPointer
         ) {
@@ -124,7 +127,7 @@
             return places[ObjectIdentifier(object as AnyObject)].map { .uid($0) }
         }
 
-        /// The entry of an object, made if need be.
+        /// Returns the entry index of an object, adding the entry if needed.
         func place(_ value: Any?) -> Int {
             guard failure == nil, let value else { return 0 }
             do { return try placeObject(CollectionContents.unboxed(value as AnyObject)) } catch {
@@ -164,7 +167,7 @@
             (object as? NSObject)?.classForCoder ?? Swift.type(of: object)
         }
 
-        /// The entry of a value that stands for itself: a text has one, however often it occurs.
+        /// Adds an entry for a plain value; equal strings share one.
         private func place(_ plain: PropertyListValue) -> Int {
             if case .string(let text) = plain {
                 if let known = texts[ByteString(text)] { return known }

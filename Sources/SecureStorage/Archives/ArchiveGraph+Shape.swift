@@ -1,12 +1,12 @@
 extension ArchiveGraph {
-    /// How many ways may lead from the root to an object, all objects together.
+    /// The maximum number of paths from the root, summed over all objects.
     ///
-    /// Shared objects are made once, but whoever compares, prints or copies the result goes every
-    /// way. An archive without much sharing may have any number of objects.
+    /// A shared object is built once, but code that compares, prints or copies the result follows
+    /// every path to it. An archive with little sharing may have any number of objects.
     private static let maximumPaths = 1_000_000
     private static let maximumPathsPerReference = 64
 
-    /// Checks that the archive's references lead to objects.
+    /// Checks that all of the archive's references lead to objects.
     func checkReferences(_ top: some Sequence<PropertyListValue>) throws {
         for value in top { try forEachReference(in: value) { try checkReference($0) } }
         for case .object(_, let fields) in entries {
@@ -16,7 +16,8 @@ extension ArchiveGraph {
         }
     }
 
-    /// Checks that nothing contains itself, how deep objects lie, and how often they are shared.
+    /// Checks that no object contains itself, and bounds the nesting depth and the sharing of
+    /// objects.
     func checkShape() throws {
         var walk = Walk(count: entries.count)
         let measure = try visit(root, depth: 1, walk: &walk)
@@ -45,7 +46,7 @@ extension ArchiveGraph {
         }
     }
 
-    /// What is known of an object with all that it refers to.
+    /// The measurements of an object together with everything it refers to.
     private struct Measure {
         var height = 1
         var paths = 1
@@ -65,7 +66,7 @@ extension ArchiveGraph {
     private func visit(_ uid: Int, depth: Int, walk: inout Walk) throws -> Measure {
         walk.references += 1
         if let known = walk.measures[uid] { return known }
-        // nil and what stands for itself contain nothing, and do not count.
+        // nil and plain values contain nothing and do not count towards the depth.
         guard case .object(_, let fields) = entries[uid] else {
             let measure = Measure(height: 0)
             walk.measures[uid] = measure

@@ -1,34 +1,34 @@
 internal import Foundation
 
-/// The objects of a keyed archive, checked as far as that goes without making one.
+/// The objects of a keyed archive, validated as far as possible without building one.
 ///
-/// Every reference leads to an object, every object has a class, nothing contains itself, and
-/// nothing lies deeper than ``maximumDepth``. What comes after can follow references without
-/// looking.
+/// Every reference leads to an object, and every object has a class. No object reachable from the
+/// root contains itself or is nested deeper than ``maximumDepth``. Later code can follow references
+/// unchecked.
 struct ArchiveGraph: Sendable {
-    /// How many objects may lie one in another; values that stand for themselves do not count.
+    /// The maximum nesting depth of objects; plain values do not count.
     static let maximumDepth = 64
 
     /// An entry of `$objects`.
     enum Entry: Sendable {
-        /// The first entry, which stands for nil.
+        /// The first entry, which represents nil.
         case null
-        /// A string, a number or data, which stand for themselves.
+        /// A plain value: a string, a number or data.
         case value(PropertyListValue)
-        /// An object: the name of its class, and its fields without `$class`.
+        /// An object: the name of its class and its fields without `$class`.
         case object(className: String, fields: [ByteString: PropertyListValue])
-        /// The description of a class, which only a `$class` may refer to.
+        /// The description of a class, to which only a `$class` may refer.
         case classDescription
     }
 
     let entries: [Entry]
-    /// The entry of the archived object.
+    /// The entry index of the archived object.
     let root: Int
 
-    /// Reads and checks an archive.
+    /// Reads and validates an archive.
     ///
-    /// - Parameter data: What `NSKeyedArchiver` wrote, as a binary property list.
-    /// - Throws: `.typeConversionFailed` if it is anything else.
+    /// - Parameter data: The output of `NSKeyedArchiver`, a binary property list.
+    /// - Throws: `.typeConversionFailed` for anything else.
     init(_ data: Data) throws {
         guard case .dictionary(let archive) = try BinaryPropertyList.root(of: data),
             archive["$version"] == .integer(100_000),
@@ -44,7 +44,7 @@ struct ArchiveGraph: Sendable {
         try checkShape()
     }
 
-    /// The names of the classes of all objects.
+    /// The class names of all objects.
     var classNames: Set<String> {
         var names: Set<String> = []
         for case .object(let name, _) in entries { names.insert(name) }
@@ -69,9 +69,9 @@ struct ArchiveGraph: Sendable {
         }
     }
 
-    /// The name in the description of a class.
+    /// Returns the name in a class description.
     ///
-    /// The names of its superclasses have to be there, but nothing is concluded from them.
+    /// The superclass names must be present, but nothing is derived from them.
     private static func className(_ description: [ByteString: PropertyListValue]) throws -> String {
         guard let name = description["$classname"], case .string(let text) = name, !text.isEmpty,
             case .array(let classes) = description["$classes"], classes.first == name,

@@ -1,19 +1,20 @@
 internal import Foundation
 
-/// A reader of binary property lists (`bplist00`) that takes no number in them on trust.
+/// A reader of binary property lists (`bplist00`) that trusts no number in them.
 ///
-/// A list is read once, from its root. No object is longer than what is left of the list, and no
-/// byte is read as part of two objects, and no container lies in two others (no writer shares
-/// containers), so that work and memory are bounded by the list's length.
+/// A list is read once, from its root. The bytes read for all objects never exceed the list's
+/// length, and a non-empty container has only one parent (no writer shares containers), so the
+/// length bounds both work and memory.
 ///
-/// The format is described in Apple's
-/// [CFBinaryPList.c](https://github.com/apple-oss-distributions/CF/blob/main/CFBinaryPList.c).
+/// Apple's
+/// [CFBinaryPList.c](https://github.com/apple-oss-distributions/CF/blob/main/CFBinaryPList.c)
+/// describes the format.
 struct BinaryPropertyList {
-    /// The longest list that is read, in bytes.
+    /// The maximum length of a list, in bytes.
     static let maximumLength = 256 << 20
-    /// How many objects a list may hold: each takes more memory here than there.
+    /// The maximum number of objects: each takes more memory here than in the list.
     static let maximumObjectCount = 4_000_000
-    /// How deep containers may lie in containers.
+    /// The maximum nesting depth of containers.
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
@@ -23,16 +24,16 @@ struct BinaryPropertyList {
     private let objectCount: Int
     private let top: Int
 
-    // What was read already, by object; `nil` for an object whose contents are being read.
+    // The values read so far, by object; `nil` for an object whose contents are being read.
     private var values: [Int: PropertyListValue?] = [:]
     private var unread: Int
 
-    /// The root of a list.
+    /// Returns the root of a list.
     ///
     /// - Parameter data: The whole list.
     /// - Returns: The value.
-    /// - Throws: `.typeConversionFailed` for anything but a sound list, for one that contains
-    ///   itself, and for text with a lone surrogate, which no `String` can hold.
+    /// - Throws: `.typeConversionFailed` for a malformed list, for one that contains itself, and
+    ///   for text with a lone surrogate, which a `String` cannot hold.
     static func root(of data: Data) throws -> PropertyListValue {
         var list = try BinaryPropertyList(data)
         return try list.value(list.top, depth: 0)
@@ -60,7 +61,7 @@ struct BinaryPropertyList {
         unread = table - 8
     }
 
-    /// A big-endian number, nil if `Int` cannot hold it.
+    /// Returns a big-endian number, or nil if `Int` cannot hold it.
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int? {
         var result: UInt64 = 0
         for byte in bytes {
@@ -89,7 +90,7 @@ struct BinaryPropertyList {
 
     private func slice(_ start: Int, _ length: Int) -> Range<Int> { start..<start + length }
 
-    /// The `length` bytes at `start`, counted as read.
+    /// Returns the `length` bytes at `start` and counts them as read.
     private mutating func take(_ start: Int, _ length: Int) throws -> ArraySlice<UInt8> {
         guard length >= 0, length <= unread, start <= offsetTable - length else {
             throw SecureStorageError.typeConversionFailed
@@ -144,7 +145,7 @@ struct BinaryPropertyList {
             high = high << 8 | low >> 56
             low = low << 8 | UInt64(byte)
         }
-        // Only 16 bytes hold a number above Int64.max; 8 bytes are signed, fewer are not.
+        // Only 16 bytes hold a number above Int64.max; 8 bytes are signed, fewer are unsigned.
         let signed = Int64(bitPattern: low)
         if power < 4 || high == (signed < 0 ? .max : 0) { return .integer(signed) }
         guard high == 0 else { throw SecureStorageError.typeConversionFailed }
@@ -159,7 +160,7 @@ struct BinaryPropertyList {
             ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
     }
 
-    /// A length, in the marker or in the integer after it, and where what it counts begins.
+    /// Returns a length, from the marker or the integer after it, and the offset of the content.
     private mutating func length(_ low: Int, at start: Int) throws -> (Int, Int) {
         guard low == 0x0f else { return (low, start) }
         let marker = try take(start, 1)[start]
@@ -179,7 +180,7 @@ struct BinaryPropertyList {
         let units = stride(from: bytes.startIndex, to: bytes.endIndex, by: 2).map {
             UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
         }
-        // Decoding repairs a lone surrogate, and what was repaired is another text.
+        // Decoding replaces a lone surrogate, which changes the text.
         let text = String(decoding: units, as: UTF16.self)
         guard text.utf16.elementsEqual(units) else { throw SecureStorageError.typeConversionFailed }
         return text

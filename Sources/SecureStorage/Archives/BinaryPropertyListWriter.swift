@@ -1,8 +1,8 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// Writes binary property lists, for which Foundation has no way with references of archives in
-    /// them.
+    /// Writes binary property lists that contain an archive's references, which Foundation cannot
+    /// write.
     struct BinaryPropertyListWriter {
         private struct Object {
             var bytes: [UInt8]
@@ -10,10 +10,10 @@
         }
 
         private var objects: [Object] = []
-        // A text is written once, as the keys of an archive's objects repeat.
+        // A string is written once, since the keys of an archive's objects repeat.
         private var texts: [ByteString: Int] = [:]
 
-        /// The list of a value.
+        /// Returns the list of a value.
         static func data(of root: PropertyListValue) -> Data {
             var writer = BinaryPropertyListWriter()
             _ = writer.add(root)

@@ -1,14 +1,13 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// What is in Foundation's collections.
+    /// The stored contents of Foundation's collections.
     enum CollectionContents {
-        // An element that Foundation hands out on Linux is bridged to a Swift value, with all that
-        // it contains: this never ends for a collection that contains itself, ends the process for
-        // a URL without text, and makes many objects of one that is shared. The mirrors of the
-        // collections show what is stored.
+        // On Linux, Foundation bridges each element it returns to a Swift value, with everything it
+        // contains. That never ends for a collection that contains itself, ends the process for an
+        // empty URL, and copies shared objects. The collections' mirrors expose the stored objects.
 
-        /// The elements of an array, as they are; nil for a class with a storage of its own.
+        /// Returns the stored elements of an array, or nil for a subclass with its own storage.
         static func elements(of array: NSArray) -> [AnyObject]? {
             guard type(of: array) == NSArray.self || type(of: array) == NSMutableArray.self else {
                 return nil
@@ -16,7 +15,7 @@
             return unboxed(Mirror(reflecting: array), count: array.count)
         }
 
-        /// The elements of a set, as they are; nil for a class with a storage of its own.
+        /// Returns the stored elements of a set, or nil for a subclass with its own storage.
         static func elements(of set: NSSet) -> [AnyObject]? {
             guard type(of: set) == NSSet.self || type(of: set) == NSMutableSet.self else {
                 return nil
@@ -24,9 +23,11 @@
             return unboxed(Mirror(reflecting: set), count: set.count)
         }
 
-        /// The elements of an ordered set, as they are; nil for a class with a storage of its own.
+        /// Returns the stored elements of an ordered set, or nil for a subclass with its own
+        /// storage.
         static func elements(of set: NSOrderedSet) -> [AnyObject]? {
-            // Its own mirror bridges. That of a superclass does not, and a mutable one has it.
+            // Its own mirror bridges. The superclass mirror does not, and only the mutable class
+            // has one.
             guard type(of: set) == NSOrderedSet.self || type(of: set) == NSMutableOrderedSet.self,
                 let copy = set.mutableCopy() as? NSMutableOrderedSet,
                 let fields = Mirror(copy, children: [:], ancestorRepresentation: .generated)
@@ -37,8 +38,8 @@
             return elements(of: array)
         }
 
-        /// The keys and values of a dictionary, as they are; nil for a class with a storage of its
-        /// own.
+        /// Returns the stored keys and values of a dictionary, or nil for a subclass with its own
+        /// storage.
         static func pairs(
             of dictionary: NSDictionary
         ) -> (keys: [AnyObject], values: [AnyObject])? {
@@ -56,13 +57,16 @@
             return keys.count == dictionary.count ? (keys, values) : nil
         }
 
-        /// An object of the app's that is no `NSObject`, out of the box that it is stored in.
+        /// Unwraps an app's object that is not an `NSObject` from the box in which Foundation
+        /// stores it.
         static func unboxed(_ object: AnyObject) -> AnyObject {
             (object as? any NSCoding).map { $0 as AnyObject } ?? object
         }
 
-        /// Refuses a URL that could not be read: Swift's type takes fewer texts than `NSURL`, and
-        /// bridging to it ends the process.
+        /// Refuses a URL that could not be decoded.
+        ///
+        /// `URL` accepts fewer strings than `NSURL`, and bridging a string it does not accept ends
+        /// the process.
         static func check(_ url: NSURL) throws {
             guard URL(string: url.absoluteString, relativeTo: url.baseURL) != nil else {
                 throw SecureStorageError.typeConversionFailed

@@ -1,18 +1,17 @@
 #if !canImport(ObjectiveC)
     internal import Foundation
 
-    /// Checks what is in collections that look up by hash: sets, ordered sets and, as keys,
-    /// dictionaries.
+    /// Checks the contents of hashed collections: sets, ordered sets and the keys of dictionaries.
     ///
     /// Foundation on Linux ends the process for some objects in them.
     struct HashingCheck {
-        // Collections that may be compared, by identity: whoever decodes or encodes keeps them.
+        // The collections known to be comparable, by identity; the coder keeps them alive.
         private var comparable: Set<ObjectIdentifier> = []
 
         /// Refuses objects that cannot be looked up by their hashes.
         ///
-        /// A collection's hash is its count, so that many collections are each compared with every
-        /// other. Two spellings of one text, two ordered sets and two nulls may be equal and differ
+        /// A collection's hash is its count, so a set of many collections compares each with every
+        /// other. Two spellings of a text, two ordered sets and two nulls may be equal but differ
         /// in their hashes, for which the standard library ends the process.
         mutating func check(_ objects: [Any]) throws {
             var texts: Set<String> = []
@@ -44,8 +43,8 @@
 
         /// Refuses a collection that cannot be compared with another one.
         ///
-        /// Sets and the keys of dictionaries are bridged for it, and what an array or a dictionary
-        /// is bridged to has no hash.
+        /// Comparing bridges the elements of sets and the keys of dictionaries, and a bridged array
+        /// or dictionary has no hash.
         private mutating func checkComparing(_ object: AnyObject) throws {
             switch object {
             case let array as NSArray:

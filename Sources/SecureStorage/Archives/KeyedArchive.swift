@@ -1,15 +1,16 @@
 internal import Foundation
 
-/// Objects with `NSCoding` as keyed archives, in Apple's binary format.
+/// Encodes and decodes `NSCoding` objects as keyed archives in Apple's binary format.
 ///
-/// An archive may come from anywhere: it is checked as a whole before an object is made from it.
+/// An archive may come from anywhere: it is validated as a whole before any object is built from
+/// it.
 enum KeyedArchive {
-    /// The archive of an object.
+    /// Returns the archive of an object.
     ///
-    /// - Parameter object: An object of a class that can be found by its name. What it contains
-    ///   must be of such classes as well, and not contain itself.
+    /// - Parameter object: An object whose class can be found by name. The same applies to all
+    ///   objects it contains, and it must not contain itself.
     /// - Returns: A binary property list.
-    /// - Throws: `.typeConversionFailed` for an object that could not be read back.
+    /// - Throws: `.typeConversionFailed` for an object that could not be decoded again.
     static func encode<T: NSCoding>(_ object: T) throws -> Data {
         let isSecure = (T.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
         #if canImport(ObjectiveC)
@@ -26,18 +27,18 @@ enum KeyedArchive {
             }
             let data = try ArchiveEncoder(isSecure: isSecure).archive(object, as: type)
         #endif
-        // What cannot be read is not written.
+        // Do not write an archive that could not be read.
         _ = try ArchiveGraph(data)
         return data
     }
 
-    /// The object of an archive.
+    /// Decodes the object of an archive.
     ///
     /// - Parameters:
-    ///   - data: What ``encode(_:)`` or Apple's `NSKeyedArchiver` wrote, or anything at all.
-    ///   - type: The class of the object, or one that its class derives from.
-    /// - Returns: The object; only its class decides whether it can be changed.
-    /// - Throws: `.typeConversionFailed` if `data` is no archive of such an object.
+    ///   - data: The output of ``encode(_:)`` or of Apple's `NSKeyedArchiver`, or any other bytes.
+    ///   - type: The class of the object or one of its superclasses.
+    /// - Returns: The object; only its class determines whether it is mutable.
+    /// - Throws: `.typeConversionFailed` if `data` is not an archive of such an object.
     static func decode<T: NSCoding>(_ data: Data, as type: T.Type) throws -> T {
         let graph = try ArchiveGraph(data)
         guard let wanted = type as Any as? AnyClass else {
@@ -45,7 +46,7 @@ enum KeyedArchive {
         }
         let isSecure = (type as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
         #if canImport(ObjectiveC)
-            _ = graph  // it was for the check; Foundation reads the data itself
+            _ = graph  // only validated; Foundation reads the data itself
             let decoded = try unarchive(data, wanted: wanted, isSecure: isSecure)
         #else
             let decoded = try ArchiveDecoder(graph, isSecure: isSecure).decodeRoot(of: wanted)
@@ -63,7 +64,7 @@ enum KeyedArchive {
                 unarchiver.decodingFailurePolicy = .setErrorAndReturn
                 unarchiver.requiresSecureCoding = isSecure
                 defer { unarchiver.finishDecoding() }
-                // The elements of a collection are looked for among the same classes.
+                // The elements of a collection are restricted to the same classes.
                 let classes: [AnyClass] = [
                     wanted, NSString.self, NSNumber.self, NSData.self, NSDate.self, NSNull.self,
                     NSUUID.self, NSURL.self, NSArray.self, NSDictionary.self, NSSet.self,

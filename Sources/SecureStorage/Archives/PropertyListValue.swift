@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// One value of a binary property list, with what it contains.
+/// A value of a binary property list, with its contents.
 enum PropertyListValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -12,13 +12,13 @@ enum PropertyListValue: Equatable, Sendable {
     case date(Double)
     case data(Data)
     case string(String)
-    /// The place of an object in a keyed archive's `$objects`.
+    /// The index of an object in a keyed archive's `$objects`.
     case uid(Int)
     case array([PropertyListValue])
     case set([PropertyListValue])
     case dictionary([ByteString: PropertyListValue])
 
-    /// Whether it contains other values, at least one.
+    /// Whether the value is a non-empty container.
     var isContainer: Bool {
         switch self {
         case .array(let values), .set(let values): !values.isEmpty

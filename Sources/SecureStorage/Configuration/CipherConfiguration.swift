@@ -1,17 +1,17 @@
 public import Foundation
 
-/// How the pages of a file are encrypted: a property of the file, to be given alike at every open.
+/// How the pages of a file are encrypted: a property of the file that every open must repeat.
 ///
-/// The default is exactly SQLCipher 4's, which other SQLCipher 4 programs open without settings:
-/// AES-256-CBC in pages of 4096 bytes, each with an HMAC-SHA512, and PBKDF2-HMAC-SHA512 with
-/// 256,000 iterations for passphrases. See [SQLCipher's
+/// The default is exactly SQLCipher 4's, so other SQLCipher 4 programs open the file without
+/// settings: AES-256-CBC in pages of 4096 bytes, each with an HMAC-SHA512, and PBKDF2-HMAC-SHA512
+/// with 256,000 iterations for passphrases. See [SQLCipher's
 /// design](https://www.zetetic.net/sqlcipher/design/).
 public struct CipherConfiguration: Sendable, Equatable {
     /// The hash of the HMAC that authenticates each page (`PRAGMA cipher_hmac_algorithm`).
     public enum HMACAlgorithm: String, Sendable, CaseIterable {
         /// HMAC-SHA1, SQLCipher 3's.
         case sha1 = "HMAC_SHA1"
-        /// HMAC-SHA256: reads that miss the page cache are about a third faster where the processor
+        /// HMAC-SHA256. Reads that miss the page cache are about a third faster if the processor
         /// has SHA instructions.
         case sha256 = "HMAC_SHA256"
         /// HMAC-SHA512, SQLCipher 4's default.
@@ -28,11 +28,11 @@ public struct CipherConfiguration: Sendable, Equatable {
         case pbkdf2HMACSHA512 = "PBKDF2_HMAC_SHA512"
     }
 
-    /// Bytes per page: a power of two from 1024 to 65536.
+    /// The page size in bytes: a power of two from 1024 to 65536.
     ///
     /// Default: 4096.
     ///
-    /// SQLCipher also takes 512, but makes a file of it that nothing can read again.
+    /// SQLCipher also accepts 512, but the resulting file cannot be read again.
     public var pageSize = 4096
 
     /// The hash of each page's HMAC.
@@ -45,42 +45,43 @@ public struct CipherConfiguration: Sendable, Equatable {
     /// Default: ``KDFAlgorithm/pbkdf2HMACSHA512``. Unused with a raw key.
     public var kdfAlgorithm = KDFAlgorithm.pbkdf2HMACSHA512
 
-    /// Rounds of the key derivation, at least 1.
+    /// The number of key derivation rounds, at least 1.
     ///
     /// Default: 256,000. Unused with a raw key.
     ///
-    /// Fewer make guessing a passphrase cheaper; that is for files of other programs.
+    /// Fewer rounds make a passphrase cheaper to guess; use them only for other programs' files.
     public var kdfIterations = 256_000
 
-    /// Bytes at the start of the file that stay readable: 0 (default), or 16 to 96 in steps of 16.
+    /// The number of bytes at the start of the file that stay plaintext: 0 (default), or 16 to 96
+    /// in steps of 16.
     ///
-    /// With 32, iOS recognises a SQLite file in an app group's container and does not end the app
-    /// for holding its lock while suspended. The salt is then **not** in the file but beside it, in
-    /// `NAME-salt`, unless ``salt`` or a key of 96 digits holds it. A file whose salt is lost is
-    /// lost: who copies the file copies `NAME-salt` with it.
+    /// With 32, iOS recognises a SQLite file in an app group's container and does not kill the app
+    /// for holding the file's lock while suspended. The salt is then **not** in the file but beside
+    /// it, in `NAME-salt`, unless ``salt`` or a 96-digit key provides it. Without its salt the file
+    /// cannot be recovered: copy `NAME-salt` with the file.
     public var plaintextHeaderSize = 0
 
-    /// The 16 bytes of salt of a file with a plaintext header, where the app keeps them itself.
+    /// The 16-byte salt of a file with a plaintext header, if the app stores it.
     ///
     /// Not secret. nil (default): the library keeps the salt of such a file beside it. All other
-    /// files begin with theirs.
+    /// files begin with their salt.
     public var salt: Data?
 
-    /// What a caller has to set for a file of this kind, for people.
+    /// The settings that open a file of this kind, in readable form.
     var summary: String {
         "pages of \(pageSize) bytes, \(hmacAlgorithm.rawValue), and for passphrases \(kdfAlgorithm.rawValue) with "
             + "\(kdfIterations) rounds"
     }
 
-    /// Bytes of salt, of any file.
+    /// The length in bytes of every file's salt.
     static let saltLength = 16
 
-    /// SQLCipher 4's defaults.
+    /// Creates SQLCipher 4's defaults.
     public init() {}
 }
 
 extension CipherConfiguration {
-    /// Refuses what SQLCipher would take silently and turn into an unreadable file.
+    /// Refuses values that SQLCipher would silently accept and that would make the file unreadable.
     func validate() throws {
         func refuse(_ message: String) -> SecureStorageError {
             .openFailed(code: ResultCode.misuse.rawValue, message: message)

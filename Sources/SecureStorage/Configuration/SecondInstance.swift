@@ -1,9 +1,9 @@
 extension SecureDatabaseConfiguration {
-    /// What happens when a file is opened that this process has open for writing already.
+    /// What happens when a store opens a file that this process already has open for writing.
     public enum SecondInstance: Sendable, CaseIterable {
-        /// Nothing.
+        /// The open succeeds.
         case allowed
-        /// A warning goes to the logger.
+        /// The open succeeds, and a warning is logged.
         case reported
         /// `open` throws `.openFailed` with code 21 (SQLITE_MISUSE).
         case refused

@@ -1,59 +1,61 @@
 public import Logging
 
-/// How a store works with its file: journal, durability, waiting, memory, cipher.
+/// How a store uses its file: journal, durability, waiting, memory, cipher.
 public struct SecureDatabaseConfiguration: Sendable {
-    /// Where SQLite keeps what it needs to undo or finish a transaction (`PRAGMA journal_mode`).
+    /// Where SQLite keeps the data to undo or finish a transaction (`PRAGMA journal_mode`).
     public enum JournalMode: String, Sendable, CaseIterable {
-        /// A write-ahead log: readers and one writer at the same time, one sync per commit.
+        /// A write-ahead log: readers run alongside one writer, and a commit costs one sync.
         case wal
-        /// A rollback journal that each transaction deletes: one file at rest, readers and writers
+        /// A rollback journal that each transaction deletes: one file at rest; readers and writers
         /// exclude each other.
         case delete
     }
 
     /// When SQLite waits for the disk (`PRAGMA synchronous`).
     public enum Synchronous: String, Sendable, CaseIterable {
-        /// At each commit: what is committed survives a power cut. In ``JournalMode/delete`` this
-        /// is SQLite's `EXTRA`, since its `FULL` can lose the last commit there.
+        /// At each commit: a committed transaction survives a power cut.
+        ///
+        /// In ``JournalMode/delete`` this is SQLite's `EXTRA`, since its `FULL` can lose the last
+        /// commit there.
         case full
-        /// Less often: in WAL mode a power cut can take back the last commits, never harm the file.
+        /// Less often: in WAL mode a power cut can undo the last commits, never damage the file.
         case normal
     }
 
-    /// The journal of the file.
+    /// The journal mode of the file.
     ///
-    /// Default: ``JournalMode/wal``. A file that is there already is converted when a store opens
-    /// it, for all that use it; see ``keepsJournalMode``. A read-only store takes the file as it
-    /// is. SQL can set another one only with that.
+    /// Default: ``JournalMode/wal``. Opening converts an existing file, for all of its users,
+    /// unless ``keepsJournalMode`` is set; without that property, SQL cannot switch between a
+    /// write-ahead log and a rollback journal. A read-only store leaves the file as it is.
     public var journalMode = JournalMode.wal
 
-    /// Whether a file that is there already keeps its journal mode, whatever ``journalMode`` says;
-    /// a new file gets that one.
+    /// Whether an existing file keeps its journal mode, whatever ``journalMode`` says; a new file
+    /// gets that mode.
     ///
-    /// Default: false. For programs that look into files of others. SQL can then change the mode,
-    /// but to none in which a crash can damage the file.
+    /// Default: false. For programs that inspect the files of others. SQL can then change the mode,
+    /// except to one in which a crash can damage the file.
     public var keepsJournalMode = false
 
     /// Whether the write-ahead log stays beside the file, empty, when the last connection closes.
     ///
-    /// Default: false. Other processes that may read and not write need it: without a log they
-    /// would have to make one.
+    /// Default: false. Other processes that may read but not write need it: without a log they
+    /// would have to create one.
     ///
-    /// Each connection that may write empties the log when it closes. The log keeps its content
-    /// when at that moment another connection reads in a transaction or writes, and when the
-    /// process is killed; the next connection that may write empties it at its end. A read-only
-    /// connection never does.
+    /// Each connection that may write empties the log when it closes. The log keeps its content if
+    /// another connection is reading in a transaction or writing at that moment, or if the process
+    /// is killed; the next connection that may write empties it on closing. A read-only connection
+    /// never does.
     ///
     /// The corresponding C constant is
     /// [`SQLITE_FCNTL_PERSIST_WAL`](https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlpersistwal).
     public var keepsWriteAheadLog = false
 
-    /// Whether each commit notes in the table `securestorage_changes` which tables it has changed,
-    /// so that observers in other processes are told.
+    /// Whether each commit records the tables it changed in the table `securestorage_changes`, for
+    /// observers in other processes.
     ///
-    /// Default: false, since it costs a page per commit; without it a change of another process is
-    /// one of unknown tables. All processes that write have to set it. The newest 1,000 commits are
-    /// kept. See `Docs/Observation.md`.
+    /// Default: false, since it costs a page per commit; without it, a change by another process is
+    /// reported as one of unknown tables. All processes that write must set it. The newest 1,000
+    /// commits are kept. See `Docs/Observation.md`.
     public var keepsChangeLog = false
 
     /// How durable a commit is.
@@ -61,26 +63,26 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: ``Synchronous/full``. `PRAGMA synchronous` can raise it, not lower it.
     public var synchronous = Synchronous.full
 
-    /// How long a statement waits for a lock of another connection before it throws code 5
+    /// How long a statement waits for another connection's lock before it throws code 5
     /// (SQLITE_BUSY).
     ///
     /// `.zero` does not wait. Default: 5 seconds. An interruption, the cancellation of the task and
-    /// a deadline end the wait. `PRAGMA busy_timeout` reads as 0; one that the app sets takes the
-    /// place of this one, until the store is closed, and is not ended so.
+    /// a deadline end the wait. `PRAGMA busy_timeout` reads as 0. A value set with that pragma
+    /// replaces this one until the store is closed, and its wait cannot be ended early.
     public var busyTimeout: Duration = .seconds(5)
 
-    /// Memory for decrypted pages, in bytes, per connection.
+    /// The maximum memory for decrypted pages, in bytes, per connection.
     ///
     /// Default: 16 MiB.
     ///
-    /// A page in the cache costs nothing to decrypt: a cache that holds the pages in use makes
-    /// look-ups about three times as fast. It is an upper bound; memory is taken as pages are read.
+    /// A cached page need not be decrypted: a cache that holds the working set makes lookups about
+    /// three times as fast. Memory is allocated as pages are read.
     public var cacheSize = 16 * 1024 * 1024
 
-    /// Whether the file is only read.
+    /// Whether the file is opened read-only.
     ///
-    /// Default: false. A missing file is then an error at open, and a statement that writes throws
-    /// code 8 (SQLITE_READONLY).
+    /// Default: false. If true, opening a missing file is an error, and a statement that writes
+    /// throws code 8 (SQLITE_READONLY).
     public var isReadOnly = false
 
     /// Whether foreign key constraints are enforced (`PRAGMA foreign_keys`).
@@ -88,53 +90,52 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: true.
     public var foreignKeysEnabled = true
 
-    /// Whether the SQL that the store runs comes from elsewhere, such as a script that somebody
-    /// sent.
+    /// Whether the store runs SQL from an untrusted source, such as a script from a third party.
     ///
-    /// Default: false. Such SQL may do with this database what it likes, but it reaches nothing
-    /// else: ATTACH and DETACH, functions of the app that are not made with `isInnocuous`,
-    /// `sqlcipher_export`, modules of virtual tables other than FTS and R-tree, and all pragmas
-    /// that set something are errors, code 23 (SQLITE_AUTH), whose message says what was refused.
-    /// What it makes in the database, triggers for instance, stays; read it into a file of its own.
+    /// Default: false. Such SQL may do anything to this database but cannot reach beyond it: ATTACH
+    /// and DETACH, app functions that are not made with `isInnocuous`, `sqlcipher_export`, virtual
+    /// table modules other than FTS and R-tree, and all pragmas that set a value fail with code 23
+    /// (SQLITE_AUTH) and a message that names what was refused. Anything it creates in the
+    /// database, such as triggers, stays; load such SQL into a separate file.
     public var runsUntrustedSQL = false
 
     /// Whether a dictionary of named values may have more names than the statement has
     /// placeholders.
     ///
-    /// Default: false: a surplus name is an error, since it is mostly a slip. True passes such
-    /// values over, as FMDB does. A placeholder without a value is an error in any case, and so is
-    /// a surplus name in a literal (`executeUpdate(_:named:)`).
+    /// Default: false: a surplus name is an error, since it is usually a mistake. True ignores such
+    /// values, as FMDB does. A placeholder without a value is always an error, as is a surplus name
+    /// in a literal (`executeUpdate(_:named:)`).
     public var allowsSurplusNames = false
 
-    /// The largest number of read-only connections of a pool, at least 1; a single store has none.
+    /// The maximum number of a pool's read-only connections, at least 1; a single store has none.
     ///
     /// Default: 5.
     public var maximumReaderCount = 5
 
-    /// What happens when this process has the file open for writing already.
+    /// What happens when this process already has the file open for writing.
     ///
-    /// Default: ``SecondInstance/reported``. One store, queue or pool per file is the rule: a
-    /// second one waits for the locks of the first, and breaks when that changes the key. Two
-    /// queues of one store are one instance, a read-only store is none.
+    /// Default: ``SecondInstance/reported``. Use one store, queue or pool per file: a second one
+    /// waits for the first one's locks and stops working when the first changes the key. Two queues
+    /// of one store are one instance; a read-only store does not count.
     public var secondInstance = SecondInstance.reported
 
     /// How the file is encrypted.
     ///
-    /// Default: SQLCipher 4's own.
+    /// Default: SQLCipher 4's settings.
     public var cipher = CipherConfiguration()
 
-    /// Where the library reports what is no error: facts on the engine at level `debug`, and
+    /// Receives diagnostics that are not errors: facts about the engine at level `debug`, and
     /// warnings.
     ///
-    /// Never keys, never bound values. Default: label `SecureStorage`.
+    /// Never receives keys or bound values. Default: label `SecureStorage`.
     public var logger = Logger(label: "SecureStorage")
 
-    /// The defaults that are named at each property.
+    /// Creates a configuration with the defaults documented at each property.
     public init() {}
 }
 
 extension SecureDatabaseConfiguration {
-    /// Refuses values that no engine setting stands for.
+    /// Refuses values that no engine setting can represent.
     func validate() throws {
         func refuse(_ message: String) -> SecureStorageError {
             .openFailed(code: ResultCode.misuse.rawValue, message: message)

@@ -1,12 +1,12 @@
-/// What can end the statements of a call before their time.
+/// The conditions that end a call's statements early.
 struct CallBounds {
-    /// The asynchronous call, if it is one.
+    /// The asynchronous call, if any.
     var call: (any CancellableCall)?
     var deadline: ContinuousClock.Instant?
 
     var isUnbounded: Bool { call == nil && deadline == nil }
 
-    /// What has ended the call; nil while its statements may run.
+    /// The reason the call has ended; nil while its statements may run.
     var end: SecureDatabaseInterruption? {
         if call?.wasCancelled == true { return .cancellation }
         return deadline.map { $0 <= .now } == true ? .deadline : nil
@@ -19,7 +19,7 @@ struct CallBounds {
     }
 }
 
-/// What a store knows of the asynchronous call that it is working for.
+/// The part of an asynchronous call that the store working for it can see.
 protocol CancellableCall: AnyObject {
     var wasCancelled: Bool { get }
 }

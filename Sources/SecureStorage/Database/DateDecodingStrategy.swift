@@ -1,21 +1,23 @@
 public import Foundation
 
 extension SecureDatabaseResultSet {
-    /// How the dates of rows that are decoded are stored.
+    /// The format in which the dates of decoded rows are stored.
     public enum DateDecodingStrategy: Sendable {
         /// Seconds since 1970, INTEGER or REAL, as this library stores a `Date`.
         case secondsSince1970
         /// Milliseconds since 1970, INTEGER or REAL.
         case millisecondsSince1970
-        /// Text as SQLite's date functions write it: `YYYY-MM-DD`, with ` HH:MM`, ` HH:MM:SS` or
-        /// ` HH:MM:SS.SSS`, a `T` in place of the space, and `Z` or `±HH:MM`; without these in UTC.
+        /// Text as SQLite's date functions write it: `YYYY-MM-DD`, optionally followed by ` HH:MM`,
+        /// ` HH:MM:SS` or ` HH:MM:SS.SSS`, with `T` allowed in place of the space, and by `Z` or
+        /// `±HH:MM`. Without a time zone the text is in UTC.
         case text
-        /// What a closure makes of the stored value; its errors go to the caller.
+        /// The result of a closure that receives the stored value; errors it throws reach the
+        /// caller.
         case custom(@Sendable (SQLiteValue) throws -> Date)
 
-        /// The date that `value` stands for.
+        /// Returns the date that `value` represents.
         ///
-        /// - Throws: `.typeConversionFailed`; what a custom closure throws.
+        /// - Throws: `.typeConversionFailed`; any error thrown by a custom closure.
         func date(from value: SQLiteValue) throws -> Date {
             let date: Date? =
                 switch self {
@@ -29,7 +31,7 @@ extension SecureDatabaseResultSet {
             return date
         }
 
-        /// The same for dates inside JSON.
+        /// The equivalent strategy for dates inside JSON.
         var json: JSONDecoder.DateDecodingStrategy {
             switch self {
             case .secondsSince1970: .secondsSince1970
@@ -58,7 +60,7 @@ extension SecureDatabaseResultSet {
                 year: number(match.1), month: number(match.2), day: number(match.3),
                 hour: number(match.4), minute: number(match.5), second: number(match.6))
             let (hours, minutes) = (number(match.10), number(match.11))
-            // Else 30 February would be 1 March.
+            // Without this check, 30 February would become 1 March.
             guard components.isValidDate, hours <= 14, minutes <= 59, let date = components.date
             else { return nil }
             let fraction = match.7.flatMap { Double("0\($0)") } ?? 0

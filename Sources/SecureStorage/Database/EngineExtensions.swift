@@ -1,13 +1,16 @@
 internal import Logging
 
-/// What a caller has added to the engine, which itself forgets it with each connection.
+/// The functions, collations and limits that a caller has added, which SQLite discards with each
+/// connection.
 struct EngineExtensions {
     var functions: [SQLFunction.Signature: SQLFunction] = [:]
     var collations: [SQLName: SQLCollation] = [:]
     var limits: [SecureDatabaseLimit: Int] = [:]
 
-    /// Each was accepted once already, so only memory can be missing here; a statement that needs
-    /// what is missing then says so.
+    /// Installs the extensions on a new connection.
+    ///
+    /// Each was accepted once before, so only an out-of-memory condition can fail here. A statement
+    /// that needs a missing extension then reports it.
     func install(on connection: Connection) {
         do {
             for function in functions.values { try connection.install(function) }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What all decoders of a row share.
+/// The state shared by all decoders of a row.
 final class RowContext {
     let rows: SecureDatabaseResultSet
     let dates: SecureDatabaseResultSet.DateDecodingStrategy
@@ -11,12 +11,13 @@ final class RowContext {
     }
 }
 
-/// A row as a decoder sees it: a container with a key for each column.
+/// A decoder over one row: a container with one key per column.
 ///
-/// Every access goes through the result set, which knows whether its row is still there: an
-/// `init(from:)` may do anything, closing the store included.
+/// Every access goes through the result set, which knows whether its row is still valid: an
+/// `init(from:)` can do anything, including closing the store.
 struct RowDecoder: Decoder {
-    // No more than fits into an existential, which would be on the heap else, once per row.
+    // Small enough for an existential's inline buffer; anything larger costs one heap allocation
+    // per row.
     let row: RowContext
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -32,7 +33,7 @@ struct RowDecoder: Decoder {
     }
 }
 
-/// The columns of the current row by name.
+/// The columns of the current row, by name.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let row: RowContext
     let codingPath: [any CodingKey]
@@ -46,8 +47,8 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) throws -> Bool { try stored(key).storageClass == .null }
 
-    // The types that nearly all rows are made of are read without a detour; what is not stored as
-    // such is converted like everything else.
+    // Fast paths for the types that most rows consist of. A value in another storage class is
+    // converted like any other.
 
     func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
         let stored = try stored(key)
@@ -81,13 +82,13 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         if T.self == Data.self {
             let stored = try stored(key)
-            // Of one type, so that the cast is none.
+            // Both types are `Data`, so the cast changes nothing.
             if stored.storageClass == .blob { return unsafeBitCast(stored.data, to: T.self) }
         }
         return try column(key).decode(type)
     }
 
-    // Without these, each optional property would be looked up three times.
+    // Without these overloads, each optional property would be looked up three times.
 
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
         try isPresent(key) ? decode(type, forKey: key) : nil
@@ -122,8 +123,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
-    // What is nested lies in one column, as JSON; it is decoded as a type of its own, not
-    // piecemeal.
+    // Nested content is stored in one column as JSON and decoded as a separate type, not piecemeal.
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type, forKey key: Key
@@ -147,7 +147,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// A type asks one column for keys or elements: it is stored as JSON.
+/// Thrown when a type requests keys or elements from one column: the column holds JSON.
 struct NeedsJSON: Error {}
 
 /// One column of the current row.
@@ -165,7 +165,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// False when the row is gone; whoever decodes then gets the error.
+    /// Returns false when the row is no longer valid; the decode that follows throws the error.
     func decodeNil() -> Bool { row.rows[index] == .null }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
@@ -175,7 +175,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         if let bridged = type as? any SQLiteDatatypeBridgeable.Type {
             return try converted(bridged.init(sqliteValue: value))
         }
-        // These two ask for keys, but JSON has them as one text or number, too.
+        // These two decode from keys, but JSON also represents them as a single string or number.
         if type == URL.self {
             return try converted(String(sqliteValue: value).flatMap { URL(string: $0) })
         }
@@ -194,7 +194,7 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         }
     }
 
-    /// Whether a type stands for one column and not for a row.
+    /// Returns whether a type is read from one column rather than from a row.
     static func holds(_ type: any Decodable.Type) -> Bool {
         type is any SQLiteDatatypeBridgeable.Type || type == URL.self || type == Decimal.self
     }
@@ -204,7 +204,8 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         return value
     }
 
-    /// `Decimal(string:)` takes the longest beginning that is a number, and rounds to 38 digits.
+    /// Parses a decimal strictly: `Decimal(string:)` accepts the longest numeric prefix and rounds
+    /// to 38 digits.
     private static func decimal(_ text: String) -> Decimal? {
         guard
             let match = text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/),

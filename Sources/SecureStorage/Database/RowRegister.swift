@@ -1,15 +1,14 @@
 internal import Foundation
 
-/// What reads a file with a connection of its own, and can be ended by the pool or store beside
-/// which it does.
+/// A reader that has its own connection to a file and that the pool or store of that file can end.
 protocol EndableRows: AnyObject, Sendable {
-    /// Closes its connection as soon as no row is being read, and does not wait for that.
+    /// Closes the reader's connection as soon as no row is being read, without waiting for that.
     ///
-    /// - Parameter error: What whoever reads on gets.
+    /// - Parameter error: The error that any further read throws.
     func end(with error: SecureStorageError)
 }
 
-/// Those that have a connection.
+/// The readers that currently have a connection.
 final class RowRegister: @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSLock()
@@ -38,18 +37,18 @@ final class RowRegister: @unchecked Sendable {
     }
 
     func endAll(with error: SecureStorageError) {
-        // One that is nil is just closing itself.
+        // A nil reference is a reader that is already closing itself.
         for rows in lock.withLock({ entries.values.map(\.rows) }) { rows?.end(with: error) }
     }
 
-    /// Ends the statements that are running.
+    /// Interrupts the running statements.
     func interruptAll(_ cause: SecureDatabaseInterruption) {
         for entry in lock.withLock({ Array(entries.values) }) {
             entry.interruption.interrupt(cause)
         }
     }
 
-    /// Calls `body` once, as soon as there are none.
+    /// Calls `body` once, as soon as the register is empty.
     func whenEmpty(_ body: @escaping @Sendable () -> Void) {
         let isEmpty = lock.withLock {
             if !entries.isEmpty { whenEmpty.append(body) }

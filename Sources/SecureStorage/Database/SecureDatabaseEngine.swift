@@ -1,5 +1,5 @@
-/// The SQLCipher that the process is linked with: its versions, how it was built, what is wrong
-/// with it.
+/// The SQLCipher library that the process is linked with: its versions, build options and known
+/// weaknesses.
 ///
 /// ```swift
 /// let engine = try SecureDatabaseStore.engine
@@ -10,47 +10,46 @@ public struct SecureDatabaseEngine: Sendable, Hashable {
     public let sqliteVersion: String
     /// SQLCipher's version, for example `4.6.1 community`.
     public let cipherVersion: String
-    /// The cryptographic library behind SQLCipher, for example `openssl`.
+    /// The cryptographic library that SQLCipher uses, for example `openssl`.
     public let provider: String
     /// The version of that library, for example `OpenSSL 3.0.17 1 Jul 2025`; nil when the engine
-    /// does not say.
+    /// does not report it.
     public let providerVersion: String?
-    /// How it was built, for example `ENABLE_FTS5` and `THREADSAFE=2`, in the order of the
-    /// alphabet.
+    /// The build options, for example `ENABLE_FTS5` and `THREADSAFE=2`, in alphabetical order.
     ///
     /// The corresponding statement is
     /// [`PRAGMA compile_options`](https://sqlite.org/pragma.html#pragma_compile_options).
     public let options: [String]
-    /// The known weaknesses of this version, the oldest first.
+    /// The known weaknesses of this version, oldest first.
     ///
-    /// Told by SQLite's version and the options: a distribution that has mended one without a new
-    /// version, as Debian does, is not seen to have done so.
+    /// Determined from SQLite's version and the build options: a fix that a distribution backports
+    /// without changing the version, as Debian does, is not detected.
     public let weaknesses: [Weakness]
 
-    /// A fault of the engine that a newer version does not have.
+    /// A defect of the engine that is fixed in a newer version.
     public struct Weakness: Sendable, Hashable, CustomStringConvertible {
-        /// The number in the list of Common Vulnerabilities and Exposures, or SQLite's name for it.
+        /// The CVE number, or SQLite's name for the defect.
         public let name: String
-        /// What can happen, and what it takes.
+        /// The possible effect and its precondition.
         public let summary: String
-        /// The first version of SQLite without it, for example `3.50.2`.
+        /// The first SQLite version without the defect, for example `3.50.2`.
         public let fixedIn: String
-        /// Whether this library goes around it, so that its users do not meet it.
+        /// Whether this library works around the defect, so that its users are not affected.
         public let isAvoided: Bool
 
-        /// The name, and the version without it.
+        /// The name and the version that fixes the defect.
         public var description: String { "\(name) (fixed in SQLite \(fixedIn))" }
     }
 
-    /// Whether it was built with an option, for example `ENABLE_FTS5`.
+    /// Returns whether the engine was built with an option, for example `ENABLE_FTS5`.
     ///
-    /// - Parameter option: A name without `SQLITE_`, with its value where it has one.
+    /// - Parameter option: A name without `SQLITE_`, with its value if it has one.
     /// - Returns: true for `THREADSAFE=2`, false for `THREADSAFE` alone.
     public func hasOption(_ option: String) -> Bool { options.contains(option) }
 }
 
 extension SecureDatabaseEngine.Weakness {
-    /// What is known of the versions that this package is built with.
+    /// The known weaknesses of the engine versions that this package is built with.
     private static let known: [(weakness: Self, option: String?)] = [
         (
             Self(
@@ -81,7 +80,7 @@ extension SecureDatabaseEngine.Weakness {
         ),
     ]
 
-    /// Those of an engine of this version with these options.
+    /// Returns the weaknesses of an engine with this version and these options.
     static func of(sqlite version: String, options: [String]) -> [Self] {
         known.filter { entry in
             Version(version) < Version(entry.weakness.fixedIn)
@@ -89,7 +88,7 @@ extension SecureDatabaseEngine.Weakness {
         }.map(\.weakness)
     }
 
-    /// The numbers of a version, compared one by one.
+    /// The components of a version, compared in order.
     private struct Version: Comparable {
         let numbers: [Int]
 

@@ -1,153 +1,157 @@
 public import Foundation
 
-// Each getter returns nil for NULL, for a column that is not there, for a value that its type
-// cannot represent without loss, and when no row is current: before the first `next()`, after the
-// end and after `close()`. Names match whatever their case; of several columns of one name the
-// first is meant.
+// Each getter returns nil for NULL, for a missing column, for a value that its type cannot
+// represent without loss, and when no row is current: before the first `next()`, after the end and
+// after `close()`. Names match case-insensitively; if several columns share a name, the first one
+// is used.
 
 extension SecureDatabaseResultSet {
-    /// The value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    /// Returns the value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that
+    /// spells such a number.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func int(forColumnName columnName: String) -> Int? {
         column(columnName).flatMap { int(at: $0) }
     }
 
-    /// The value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that spells one.
+    /// Returns the value as `Int`: an INTEGER in range, a REAL without a fraction, or TEXT that
+    /// spells such a number.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func int(forColumnIndex columnIndex: Int) -> Int? {
         column(columnIndex).flatMap { int(at: $0) }
     }
 
-    /// The value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    /// Returns the value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells
+    /// such a number.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func int64(forColumnName columnName: String) -> Int64? {
         column(columnName).flatMap { int64(at: $0) }
     }
 
-    /// The value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells one.
+    /// Returns the value as `Int64`: an INTEGER, a REAL without a fraction, or TEXT that spells
+    /// such a number.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func int64(forColumnIndex columnIndex: Int) -> Int64? {
         column(columnIndex).flatMap { int64(at: $0) }
     }
 
-    /// The value as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    /// Returns the value as `UInt64`: a non-negative INTEGER, or a REAL or TEXT as for `Int64`.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func uint64(forColumnName columnName: String) -> UInt64? {
         column(columnName).flatMap { uint64(at: $0) }
     }
 
-    /// The value as `UInt64`: an INTEGER that is not negative, and as for `Int64`.
+    /// Returns the value as `UInt64`: a non-negative INTEGER, or a REAL or TEXT as for `Int64`.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func uint64(forColumnIndex columnIndex: Int) -> UInt64? {
         column(columnIndex).flatMap { uint64(at: $0) }
     }
 
-    /// Whether the value is a number other than zero.
+    /// Returns the value as `Bool`: true for a number other than zero.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func bool(forColumnName columnName: String) -> Bool? {
         column(columnName).flatMap { bool(at: $0) }
     }
 
-    /// Whether the value is a number other than zero.
+    /// Returns the value as `Bool`: true for a number other than zero.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func bool(forColumnIndex columnIndex: Int) -> Bool? {
         column(columnIndex).flatMap { bool(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a
-    /// number.
+    /// Returns the value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells
+    /// a number.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func double(forColumnName columnName: String) -> Double? {
         column(columnName).flatMap { double(at: $0) }
     }
 
-    /// The value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells a
-    /// number.
+    /// Returns the value as `Double`: a REAL, an INTEGER that it holds exactly, or TEXT that spells
+    /// a number.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func double(forColumnIndex columnIndex: Int) -> Double? {
         column(columnIndex).flatMap { double(at: $0) }
     }
 
-    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is
-    /// UTF-8.
+    /// Returns the value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB
+    /// that is UTF-8.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func string(forColumnName columnName: String) -> String? {
         column(columnName).flatMap { string(at: $0) }
     }
 
-    /// The value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB that is
-    /// UTF-8.
+    /// Returns the value as text: TEXT, a number as SQLite spells it (`7`, `1.0e+15`), or a BLOB
+    /// that is UTF-8.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func string(forColumnIndex columnIndex: Int) -> String? {
         column(columnIndex).flatMap { string(at: $0) }
     }
 
-    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells
-    /// one.
+    /// Returns the value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that
+    /// spells one.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func date(forColumnName columnName: String) -> Date? {
         column(columnName).flatMap { date(at: $0) }
     }
 
-    /// The value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that spells
-    /// one.
+    /// Returns the value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that
+    /// spells one.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func date(forColumnIndex columnIndex: Int) -> Date? {
         column(columnIndex).flatMap { date(at: $0) }
     }
 
-    /// The bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    /// Returns the value as bytes: those of a BLOB, or the UTF-8 bytes of TEXT.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func data(forColumnName columnName: String) -> Data? {
         column(columnName).flatMap { data(at: $0) }
     }
 
-    /// The bytes of a BLOB, or the UTF-8 bytes of TEXT.
+    /// Returns the value as bytes: those of a BLOB, or the UTF-8 bytes of TEXT.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func data(forColumnIndex columnIndex: Int) -> Data? {
         column(columnIndex).flatMap { data(at: $0) }
     }
 
-    /// Lends the bytes of a BLOB, or the UTF-8 bytes of TEXT, without a copy.
+    /// Calls a closure with the bytes of a BLOB, or the UTF-8 bytes of TEXT, without copying them.
     ///
     /// - Parameters:
-    ///   - columnName: A name, in any case.
-    ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
-    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing
+    ///   - columnName: A case-insensitive name.
+    ///   - body: Must not let the bytes escape, and must neither advance nor close the result set.
+    /// - Returns: The result of `body`; nil, without calling `body`, for NULL, a number, a missing
     ///   column, or when no row is current.
-    /// - Throws: What `body` throws.
+    /// - Throws: Any error thrown by `body`.
     @inlinable
     public func withUnsafeBytes<R>(
         forColumnName columnName: String, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -156,14 +160,14 @@ extension SecureDatabaseResultSet {
         return try body(bytes)
     }
 
-    /// Lends the bytes of a BLOB, or the UTF-8 bytes of TEXT, without a copy.
+    /// Calls a closure with the bytes of a BLOB, or the UTF-8 bytes of TEXT, without copying them.
     ///
     /// - Parameters:
-    ///   - columnIndex: From 0.
-    ///   - body: The bytes must not leave it, and it must neither advance nor close the result set.
-    /// - Returns: What `body` returns; nil, and `body` is not called, for NULL, a number, a missing
+    ///   - columnIndex: Zero-based.
+    ///   - body: Must not let the bytes escape, and must neither advance nor close the result set.
+    /// - Returns: The result of `body`; nil, without calling `body`, for NULL, a number, a missing
     ///   column, or when no row is current.
-    /// - Throws: What `body` throws.
+    /// - Throws: Any error thrown by `body`.
     @inlinable
     public func withUnsafeBytes<R>(
         forColumnIndex columnIndex: Int, _ body: (UnsafeRawBufferPointer) throws -> R
@@ -182,18 +186,18 @@ extension SecureDatabaseResultSet {
         column(columnIndex).flatMap { lentBytes(at: $0) }
     }
 
-    /// The value as any type that a column can be read as.
+    /// Returns the value as any type that a column can be read as.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or when no row is current.
     /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss.
     public func object<T: SQLiteDatatypeBridgeable>(forColumnName columnName: String) throws -> T? {
         try column(columnName).flatMap { try object(at: $0) }
     }
 
-    /// The value as any type that a column can be read as.
+    /// Returns the value as any type that a column can be read as.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or when no row is current.
     /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss.
     public func object<T: SQLiteDatatypeBridgeable>(forColumnIndex columnIndex: Int) throws -> T? {
@@ -204,7 +208,7 @@ extension SecureDatabaseResultSet {
 // MARK: - By position
 
 extension SecureDatabaseResultSet {
-    // The storage class that is nearly always there first, and without building a `SQLiteValue`.
+    // Each getter tests the most common storage class first, without building a `SQLiteValue`.
 
     private func int(at index: Int) -> Int? {
         int64(at: index).flatMap { Int(exactly: $0) }
@@ -254,7 +258,7 @@ extension SecureDatabaseResultSet {
     private func string(at index: Int) -> String? {
         let column = statement.column(index)
         return switch column.storageClass {
-        // The engine's own spelling of a number.
+        // The engine formats the number.
         case .text, .real: column.text
         case .null: nil
         default: converted(at: index)
@@ -283,7 +287,7 @@ extension SecureDatabaseResultSet {
         }
     }
 
-    /// Of the rarer storage classes.
+    /// Converts a value of a less common storage class.
     @inline(never)
     private func converted<T: SQLiteDatatypeBridgeable>(at index: Int) -> T? {
         statement.value(at: index).flatMap { T(sqliteValue: $0) }

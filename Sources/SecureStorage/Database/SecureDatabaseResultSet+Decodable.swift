@@ -1,24 +1,25 @@
 internal import Foundation
 
 extension SecureDatabaseResultSet {
-    /// The current row as a `Decodable` type, each property from the column of its name.
+    /// Decodes the current row as a `Decodable` type, each property from the column of the same
+    /// name.
     ///
-    /// Names match in any case; `AS` in the query, or `CodingKeys` in the type, make them meet. A
-    /// property is read as a column is: whole and floating-point numbers, `String`, `Bool`, `Data`
-    /// (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal` (TEXT), enums by their raw value,
-    /// and every type that adopts ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is read
-    /// from JSON in a TEXT or BLOB, nested at most 64 deep. An optional property is nil for NULL
-    /// and for a missing column. A type of a single value, and an array, is read from the first
-    /// column.
+    /// Names match case-insensitively; to map differing names, use `AS` in the query or
+    /// `CodingKeys` in the type. A property is read as a column is: integers and floating-point
+    /// numbers, `String`, `Bool`, `Data` (BLOB), `Date` (see `dates`), `URL`, `UUID` and `Decimal`
+    /// (TEXT), enums by their raw value, and every type that conforms to
+    /// ``SQLiteDatatypeBridgeable``. Any other `Decodable` type is read from JSON in a TEXT or
+    /// BLOB, nested at most 64 levels deep. An optional property is nil for NULL and for a missing
+    /// column. A single-value type or an array is read from the first column.
     ///
     /// - Parameters:
-    ///   - type: Can be left out where the context says it.
-    ///   - dates: How dates are stored.
-    /// - Returns: The row.
-    /// - Throws: `.typeConversionFailed` when a value does not fit its property, NULL one that is
-    ///   not optional among them; `.backingStoreError` with code 25 for a missing column (the
-    ///   message names those that there are), code 21 when no row is current; `.closed`; what an
-    ///   `init(from:)` of the app throws by itself.
+    ///   - type: Can be omitted where it is inferred.
+    ///   - dates: The format in which dates are stored.
+    /// - Returns: The decoded row.
+    /// - Throws: `.typeConversionFailed` when a value does not fit its property, including NULL for
+    ///   a non-optional one; `.backingStoreError` with code 25 for a missing column (the message
+    ///   lists the existing ones), code 21 when no row is current; `.closed`; any other error
+    ///   thrown by an `init(from:)` of the app.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self,
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
@@ -33,17 +34,16 @@ extension SecureDatabaseResultSet {
                 return try row.firstColumn.decode(T.self)
             }
         } catch is DecodingError {
-            // Its description may quote what is stored.
+            // The error's description might quote stored data.
             throw SecureStorageError.typeConversionFailed
         } catch is NeedsJSON {
             throw SecureStorageError.typeConversionFailed
         }
     }
 
-    /// Whether a type stands for one column and not for a row.
+    /// Returns whether a type is read from one column rather than from a row.
     ///
-    /// Remembered for the type that was last asked for: looking at a type costs more than reading a
-    /// column.
+    /// The answer for the last type is cached: inspecting a type costs more than reading a column.
     private func isColumn<T: Decodable>(_ type: T.Type) -> Bool {
         let identifier = ObjectIdentifier(type)
         if lastDecodedType?.identifier == identifier { return lastDecodedType?.isColumn == true }
@@ -58,15 +58,15 @@ extension RowContext {
 }
 
 extension SecureDatabaseStore {
-    /// All rows of a query as a `Decodable` type.
+    /// Returns all rows of a query as a `Decodable` type.
     ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
     ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One for each `?` placeholder, in their order.
-    ///   - dates: How dates are stored.
-    /// - Returns: The rows, in the order of the query; all of them are in memory then.
-    /// - Throws: as `executeQuery(_:values:)`, ``SecureDatabaseResultSet/next()`` and
+    ///   - values: One per `?` placeholder, in order.
+    ///   - dates: The format in which dates are stored.
+    /// - Returns: The rows, in the order of the query, all in memory.
+    /// - Throws: Same as `executeQuery(_:values:)`, ``SecureDatabaseResultSet/next()`` and
     ///   ``SecureDatabaseResultSet/decode(_:dates:)``.
     public func fetchAll<T: Decodable>(
         _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
@@ -79,15 +79,15 @@ extension SecureDatabaseStore {
         return rows
     }
 
-    /// The first row of a query as a `Decodable` type.
+    /// Returns the first row of a query as a `Decodable` type.
     ///
     /// - Parameters:
     ///   - type: See ``SecureDatabaseResultSet/decode(_:dates:)``.
     ///   - sql: Exactly one statement that returns columns.
-    ///   - values: One for each `?` placeholder, in their order.
-    ///   - dates: How dates are stored.
-    /// - Returns: nil when there is no row; no further row is read.
-    /// - Throws: as `fetchAll(_:_:values:dates:)`.
+    ///   - values: One per `?` placeholder, in order.
+    ///   - dates: The format in which dates are stored.
+    /// - Returns: The first row, or nil when the query returns none; no further row is read.
+    /// - Throws: Same as `fetchAll(_:_:values:dates:)`.
     public func fetchOne<T: Decodable>(
         _ type: T.Type = T.self, _ sql: String, values: [(any SQLiteDatatypeBridgeable)?] = [],
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970

@@ -9,11 +9,11 @@ extension SecureDatabaseResultSet {
     /// [`sqlite3_column_count`](https://sqlite.org/c3ref/column_count.html).
     public var columnCount: Int { currentColumnNames.count }
 
-    /// The name of a column, known before the first ``next()``.
+    /// Returns the name of a column, known before the first ``next()``.
     ///
-    /// - Parameter columnIndex: From 0.
-    /// - Returns: As the query spells it; nil for a missing column, after the end and when closed.
-    ///   Without an `AS` SQLite promises no name in particular.
+    /// - Parameter columnIndex: Zero-based.
+    /// - Returns: The name as the query spells it; nil for a missing column, after the end and when
+    ///   closed. Without an `AS`, SQLite guarantees no particular name.
     ///
     /// The corresponding C function is
     /// [`sqlite3_column_name`](https://sqlite.org/c3ref/column_name.html).
@@ -22,23 +22,25 @@ extension SecureDatabaseResultSet {
         return names.indices.contains(columnIndex) ? names[columnIndex] : nil
     }
 
-    /// The index of the column of that name, known before the first ``next()``.
+    /// Returns the index of the column with a given name, known before the first ``next()``.
     ///
-    /// - Parameter columnName: In any case; a column in exactly this case goes before others.
-    /// - Returns: From 0, the first of several; nil for a missing column, after the end and when
-    ///   closed.
+    /// - Parameter columnName: Matched case-insensitively; a column with exactly this case takes
+    ///   precedence.
+    /// - Returns: The zero-based index of the first matching column; nil for a missing column,
+    ///   after the end and when closed.
     public func columnIndex(forName columnName: String) -> Int? {
         currentColumnNames.isEmpty ? nil : statement.columnIndex(named: columnName)
     }
 
-    /// The columns' names in lower case, each with its index; of several the first.
+    /// The column names in lower case, each with its index; if several share a name, the first
+    /// one's.
     public var columnNameToIndexMap: [String: Int] {
         Dictionary(
             currentColumnNames.enumerated().map { ($1.lowercased(), $0) },
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// None when the statement is somebody else's already.
+    /// The column names; empty when the statement no longer belongs to this result set.
     private var currentColumnNames: [String] {
         guard isOpen else { return [] }
         statement.refreshColumns()
@@ -49,15 +51,15 @@ extension SecureDatabaseResultSet {
 // MARK: - The current row
 
 extension SecureDatabaseResultSet {
-    /// Whether a row is current: the last ``next()`` has found one.
+    /// Whether a row is current: the last ``next()`` found one.
     ///
-    /// As FMDB's, it does not look ahead: on the last row it is still true.
+    /// Like FMDB's property, it does not look ahead: it is still true on the last row.
     public var hasAnotherRow: Bool { isOnRow }
 
     /// The current row by column name; nil when no row is current.
     ///
-    /// NULL is ``SQLiteValue/null``. Of several columns of one name the first is meant. TEXT that
-    /// is not UTF-8 appears as a blob.
+    /// NULL is ``SQLiteValue/null``. If several columns share a name, the first one is used. TEXT
+    /// that is not valid UTF-8 appears as a blob.
     public var resultDictionary: [String: SQLiteValue]? {
         guard isOnRow else { return nil }
         return Dictionary(
@@ -65,16 +67,16 @@ extension SecureDatabaseResultSet {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// The value as it is stored; nil for a missing column and when no row is current.
+    /// The value as stored; nil for a missing column and when no row is current.
     ///
-    /// NULL is ``SQLiteValue/null``. TEXT that is not UTF-8 appears as a blob.
+    /// NULL is ``SQLiteValue/null``. TEXT that is not valid UTF-8 appears as a blob.
     public subscript(columnName: String) -> SQLiteValue? {
         column(columnName).map { storedValue(at: $0) }
     }
 
-    /// The value as it is stored; nil for a missing column and when no row is current.
+    /// The value as stored; nil for a missing column and when no row is current.
     ///
-    /// NULL is ``SQLiteValue/null``. TEXT that is not UTF-8 appears as a blob.
+    /// NULL is ``SQLiteValue/null``. TEXT that is not valid UTF-8 appears as a blob.
     public subscript(columnIndex: Int) -> SQLiteValue? {
         column(columnIndex).map { storedValue(at: $0) }
     }

@@ -1,60 +1,60 @@
 internal import Foundation
 
-// The strict twins of the optional getters: NULL, a missing column and a value that does not fit
-// are three answers here.
+// Strict counterparts of the optional getters, which distinguish NULL, a missing column and a value
+// that does not fit.
 
 extension SecureDatabaseResultSet {
-    /// The value as any type that a column can be read as, or the reason why there is none.
+    /// Returns the value as any type that a column can be read as, or throws if it does not fit.
     ///
     /// - Parameters:
-    ///   - columnName: A name, in any case.
-    ///   - type: Can be left out where the context says it.
-    /// - Returns: nil for NULL, and for nothing else.
+    ///   - columnName: A case-insensitive name.
+    ///   - type: Can be omitted where it is inferred.
+    /// - Returns: The value; nil for NULL only.
     /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss;
-    ///   `.backingStoreError` with code 25 for a missing column (the message names those that there
-    ///   are), code 21 when no row is current; `.closed`.
+    ///   `.backingStoreError` with code 25 for a missing column (the message lists the existing
+    ///   ones), code 21 when no row is current; `.closed`.
     public func value<T: SQLiteDatatypeBridgeable>(
         forColumnName columnName: String, as type: T.Type = T.self
     ) throws -> T? {
         try object(forColumnIndex: requiredColumn(columnName))
     }
 
-    /// The value as any type that a column can be read as, or the reason why there is none.
+    /// Returns the value as any type that a column can be read as, or throws if it does not fit.
     ///
     /// - Parameters:
-    ///   - columnIndex: From 0.
-    ///   - type: Can be left out where the context says it.
-    /// - Returns: nil for NULL, and for nothing else.
-    /// - Throws: as `value(forColumnName:as:)`.
+    ///   - columnIndex: Zero-based.
+    ///   - type: Can be omitted where it is inferred.
+    /// - Returns: The value; nil for NULL only.
+    /// - Throws: Same as `value(forColumnName:as:)`.
     public func value<T: SQLiteDatatypeBridgeable>(
         forColumnIndex columnIndex: Int, as type: T.Type = T.self
     ) throws -> T? {
         try object(forColumnIndex: requiredColumn(columnIndex))
     }
 
-    /// Whether the value is NULL.
+    /// Returns whether the value is NULL.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: false for an empty text or blob.
-    /// - Throws: as `value(forColumnName:as:)`: a missing column is an error, not NULL.
+    /// - Throws: Same as `value(forColumnName:as:)`; a missing column is an error, not NULL.
     public func isNull(forColumnName columnName: String) throws -> Bool {
         try statement.storageClass(at: requiredColumn(columnName)) == .null
     }
 
-    /// Whether the value is NULL.
+    /// Returns whether the value is NULL.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: false for an empty text or blob.
-    /// - Throws: as `value(forColumnName:as:)`: a missing column is an error, not NULL.
+    /// - Throws: Same as `value(forColumnName:as:)`; a missing column is an error, not NULL.
     public func isNull(forColumnIndex columnIndex: Int) throws -> Bool {
         try statement.storageClass(at: requiredColumn(columnIndex)) == .null
     }
 
-    /// How the value is stored, before any conversion.
+    /// Returns how the value is stored, before any conversion.
     ///
-    /// - Parameter columnName: A name, in any case.
+    /// - Parameter columnName: A case-insensitive name.
     /// - Returns: The storage class of this row's value.
-    /// - Throws: as `value(forColumnName:as:)`.
+    /// - Throws: Same as `value(forColumnName:as:)`.
     ///
     /// The corresponding C function is
     /// [`sqlite3_column_type`](https://sqlite.org/c3ref/column_blob.html).
@@ -62,11 +62,11 @@ extension SecureDatabaseResultSet {
         try type(at: requiredColumn(columnName))
     }
 
-    /// How the value is stored, before any conversion.
+    /// Returns how the value is stored, before any conversion.
     ///
-    /// - Parameter columnIndex: From 0.
+    /// - Parameter columnIndex: Zero-based.
     /// - Returns: The storage class of this row's value.
-    /// - Throws: as `value(forColumnName:as:)`.
+    /// - Throws: Same as `value(forColumnName:as:)`.
     ///
     /// The corresponding C function is
     /// [`sqlite3_column_type`](https://sqlite.org/c3ref/column_blob.html).

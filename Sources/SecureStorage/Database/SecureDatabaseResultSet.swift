@@ -1,4 +1,4 @@
-/// The rows of a query, one at a time.
+/// The rows of a query, read one at a time.
 ///
 /// ```swift
 /// let rs = try db.executeQuery("SELECT * FROM note WHERE text LIKE ?", values: ["%milk%"])
@@ -7,8 +7,8 @@
 /// }
 /// ```
 ///
-/// Belongs to the thread of its store. It keeps the store alive, and its statement busy until its
-/// end, ``close()`` or its last reference.
+/// A result set belongs to the thread of its store. It keeps the store alive, and keeps its
+/// statement busy until it reaches its end, is closed with ``close()`` or loses its last reference.
 public class SecureDatabaseResultSet {
     private enum State {
         case beforeFirstRow
@@ -21,11 +21,11 @@ public class SecureDatabaseResultSet {
     public var query: String { statement.sql }
 
     let statement: Statement
-    /// Counts up within a store.
+    /// The sequence number of this result set within its store.
     let number: Int
     private let store: SecureDatabaseStore
     private var state = State.beforeFirstRow
-    /// See `decode(_:dates:)`.
+    /// The type last decoded; see `decode(_:dates:)`.
     var lastDecodedType: (identifier: ObjectIdentifier, isColumn: Bool)?
     /// The neighbours in the store's list of open result sets.
     private var older: Unmanaged<SecureDatabaseResultSet>?
@@ -43,11 +43,12 @@ public class SecureDatabaseResultSet {
 
     deinit { close() }
 
-    /// Advances to the next row, and before the first one to it.
+    /// Advances to the next row; the first call advances to the first row.
     ///
     /// - Returns: false at the end, also when called again there.
     /// - Throws: `.backingStoreError` with SQLite's code and message, after which the result set is
-    ///   closed; `.closed` when it is closed before its end, also by its store or queue.
+    ///   closed; `.closed` when the result set was closed before its end, also by its store or
+    ///   queue.
     ///
     /// The corresponding C function is [`sqlite3_step`](https://sqlite.org/c3ref/step.html).
     public func next() throws -> Bool {
@@ -55,7 +56,7 @@ public class SecureDatabaseResultSet {
         case .atEnd: return false
         case .closed: throw SecureStorageError.closed
         case .beforeFirstRow:
-            // Nothing has run yet, and it may write.
+            // Nothing has run yet, and the statement might write.
             try store.requireWorking(statement.connection)
         case .onRow: break
         }
@@ -75,9 +76,9 @@ public class SecureDatabaseResultSet {
         return true
     }
 
-    /// Gives the statement back.
+    /// Releases the statement.
     ///
-    /// Harmless at the end, when closed, and after the store has closed.
+    /// Has no effect at the end, when already closed, and after the store has closed.
     public func close() {
         if state == .beforeFirstRow || state == .onRow { finish(.closed) }
     }
@@ -95,23 +96,24 @@ public class SecureDatabaseResultSet {
         newer = nil
     }
 
-    /// Whether the statement is still this result set's: neither at its end nor closed.
+    /// Whether the statement still belongs to this result set, which is neither at its end nor
+    /// closed.
     var isOpen: Bool { state == .beforeFirstRow || state == .onRow }
 
-    /// In a child made with `fork()` there is no row: a long value would be read from the file only
-    /// now.
+    /// Whether a row is current; false in a child made with `fork()`, where reading a long value
+    /// would access the file.
     @inline(__always)
     var isOnRow: Bool { state == .onRow && statement.isAtHome }
 
     var isClosed: Bool { state == .closed }
 
-    /// The index when a row is current and has that column.
+    /// Returns the index if a row is current and has that column.
     @inline(__always)
     func column(_ index: Int) -> Int? {
         isOnRow && index >= 0 && index < statement.knownColumnCount ? index : nil
     }
 
-    /// The index of the column of that name when a row is current.
+    /// Returns the index of the column with that name if a row is current.
     @inline(__always)
     func column(_ name: String) -> Int? {
         isOnRow ? statement.columnIndex(named: name) : nil

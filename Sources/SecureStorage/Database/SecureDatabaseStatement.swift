@@ -1,18 +1,18 @@
-/// One statement, prepared once, to be run many times.
+/// A statement that is prepared once and run many times.
 ///
-/// Made with ``SecureDatabaseStore/prepare(_:)``. A store keeps the statements of its calls
-/// prepared by itself; this one is never dropped from that cache, and checks its SQL before its
-/// first run. It belongs to the thread of its store, keeps it alive, and ends when the store is
-/// closed.
+/// Created by ``SecureDatabaseStore/prepare(_:)``. A store caches the prepared statements of its
+/// own calls; this one is never evicted, and its SQL is checked before its first run. It belongs to
+/// the thread of its store, keeps the store alive, and ends when the store is closed.
 public class SecureDatabaseStatement {
     /// The SQL text.
     public let sql: String
 
     private let store: SecureDatabaseStore
-    /// Also keeps the statement's own unsafe reference to it valid.
+    /// The connection; holding it keeps the statement's unowned reference to it valid.
     private let connection: Connection
     private let statement: Statement
-    /// Binds what `bind` was given; values are in the engine only while the statement runs.
+    /// Binds the values last passed to `bind`; they are in the engine only while the statement
+    /// runs.
     private var bindValues: (Statement) throws -> Void = { try $0.bind([]) }
 
     fileprivate init(_ sql: String, of store: SecureDatabaseStore) throws {
@@ -21,16 +21,16 @@ public class SecureDatabaseStatement {
         connection = try store.workingConnection()
         statement = try Statement(sql, on: connection, persistent: true)
         statement.isInUse = false
-        // As if the cache held it: giving it back does not end it.
+        // Marked as cached so that returning it does not finalize it.
         statement.isCached = true
         connection.keptStatements[ObjectIdentifier(statement)] = statement
     }
 
     deinit { close() }
 
-    /// Frees the statement; a result set of it that is still open can be read to its end.
+    /// Frees the statement; an open result set of it can still be read to its end.
     ///
-    /// Closing twice, or after the store, is harmless.
+    /// Closing twice, or after the store, has no effect.
     public func close() {
         guard connection.keptStatements.removeValue(forKey: ObjectIdentifier(statement)) != nil
         else { return }
@@ -41,19 +41,20 @@ public class SecureDatabaseStatement {
 
     // MARK: - Values
 
-    /// Sets the values of the `?` placeholders for the runs to come that bring none of their own.
+    /// Sets the values of the `?` placeholders for later runs that pass no values.
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
-    /// - Throws: As ``executeUpdate(values:)``; the values are then as before.
+    /// - Throws: Same as ``executeUpdate(values:)``; the previous values then stay in effect.
     public func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
         try keep { try $0.bind(values) }
     }
 
-    /// Sets the values of the named placeholders for the runs to come that bring none of their own.
+    /// Sets the values of the named placeholders for later runs that pass no values.
     ///
     /// - Parameter parameterDictionary: As for
     ///   ``SecureDatabaseStore/executeUpdate(_:parameterDictionary:)``.
-    /// - Throws: As ``executeUpdate(parameterDictionary:)``; the values are then as before.
+    /// - Throws: Same as ``executeUpdate(parameterDictionary:)``; the previous values then stay in
+    ///   effect.
     public func bind(_ parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]) throws {
         try keep { try $0.bind(parameterDictionary) }
     }
@@ -68,15 +69,15 @@ public class SecureDatabaseStatement {
 
     /// Runs the statement with the values of the last `bind`.
     ///
-    /// - Throws: As ``executeUpdate(values:)``.
+    /// - Throws: Same as ``executeUpdate(values:)``.
     public func executeUpdate() throws { try update(bindValues) }
 
     /// Runs the statement with values for its `?` placeholders.
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
-    /// - Throws: As that; `.closed` when this statement or its store has been closed since, also
-    ///   when the store had to be opened anew after a failed change of key; `.backingStoreError`
-    ///   code 21 (SQLITE_MISUSE) while a result set of this statement is open.
+    /// - Throws: Same as that method; `.closed` when this statement or its store has been closed
+    ///   since, also when the store had to be reopened after a failed key change;
+    ///   `.backingStoreError` code 21 (SQLITE_MISUSE) while a result set of this statement is open.
     ///
     /// The corresponding C functions are [`sqlite3_step`](https://sqlite.org/c3ref/step.html) and
     /// [`sqlite3_reset`](https://sqlite.org/c3ref/reset.html).
@@ -88,7 +89,7 @@ public class SecureDatabaseStatement {
     ///
     /// - Parameter parameterDictionary: As for
     ///   ``SecureDatabaseStore/executeUpdate(_:parameterDictionary:)``.
-    /// - Throws: As ``executeUpdate(values:)``.
+    /// - Throws: Same as ``executeUpdate(values:)``.
     public func executeUpdate(
         parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws {
@@ -97,15 +98,16 @@ public class SecureDatabaseStatement {
 
     /// Begins the query with the values of the last `bind`.
     ///
-    /// - Returns: The rows; the statement is busy until they are closed or at their end.
-    /// - Throws: As ``executeQuery(values:)``.
+    /// - Returns: The rows; the statement is busy until they are closed or reach their end.
+    /// - Throws: Same as ``executeQuery(values:)``.
     public func executeQuery() throws -> SecureDatabaseResultSet { try query(bindValues) }
 
     /// Begins the query with values for its `?` placeholders.
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
-    /// - Returns: The rows; the statement is busy until they are closed or at their end.
-    /// - Throws: As ``executeUpdate(values:)``; code 21 for a statement that returns no columns.
+    /// - Returns: The rows; the statement is busy until they are closed or reach their end.
+    /// - Throws: Same as ``executeUpdate(values:)``; code 21 for a statement that returns no
+    ///   columns.
     public func executeQuery(
         values: [(any SQLiteDatatypeBridgeable)?]
     ) throws -> SecureDatabaseResultSet {
@@ -116,8 +118,8 @@ public class SecureDatabaseStatement {
     ///
     /// - Parameter parameterDictionary: As for
     ///   ``SecureDatabaseStore/executeUpdate(_:parameterDictionary:)``.
-    /// - Returns: The rows; the statement is busy until they are closed or at their end.
-    /// - Throws: As ``executeQuery(values:)``.
+    /// - Returns: The rows; the statement is busy until they are closed or reach their end.
+    /// - Throws: Same as ``executeQuery(values:)``.
     public func executeQuery(
         parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws -> SecureDatabaseResultSet {
@@ -140,7 +142,7 @@ public class SecureDatabaseStatement {
         return SecureDatabaseResultSet(statement, of: store)
     }
 
-    /// Takes the statement and binds its values; who gets here gives it back.
+    /// Marks the statement as in use and binds its values; on success, the caller must return it.
     private func begin(_ bind: (Statement) throws -> Void) throws {
         try requireOpen()
         guard !statement.isInUse else {
@@ -152,7 +154,7 @@ public class SecureDatabaseStatement {
         statement.isInUse = true
         do {
             try bind(statement)
-            // A value's conversion may have closed the store or this statement.
+            // Converting a value might have closed the store or this statement.
             try requireOpen()
         } catch {
             statement.giveBack()
@@ -173,14 +175,13 @@ public class SecureDatabaseStatement {
 extension SecureDatabaseStatement: Sendable {}
 
 extension SecureDatabaseStore {
-    /// Prepares one statement to be run many times.
+    /// Prepares one statement, to be run many times.
     ///
-    /// It survives changes of the schema, as long as its tables and columns do.
+    /// The statement survives schema changes as long as its tables and columns exist.
     ///
     /// - Parameter sql: Exactly one statement.
-    /// - Returns: The statement, which nobody else uses.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, for SQL that is
-    ///   none.
+    /// - Returns: The statement, which is not shared with other calls.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, for invalid SQL.
     ///
     /// The corresponding C function is
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html).

@@ -1,18 +1,18 @@
 #if canImport(Darwin)
     public import Foundation
 
-    // What only Apple's file systems know. A side file that is made later does not have it: for a
-    // directory that holds nothing but databases, set it there with Foundation, and the files below
-    // have it.
+    // File attributes that only Apple's file systems have. A side file created later does not
+    // inherit them from the file. For a directory that holds only databases, set them on the
+    // directory with Foundation; files created in it then have them.
 
     extension SecureDatabaseStore {
-        /// Says whether backups leave out a database: the file and those beside it that are there
-        /// now.
+        /// Sets whether backups exclude a database, that is, the file and its existing side files.
         ///
         /// - Parameters:
-        ///   - isExcluded: Whether they do.
+        ///   - isExcluded: Whether to exclude them.
         ///   - url: A file URL.
-        /// - Throws: `.backingStoreError` code 14 when there is no such file; Foundation's error.
+        /// - Throws: `.backingStoreError` code 14 when the file does not exist; any error from
+        ///   Foundation.
         ///
         /// The resource value is
         /// [`isExcludedFromBackup`](https://developer.apple.com/documentation/foundation/urlresourcevalues/isexcludedfrombackup).
@@ -22,17 +22,18 @@
             for var file in try files(at: url) { try file.setResourceValues(values) }
         }
 
-        /// Says when the system lets a database be read: the file and those beside it that are
-        /// there now.
+        /// Sets when the system allows a database to be read, that is, the file and its existing
+        /// side files.
         ///
-        /// Has an effect where the system encrypts files by class, as iOS does. A class that locks
-        /// the file with the screen makes a store fail with code 10 (SQLITE_IOERR) in the
-        /// background.
+        /// Takes effect where the system encrypts files by protection class, as iOS does. A class
+        /// that locks the file with the screen makes a store fail with code 10 (SQLITE_IOERR) in
+        /// the background.
         ///
         /// - Parameters:
-        ///   - protection: The class.
+        ///   - protection: The protection class.
         ///   - url: A file URL.
-        /// - Throws: `.backingStoreError` code 14 when there is no such file; Foundation's error.
+        /// - Throws: `.backingStoreError` code 14 when the file does not exist; any error from
+        ///   Foundation.
         ///
         /// The attribute is
         /// [`protectionKey`](https://developer.apple.com/documentation/foundation/fileattributekey/protectionkey).

@@ -1,13 +1,13 @@
-/// Blocks of a queue, or of a pool's writer, that are not inside another one.
+/// Runs the blocks of a queue or of a pool's writer, outermost and nested.
 extension SecureDatabaseStore {
-    /// Runs a block that finds no open transaction and leaves none; with the store's turn.
+    /// Runs a block that starts without an open transaction and must leave none open.
     ///
-    /// Whatever a block writes is committed when its call has succeeded, since no transaction
-    /// outlasts it.
+    /// The caller holds the store's turn. Everything a block writes is committed once its call has
+    /// succeeded, since no transaction outlives it.
     ///
-    /// - Throws: What the block throws, after rolling back what it has left open;
-    ///   `.backingStoreError` code 21 when it leaves a transaction open without an error, which is
-    ///   rolled back, and when one was open before it.
+    /// - Throws: Any error thrown by the block, after rolling back the transaction it left open;
+    ///   `.backingStoreError` code 21 when a transaction was already open, or when the block leaves
+    ///   one open without throwing, which is rolled back.
     func runOutermost<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -24,7 +24,7 @@ extension SecureDatabaseStore {
         do {
             value = try block(self)
         } catch {
-            // The block's error is the one to report.
+            // The block's error takes precedence.
             _ = try? end(openedAfter: open)
             throw error
         }
@@ -36,7 +36,7 @@ extension SecureDatabaseStore {
         return value
     }
 
-    /// Runs a block inside another one.
+    /// Runs a block inside another block.
     func runNested<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -45,15 +45,15 @@ extension SecureDatabaseStore {
         return try block(self)
     }
 
-    /// Ends what a block has left open.
+    /// Ends the result sets and the transaction that a block has left open.
     ///
-    /// - Returns: Whether there was no transaction among it.
+    /// - Returns: Whether no transaction was open.
     private func end(openedAfter open: Int) throws -> Bool {
         closeResultSets(openedAfter: open)
-        // A block may have closed the store. Not asked whether the store may be used: it may have
-        // been suspended.
+        // A block might have closed the store. Suspension is deliberately not checked: the store
+        // might have been suspended in the meantime.
         guard let connection else { return true }
-        // The block has returned in a child that it has made.
+        // Fails if the block forked and has returned in the child.
         try connection.home.requireCurrent()
         guard connection.isInTransaction else { return true }
         try connection.uninterrupted { try connection.execute("ROLLBACK") }

@@ -1,19 +1,20 @@
 extension SecureDatabaseStore {
-    /// Moves the write-ahead log into the file.
+    /// Copies the write-ahead log into the database file.
     ///
-    /// SQLite does so by itself, after a commit that leaves more than 1000 pages in the log, and
-    /// when the last connection closes. By hand it is for a moment of rest, or before the file is
-    /// copied.
+    /// SQLite does this automatically, after a commit that leaves more than 1000 pages in the log,
+    /// and when the last connection closes. Call it explicitly when the app is idle, or before
+    /// copying the file.
     ///
     /// - Parameters:
-    ///   - mode: How far to go. All but `.passive` wait for others as long as the busy timeout
-    ///     says.
+    ///   - mode: How far to go. All modes but `.passive` wait for other connections up to the busy
+    ///     timeout.
     ///   - database: The name of an attached database, `"main"`, or nil for all of them.
-    /// - Returns: How many frames (pages) the log holds, and how many of them are in the file now:
-    ///   both 0 after `.truncate` and outside WAL mode. With nil the main database's.
-    /// - Throws: `.closed`; `.backingStoreError` with code 5 when another connection stands in the
-    ///   way (nothing is lost, try again), code 6 in a transaction or beside a result set of this
-    ///   store that is open, code 8 for a read-only store, code 1 for an unknown database.
+    /// - Returns: The number of frames (pages) in the log, and how many of them are now in the
+    ///   file; both are 0 after `.truncate` and outside WAL mode. With nil, those of the main
+    ///   database.
+    /// - Throws: `.closed`; `.backingStoreError` with code 5 when another connection prevents it
+    ///   (nothing is lost; try again), code 6 in a transaction or while a result set of this store
+    ///   is open, code 8 for a read-only store, code 1 for an unknown database.
     ///
     /// The corresponding C function is
     /// [`sqlite3_wal_checkpoint_v2`](https://sqlite.org/c3ref/wal_checkpoint_v2.html).

@@ -1,5 +1,5 @@
 extension SecureDatabaseStore {
-    /// Runs `body` and ends its statements when they take too long.
+    /// Runs `body` and interrupts its statements when they exceed a time limit.
     ///
     /// ```swift
     /// let hits = try db.withDeadline(.seconds(2)) {
@@ -7,30 +7,30 @@ extension SecureDatabaseStore {
     /// }
     /// ```
     ///
-    /// What is not a statement is not ended; the wait of a statement for a lock is. An INSERT,
-    /// UPDATE or DELETE that is ended takes its whole transaction back with it. Deadlines nest; the
-    /// nearest counts.
+    /// Only statements are interrupted, including those waiting for a lock. Interrupting an INSERT,
+    /// UPDATE or DELETE rolls back its whole transaction. Deadlines nest; the earliest one applies.
     ///
     /// - Parameters:
-    ///   - duration: From now on. Zero or less lets no statement run.
+    ///   - duration: The time limit, starting now. With zero or less, no statement runs.
     ///   - body: Uses this store.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; a statement that is ended throws `.backingStoreError` code 9
-    ///   (SQLITE_INTERRUPT), and so does each that begins after the deadline. The message says that
-    ///   the deadline has passed, and ``SecureStorageError/interruption`` is `.deadline`.
+    /// - Returns: The result of `body`.
+    /// - Throws: Any error thrown by `body`. An interrupted statement throws `.backingStoreError`
+    ///   code 9 (SQLITE_INTERRUPT), as does every statement that begins after the deadline. The
+    ///   message says that the deadline has passed, and ``SecureStorageError/interruption`` is
+    ///   `.deadline`.
     ///
     /// The corresponding C function is
     /// [`sqlite3_progress_handler`](https://sqlite.org/c3ref/progress_handler.html).
     public func withDeadline<T>(_ duration: Duration, _ body: () throws -> T) rethrows -> T {
         let outer = bounds
         defer { bounds = outer }
-        // More than thirty thousand years cannot be added.
+        // Capped at about 35,000 years: adding a larger duration overflows.
         let deadline = ContinuousClock.now.advanced(by: min(duration, .seconds(1 << 40)))
         bounds.deadline = min(deadline, outer.deadline ?? deadline)
         return try body()
     }
 
-    /// Lets a connection ask whether the call is over.
+    /// Makes a connection check whether the call has ended.
     func watch(_ connection: Connection) {
         let bounds = bounds
         if bounds.isUnbounded {

@@ -1,15 +1,15 @@
 public import Foundation
 
-// What can be done to a database that is closed. Nothing is moved or removed on doubt.
+// Operations on closed databases. When in doubt, nothing is moved or removed.
 
 extension SecureDatabaseStore {
-    /// Whether there is a database file, or what is left of one.
+    /// Returns whether a database file, or the remains of one, exists.
     ///
-    /// Looks at the place only: what no key opens is a file as well.
+    /// Checks only the file system: a file that no key opens counts too.
     ///
     /// - Parameter url: A file URL.
-    /// - Returns: True for a regular file of more than 1 byte, which `open` opens or refuses;
-    ///   `open` would make a new one where this is false and nothing stands. False also for a
+    /// - Returns: true for a regular file of more than 1 byte, which `open` opens or refuses. If
+    ///   false and nothing exists at the path, `open` creates a database. Also false for a
     ///   directory, a link, a file of 0 or 1 byte and for side files without their file, all of
     ///   which `open` refuses.
     public static func exists(at url: URL) -> Bool {
@@ -19,25 +19,25 @@ extension SecureDatabaseStore {
         return status.st_mode & S_IFMT == S_IFREG && status.st_size > 1
     }
 
-    /// Removes a closed database: the file, its log, index and journal, and what a killed `open`
-    /// has left.
+    /// Removes a closed database: the file, its log, index, journal and salt file, and the remains
+    /// of a killed `open`.
     ///
-    /// Side files without their file are removed too. After a kill in the middle no file opens that
-    /// lacks its log; the next call removes the rest. Nothing is overwritten: without the key the
-    /// bytes on the medium are as good as random.
+    /// Side files without their file are removed too. If the process is killed midway, no file
+    /// remains that opens without its log; the next call removes the rest. Nothing is overwritten:
+    /// without the key, the bytes on the medium are indistinguishable from random.
     ///
-    /// It cannot be told whether another process has an idle connection to a file with a rollback
-    /// journal, nor whether another SQLite library in this process has the file open.
+    /// This method cannot detect an idle connection of another process to a file with a rollback
+    /// journal, nor that another SQLite library in this process has the file open.
     ///
-    /// - Parameter url: A file URL. Any regular file is taken for a database, also one of 0 bytes.
-    /// - Returns: Whether there was anything.
+    /// - Parameter url: A file URL. Any regular file is treated as a database, even one of 0 bytes.
+    /// - Returns: Whether anything existed.
     /// - Throws: `.backingStoreError`, and nothing was removed: code 5 while a store of this
-    ///   process has the file open, read-only ones included, or another connection holds a lock on
-    ///   it, as one in WAL mode does all the time; code 8 for a file that may not be written; code
-    ///   14 for a directory, a link, a file with several hard links, a directory that cannot be
-    ///   written, and a creation by another user, whether that process still runs or was killed;
-    ///   code 21 for another URL. Code 14 also when the disk fails in the middle: the next call
-    ///   removes the rest.
+    ///   process, including a read-only one, has the file open, or while another connection holds a
+    ///   lock on it, as a connection in WAL mode always does; code 8 for a file that is not
+    ///   writable; code 14 for a directory, a link, a file with several hard links, a directory
+    ///   that is not writable, and a creation by another user, whether that process still runs or
+    ///   was killed; code 21 for a URL that is not a file URL. Code 14 also when the disk fails
+    ///   midway: the next call removes the rest.
     @discardableResult
     public static func remove(at url: URL) throws -> Bool {
         guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains
@@ -46,29 +46,29 @@ extension SecureDatabaseStore {
         }
         try file.requireWritableDirectory()
         return try file.withCreationLock(timeout: fileTimeout) {
-            // Somebody else may have been faster.
+            // Another process or thread might have removed it first.
             guard try file.hasRemains else { return false }
             try file.remove()
             return true
         }
     }
 
-    /// Gives a closed database another name, in the same directory or elsewhere on the same volume.
+    /// Renames a closed database, in the same directory or to another one on the same volume.
     ///
-    /// The log and the journal that a crash may have left go with it. A kill in the middle loses no
-    /// committed row: the database is under the old name, or under the new one, or `open` refuses
-    /// both and another call with the same arguments finishes the move.
+    /// The log, the journal and the salt file, if any, move with it. If the process is killed
+    /// midway, no committed row is lost: the database has the old name or the new one, or `open`
+    /// refuses both and another call with the same arguments completes the move.
     ///
     /// - Parameters:
     ///   - url: A file URL.
-    ///   - target: A file URL where nothing stands. Its directory is made (mode 0700) when only
-    ///     that is missing.
-    /// - Throws: `.backingStoreError`, and nothing was moved: as ``remove(at:)``, and code 14 when
-    ///   there is no such file, when something has the new name or a side file of that name, and
-    ///   for another volume: there ``vacuum(into:replacing:)`` makes a copy, after which this one
-    ///   can be removed.
+    ///   - target: A file URL at which nothing exists. If only its directory is missing, it is
+    ///     created (mode 0700).
+    /// - Throws: `.backingStoreError`, and nothing was moved: the errors of ``remove(at:)``, and
+    ///   code 14 when the file does not exist, when the new name or a side file of it already
+    ///   exists, and for another volume: there, ``vacuum(into:replacing:)`` makes a copy, after
+    ///   which the original can be removed.
     ///
-    /// The system calls are `rename`, and `link` and `unlink` where there are side files.
+    /// The system calls are `rename`, plus `link` and `unlink` when side files exist.
     public static func move(at url: URL, to target: URL) throws {
         guard let file = try DatabaseFile.existing(at: url, for: .move) else {
             throw SecureStorageError.backingStoreError(
@@ -81,18 +81,19 @@ extension SecureDatabaseStore {
         }
         try file.requireWritableDirectory()
         try place.requireWritableDirectory()
-        // In one order, so that two moves never wait for each other.
+        // Locking in a fixed order keeps two moves from deadlocking.
         let (first, second) = file.path < place.path ? (file, place) : (place, file)
         try first.withCreationLock(timeout: fileTimeout) {
             try second.withCreationLock(timeout: fileTimeout) { try file.move(to: place) }
         }
     }
 
-    /// The bytes of a database's file, its log, index and journal.
+    /// Returns the size in bytes of a database's file, log, index, journal and salt file.
     ///
     /// - Parameter url: A file URL.
-    /// - Returns: The sum of their lengths, whatever their volume takes for them.
-    /// - Throws: `.backingStoreError` code 14 when there is no such file, code 21 for another URL.
+    /// - Returns: The sum of their lengths, regardless of the space allocated on the volume.
+    /// - Throws: `.backingStoreError` code 14 when the file does not exist, code 21 for a URL that
+    ///   is not a file URL.
     public static func sizeOnDisk(at url: URL) throws -> Int {
         guard let file = try DatabaseFile.existing(at: url, for: .measure) else {
             throw SecureStorageError.backingStoreError(
@@ -102,16 +103,16 @@ extension SecureDatabaseStore {
         return try file.sizeWithSideFiles()
     }
 
-    /// The bytes of this store's file, its log, index and journal.
+    /// Returns the size in bytes of this store's file, log, index, journal and salt file.
     ///
     /// - Returns: The sum of their lengths.
-    /// - Throws: `.closed`; `.backingStoreError` code 14 when the file has gone.
+    /// - Throws: `.closed`; `.backingStoreError` code 14 when the file no longer exists.
     public func sizeOnDisk() throws -> Int {
-        // While the initialization handler runs, the file has another name.
+        // The file has a temporary name while the initialization handler runs.
         try Self.sizeOnDisk(at: URL(fileURLWithPath: try openConnection().path))
     }
 
-    /// The place of a file that is to be made.
+    /// Returns the location of a file that is about to be created.
     static func newFile(at url: URL) throws -> DatabaseFile {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
@@ -121,6 +122,6 @@ extension SecureDatabaseStore {
         return try DatabaseFile(at: url, creatingDirectory: true, for: .write)
     }
 
-    /// How long to wait for who makes a file of the same name: as an `open` does by default.
+    /// How long to wait for a concurrent creation of the same file; equals the default of `open`.
     static let fileTimeout = Duration.seconds(5)
 }

@@ -1,16 +1,17 @@
 public import Foundation
 
-// Functions and collations last as long as the store object, also through closing and opening it.
-// The store keeps their closures, so a closure that uses the store captures it `unowned` or `weak`.
+// Functions and collations live as long as the store object, even if the store is closed and
+// reopened. The store retains their closures, so a closure that uses the store must capture it
+// `unowned` or `weak`.
 
 extension SecureDatabaseStore {
-    /// Makes a function that SQL can call, in place of one of the same name and number of
+    /// Registers a function that SQL can call, replacing one of the same name and number of
     /// arguments.
     ///
-    /// The closure runs on the thread of the statement, in the middle of it. There it may run other
-    /// statements on this store, but neither close it, nor change its key, nor begin a transaction
-    /// block. Of a built-in name, the built-in function is hidden until the store is opened again
-    /// without this one.
+    /// The closure runs on the statement's thread, in the middle of that statement. It may run
+    /// other statements on this store, but it must not close the store, change its key or begin a
+    /// transaction block. A function with a built-in name hides the built-in one until the store is
+    /// reopened without it.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8 without NUL; SQL ignores the case of its ASCII letters.
@@ -18,17 +19,17 @@ extension SecureDatabaseStore {
     ///   - isDeterministic: Whether equal arguments always give equal results. Required for
     ///     indexes.
     ///   - isInnocuous: Whether the schema may call it, in views, triggers, indexes, CHECK, DEFAULT
-    ///     and generated columns. A file from elsewhere could call it with arguments of its own
-    ///     then; without it, only statements of this program can.
-    ///   - body: Gets the arguments; nil is NULL. Text arrives by length, with any NUL in it. A
-    ///     ``SecureDatabaseFunctionError`` that it throws ends the statement with
-    ///     `.backingStoreError`, its message and its code; any other error with code 1, which names
-    ///     the function and the type of the error only; so does text that is not UTF-8, and a
-    ///     result like a `UInt64` above `Int64.max`. A result over ``SecureDatabaseLimit/length``
-    ///     is code 18.
-    /// - Throws: `.backingStoreError`: code 21 for a name and 25 for a number of arguments that
-    ///   cannot be; code 5 while a statement runs, also this function's, and there is such a
-    ///   function.
+    ///     and generated columns. A file from an untrusted source could then call it with arguments
+    ///     of its choice; otherwise, only this program's statements can call it.
+    ///   - body: Receives the arguments; nil is NULL. Text is passed by length, including any NUL.
+    ///     If it throws a ``SecureDatabaseFunctionError``, the statement fails with
+    ///     `.backingStoreError` and that error's message and code. Any other error gives code 1 and
+    ///     names only the function and the error's type; so do text that is not valid UTF-8 and a
+    ///     result such as a `UInt64` above `Int64.max`. A result over
+    ///     ``SecureDatabaseLimit/length`` gives code 18.
+    /// - Throws: `.backingStoreError`: code 21 for an invalid name, code 25 for an invalid number
+    ///   of arguments; code 5 when it would replace a function while a statement runs, including
+    ///   one that calls that function.
     ///
     /// The corresponding C function is
     /// [`sqlite3_create_function_v2`](https://sqlite.org/c3ref/create_function.html).
@@ -43,21 +44,21 @@ extension SecureDatabaseStore {
                 isInnocuous: isInnocuous, body: .scalar(body)))
     }
 
-    /// Makes an aggregate function that SQL can call, such as `sum`.
+    /// Registers an aggregate function that SQL can call, such as `sum`.
     ///
-    /// As ``makeFunction(named:argumentCount:isDeterministic:isInnocuous:_:)``; not usable with
-    /// OVER.
+    /// Like ``makeFunction(named:argumentCount:isDeterministic:isInnocuous:_:)``; cannot be used
+    /// with OVER.
     ///
     /// - Parameters:
-    ///   - name: As there.
-    ///   - argumentCount: As there.
-    ///   - isInnocuous: As there.
-    ///   - initial: Evaluated anew for each group of rows, and freed with it, also when the
-    ///     statement ends early.
-    ///   - step: Called for each row of a group with its state.
-    ///   - final: Makes the result of a group, also of one without rows. It may also be called, for
-    ///     nothing, when the statement fails elsewhere.
-    /// - Throws: As there.
+    ///   - name: As for that method.
+    ///   - argumentCount: As for that method.
+    ///   - isInnocuous: As for that method.
+    ///   - initial: Evaluated once per group of rows. The state is freed with its group, even when
+    ///     the statement ends early.
+    ///   - step: Called with the group's state for each row of the group.
+    ///   - final: Returns the result of a group, including one without rows. It may also be called,
+    ///     with its result discarded, when the statement fails elsewhere.
+    /// - Throws: Same as that method.
     public func makeAggregate<State>(
         named name: String, argumentCount: Int? = nil, isInnocuous: Bool = false,
         initial: @autoclosure @escaping () -> State,
@@ -76,13 +77,13 @@ extension SecureDatabaseStore {
         extensions.functions[function.signature] = function
     }
 
-    /// Removes a function that was made with this name and number of arguments.
+    /// Removes a function that was registered with this name and number of arguments.
     ///
     /// - Parameters:
-    ///   - name: In any case of its ASCII letters.
-    ///   - argumentCount: As it was made with; nil is a number of its own here.
-    /// - Throws: `.backingStoreError`: code 1 when there is none; code 5 while a statement runs,
-    ///   also the one that has called this function.
+    ///   - name: Matched ignoring the case of ASCII letters.
+    ///   - argumentCount: The value it was registered with; nil only matches nil.
+    /// - Throws: `.backingStoreError`: code 1 when no such function was registered; code 5 while a
+    ///   statement runs, including one that has called this function.
     public func removeFunction(named name: String, argumentCount: Int? = nil) throws {
         let signature = try SQLFunction.Signature(name, argumentCount)
         guard extensions.functions[signature] != nil else {
@@ -97,19 +98,19 @@ extension SecureDatabaseStore {
 
     // MARK: - Collations
 
-    /// Makes an order of texts that SQL can name, as in `ORDER BY name COLLATE german`.
+    /// Registers a text ordering that SQL can name, as in `ORDER BY name COLLATE german`.
     ///
-    /// An index keeps the order that it was made with: after a change of the order, run REINDEX,
-    /// and never open such a file without the collation to write to it. The schema of a file may
-    /// use it.
+    /// An index keeps the order it was built with: after changing the ordering, run REINDEX, and
+    /// never write to such a file from a store without the collation. The schema of a file may use
+    /// it.
     ///
     /// - Parameters:
-    ///   - name: As of a function; not BINARY, NOCASE or RTRIM.
-    ///   - compare: Always gives the same answer for two texts, and one that makes an order. It
-    ///     cannot fail and cannot use the store: statements in it are errors, code 21. Texts that
-    ///     are not UTF-8 do not arrive here, they come last.
-    /// - Throws: `.backingStoreError`: code 21 for a name that cannot be; code 5 while a statement
-    ///   runs and there is such a collation.
+    ///   - name: As for a function; not BINARY, NOCASE or RTRIM.
+    ///   - compare: Must be consistent and define a total order. It cannot fail and cannot use the
+    ///     store: statements in it fail with code 21. Texts that are not valid UTF-8 are not passed
+    ///     to it; they sort last.
+    /// - Throws: `.backingStoreError`: code 21 for an invalid name; code 5 when it would replace a
+    ///   collation while a statement runs.
     ///
     /// The corresponding C function is
     /// [`sqlite3_create_collation_v2`](https://sqlite.org/c3ref/create_collation.html).
@@ -127,10 +128,11 @@ extension SecureDatabaseStore {
         extensions.collations[name] = collation
     }
 
-    /// Removes a collation that was made with this name.
+    /// Removes a collation that was registered with this name.
     ///
-    /// - Parameter name: In any case of its ASCII letters.
-    /// - Throws: `.backingStoreError`: code 1 when there is none; code 5 while a statement runs.
+    /// - Parameter name: Matched ignoring the case of ASCII letters.
+    /// - Throws: `.backingStoreError`: code 1 when no such collation was registered; code 5 while a
+    ///   statement runs.
     public func removeCollation(named name: String) throws {
         let name = try SQLName(name, of: "collation")
         guard extensions.collations[name] != nil else {

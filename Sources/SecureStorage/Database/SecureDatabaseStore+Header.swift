@@ -1,8 +1,8 @@
-// Two numbers in the file's header that are the app's own. They are part of the transaction that is
-// open, and encrypted like everything else.
+// Two application-defined numbers in the file's header. They are part of the open transaction and
+// encrypted like everything else.
 
 extension SecureDatabaseStore {
-    /// A number of the app's own, often the version of its schema; 0 in a new file.
+    /// An application-defined number, often the schema version; 0 in a new file.
     ///
     /// - Throws: `.closed`; `.backingStoreError` when the file cannot be read.
     ///
@@ -11,7 +11,7 @@ extension SecureDatabaseStore {
         get throws { try object(forQuery: "PRAGMA user_version") ?? 0 }
     }
 
-    /// Sets the number that ``userVersion`` reads.
+    /// Sets ``userVersion``.
     ///
     /// - Parameter version: Any number.
     /// - Throws: `.closed`; `.backingStoreError` when the file cannot be written.
@@ -19,7 +19,7 @@ extension SecureDatabaseStore {
         try setPragma("user_version", version)
     }
 
-    /// The number that tells which app's file this is; 0 in a new file.
+    /// The number that identifies the app that the file belongs to; 0 in a new file.
     ///
     /// - Throws: `.closed`; `.backingStoreError` when the file cannot be read.
     ///
@@ -31,7 +31,7 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// Sets the number that ``applicationID`` reads.
+    /// Sets ``applicationID``.
     ///
     /// - Parameter identifier: Any number.
     /// - Throws: `.closed`; `.backingStoreError` when the file cannot be written.
@@ -42,7 +42,7 @@ extension SecureDatabaseStore {
     /// The application ID as four characters, such as `"GPKG"`; nil when it is not four printable
     /// ASCII characters.
     ///
-    /// - Throws: as ``applicationID``.
+    /// - Throws: Same as ``applicationID``.
     public var applicationIDString: String? {
         get throws {
             let identifier = try applicationID
@@ -67,7 +67,7 @@ extension SecureDatabaseStore {
     private static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7e).contains(byte) }
 
     private func setPragma(_ name: String, _ value: Int32) throws {
-        // A PRAGMA takes no placeholder; a number cannot be anything else than one.
+        // A PRAGMA accepts no placeholders; interpolating an integer is safe.
         let statement = try workingConnection().statement(
             for: "PRAGMA \(name) = \(value)", cached: false)
         defer { statement.giveBack() }

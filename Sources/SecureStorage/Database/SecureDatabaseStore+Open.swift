@@ -1,25 +1,27 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Opens the file with a passphrase, and makes it when it does not exist.
+    /// Opens the file with a passphrase, and creates it when it does not exist.
     ///
-    /// The passphrase goes through PBKDF2-HMAC-SHA512 with 256,000 rounds (a tenth of a second) and
-    /// the salt of the file. Its UTF-8 bytes count exactly as given: `é` spelled with one code
-    /// point or with two are different passphrases. `x'…'` around 64 or 96 hex digits is a raw key,
-    /// or a raw key with its salt, as everywhere with SQLCipher.
+    /// The key is derived from the passphrase and the file's salt, by default with 256,000 rounds
+    /// of PBKDF2-HMAC-SHA512 (a tenth of a second). The passphrase's UTF-8 bytes are used exactly
+    /// as given: `é` spelled with one code point and with two are different passphrases. `x'…'`
+    /// around 64 or 96 hex digits is a raw key, or a raw key with its salt, as elsewhere in
+    /// SQLCipher.
     ///
-    /// Does nothing when the store is open already; the key is not checked then.
+    /// Does nothing when the store is already open; the key is not checked then.
     ///
     /// - Parameters:
-    ///   - encryptionKey: At least one byte. For a new file it becomes the file's key.
-    ///   - initializationHandler: Called once with the open store when this call made the file, for
-    ///     the schema and first rows. The file takes its name when the handler has returned nil;
-    ///     when it returns an error, or the process is killed, no file is left. What belongs to a
-    ///     connection and not to the file, such as a temporary table, ends with the handler.
-    /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for a place that
-    ///   cannot be used or a file that is cut off, damaged or locked; `.notEncrypted` and
-    ///   `.legacyFormat` for files of other kinds; the handler's error. Nothing is written to a
-    ///   file that the key does not open, nor to its side files.
+    ///   - encryptionKey: At least one byte. It becomes the key of a new file.
+    ///   - initializationHandler: Called once with the open store when this call created the file,
+    ///     to create the schema and first rows. The file receives its name when the handler has
+    ///     returned nil; if it returns an error, or the process is killed, no file remains. State
+    ///     of the connection rather than the file, such as a temporary table, ends with the
+    ///     handler.
+    /// - Throws: `.authenticationFailed` for a wrong or empty key; `.openFailed` for an unusable
+    ///   location or a file that is truncated, damaged or locked; `.notEncrypted` and
+    ///   `.legacyFormat` for files of other kinds; the handler's error. A file that the key does
+    ///   not open is never written to, nor are its side files.
     public func open(
         with encryptionKey: String,
         initializationHandler: (SecureDatabaseStore) -> (any Error)? =
@@ -29,14 +31,14 @@ extension SecureDatabaseStore {
             with: .passphrase(encryptionKey), initializationHandler: initializationHandler)
     }
 
-    /// Opens the file with a raw key, and makes it when it does not exist.
+    /// Opens the file with a raw key, and creates it when it does not exist.
     ///
-    /// As ``open(with:initializationHandler:)-(String,_)``, but without a key derivation: the bytes
-    /// are the AES-256 key, so they have to be random, not a password.
+    /// Like ``open(with:initializationHandler:)-(String,_)``, but without key derivation: the bytes
+    /// are the AES-256 key, so they must be random, not a password.
     ///
     /// - Parameters:
     ///   - encryptionKeyData: Exactly 32 bytes.
-    ///   - initializationHandler: Called once when this call made the file.
+    ///   - initializationHandler: Called once when this call created the file.
     /// - Throws: `.authenticationFailed` also for a key of another length.
     public func open(
         with encryptionKeyData: Data,
@@ -48,13 +50,14 @@ extension SecureDatabaseStore {
             initializationHandler: initializationHandler)
     }
 
-    /// Opens the file with a key that is cleared from memory, and makes it when it does not exist.
+    /// Opens the file with a key that is cleared from memory, and creates it when it does not
+    /// exist.
     ///
-    /// As ``open(with:initializationHandler:)-(String,_)``.
+    /// Like ``open(with:initializationHandler:)-(String,_)``.
     ///
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
-    ///   - initializationHandler: Called once when this call made the file.
+    ///   - initializationHandler: Called once when this call created the file.
     /// - Throws: `.authenticationFailed` also for a raw key or a salt of another length.
     public func open(
         with key: DatabaseKey,
@@ -65,7 +68,7 @@ extension SecureDatabaseStore {
         try open(EncryptionKey(key), initializationHandler)
     }
 
-    /// The handler of an `open` without one: does nothing and returns nil.
+    /// The default initialization handler: does nothing and returns nil.
     ///
     /// - Parameter store: The new store.
     /// - Returns: nil.
@@ -98,12 +101,13 @@ extension SecureDatabaseStore {
                     message: "cannot open \"\(file.path)\": there is no such file, and a "
                         + "read-only store makes none")
             }
-            // Whoever is faster makes it; the others open it like any other file.
+            // Only one process or thread creates the file; the others open it like any other file.
             let made = try file.withCreationLock(timeout: configuration.busyTimeout) {
                 try file.state() == .missing ? try create(file, key, handler) : nil
             }
             if let made {
-                // A connection knows its side files by name, so the published file needs a new one.
+                // A connection refers to its side files by name, so the renamed file needs a new
+                // connection.
                 try openClaimed(file, .derived(made), key)
                 return
             }
@@ -119,7 +123,7 @@ extension SecureDatabaseStore {
         self.claim = claim
     }
 
-    /// Opens a file that is there, and says what it is when that fails.
+    /// Opens an existing file, and diagnoses the file if that fails.
     private func openExisting(
         _ file: DatabaseFile, _ key: Connection.Key, _ given: EncryptionKey
     ) throws -> Connection {
@@ -130,33 +134,32 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// The error for a file that could not be read, with what the file is found to be.
+    /// Returns the error for an unreadable file, based on a diagnosis of its content.
     private func unreadable(
         _ file: DatabaseFile, _ key: EncryptionKey, _ code: Int, _ message: String
     ) -> SecureStorageError {
         let asReported = SecureStorageError.openFailed(
             code: code, message: "cannot open \"\(file.path)\": \(message)")
-        // Which of these a page becomes that is not as it was written, differs from engine to
-        // engine.
+        // Engines differ in which of these codes they report for a modified page.
         let codes: [ResultCode] = [.notADatabase, .error, .noMemory]
         guard codes.contains(where: { $0.rawValue == code }) else { return asReported }
         var diagnostician = Diagnostician(
             path: file.path, key: key, cipher: configuration.cipher)
-        // A wrong key is the usual case, and told so without reading all of a large file.
+        // A wrong key is the usual cause, and is detected without reading all of a large file.
         diagnostician.sampleLimit = 256
         guard let diagnosis = try? diagnostician.diagnose() else { return asReported }
-        // The pages are sound: then it was something else.
+        // The pages are intact, so the cause is something else.
         if diagnosis.finding == .ok, code != ResultCode.notADatabase.rawValue { return asReported }
         return diagnosis.openingError(file.path)
     }
 
     // MARK: - Creating
 
-    /// Makes the file and returns the key that opens it now.
+    /// Creates the file and returns the key that now opens it.
     ///
-    /// The file is made beside its place under another name, and takes its own when it is complete,
-    /// the work of the handler included: a kill at any point leaves nothing under the name that
-    /// would later open without its schema.
+    /// The file is created next to its final path under another name, and renamed when it is
+    /// complete, including the handler's work: a kill at any point leaves no file under the name
+    /// that would later open without its schema.
     private func create(
         _ file: DatabaseFile, _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws -> DerivedKey {
@@ -171,7 +174,7 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// Opens the draft and runs the handler; returns the key that opens it now.
+    /// Opens the draft, runs the handler and returns the key that now opens the draft.
     private func fill(
         _ draft: DatabaseFile, _ key: EncryptionKey,
         _ handler: (SecureDatabaseStore) -> (any Error)?
@@ -179,12 +182,12 @@ extension SecureDatabaseStore {
         let opened: Connection
         do {
             var draftConfiguration = configuration
-            // A draft is complete when nothing stands beside it.
+            // A draft is complete only when it has no side files.
             draftConfiguration.keepsWriteAheadLog = false
             draftConfiguration.keepsJournalMode = false
             opened = try Connection.open(
                 draft.path, key: .new(key), configuration: draftConfiguration)
-            // Writes the first page, and with it the salt, whatever the journal mode.
+            // Writes the first page, including the salt, in any journal mode.
             connection = opened
             try opened.execute("PRAGMA user_version = 0")
         } catch SecureStorageError.backingStoreError(let code, let message) {

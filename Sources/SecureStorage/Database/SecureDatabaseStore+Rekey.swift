@@ -5,19 +5,19 @@ extension SecureDatabaseStore {
     ///
     /// Takes as long as reading and writing the whole file once, and as much free disk space. A
     /// kill at any point leaves a file that opens with exactly one of the two keys and holds all
-    /// committed rows. Other connections to the file have to be opened again afterwards; until then
-    /// their calls throw `.authenticationFailed`.
+    /// committed rows. Other connections to the file must then be reopened; until then their calls
+    /// throw `.authenticationFailed`.
     ///
-    /// After a failure of the disk in the middle the store opens the file anew by itself: temporary
-    /// tables and attached databases are gone then.
+    /// After a disk failure midway, the store reopens the file automatically; temporary tables and
+    /// attached databases are lost.
     ///
     /// - Parameter newEncryptionKey: As for ``open(with:initializationHandler:)-(String,_)``.
-    /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is;
-    ///   `.encryptionKeyChangeFailed` otherwise, and the old key still opens the file: for an empty
+    /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is suspended;
+    ///   otherwise `.encryptionKeyChangeFailed`, and the old key still opens the file: for an empty
     ///   key, inside a transaction, while a result set is open, for a read-only store, a full disk
     ///   or a lock of another connection (code 5). `.encryptionKeyChangeUnknown` when the disk
-    ///   fails so that the outcome cannot be read, or may not outlive a power cut: keep both keys,
-    ///   and repeat the call. When it returns, the new key is the file's.
+    ///   fails such that the outcome cannot be read, or might not survive a power cut: keep both
+    ///   keys, and repeat the call. When the call returns, the file has the new key.
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
         try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }
@@ -33,12 +33,12 @@ extension SecureDatabaseStore {
     /// Re-encrypts the whole file with a new key; see ``changeEncryptionKey(with:)-(String)``.
     ///
     /// - Parameters:
-    ///   - newKey: A passphrase or a raw key; a salt, when there is one, is the file's.
-    ///   - progress: Told of every megabyte, in pages, each re-encrypted and then written into the
-    ///     file. What it throws before the commit ends the work, and the old key stays; afterwards
-    ///     it is too late.
+    ///   - newKey: A passphrase or a raw key; a salt, if given, must be the file's.
+    ///   - progress: Called every 256 pages (1 MB by default); each page counts once when
+    ///     re-encrypted and once when written to the file. An error it throws before the commit
+    ///     aborts the change, and the old key stays; after that, errors are ignored.
     /// - Throws: `.encryptionKeyChangeFailed` also for a raw key or a salt of another length, and
-    ///   another salt than the file's; what `progress` throws.
+    ///   for a salt other than the file's; any error thrown by `progress`.
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler = { _ in }
     ) throws {
@@ -53,7 +53,7 @@ extension SecureDatabaseStore {
                 throw SecureStorageError.statementFailed(
                     .misuse, "a transaction is open; commit it or roll it back first")
             }
-            // In the block of a batch a statement runs that is no result set.
+            // While a batch's block runs, a statement runs that has no result set.
             guard !hasOpenResultSets, !connection.hasRunningStatement else {
                 throw SecureStorageError.statementFailed(
                     .busy, "a result set is open, or a batch is running; end it first")
@@ -69,7 +69,7 @@ extension SecureDatabaseStore {
                 } catch let unknown as UnknownOutcome {
                     throw unknown
                 } catch {
-                    // Ended by the caller, and the file was found with its old key.
+                    // The caller aborted the change, and the file still has its old key.
                     guard let cancellation = progress.failure else { throw error }
                     throw Cancelled(reason: cancellation)
                 }
@@ -84,12 +84,12 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// What is not the library's failure to change the key.
+    /// An abort by the caller, as opposed to a failure of the library to change the key.
     private struct Cancelled: Error {
         let reason: any Error
     }
 
-    /// Either key may be the file's.
+    /// The file may have either key.
     private struct UnknownOutcome: Error {
         let reason: String
     }
@@ -106,7 +106,7 @@ extension SecureDatabaseStore {
             .encryptionKeyChangeFailed(
                 code: ResultCode.error.rawValue, message: error.description)
         case nil:
-            // Of the key derivation.
+            // A failure of the key derivation.
             .encryptionKeyChangeFailed(
                 code: ResultCode.error.rawValue,
                 message: "the new key could not be derived (\(type(of: error)))")
@@ -133,17 +133,18 @@ extension SecureDatabaseStore {
         }
     }
 
-    /// Finds out which key is the file's after a re-key that the engine has not finished.
+    /// Determines which key the file has after a re-key that the engine did not complete.
     ///
     /// Its transaction was either committed or will be rolled back by the next connection, which is
-    /// this one where the disk allows it. What is said to the caller has to hold after a power cut
-    /// too, so a key is only called the file's when nothing of the other one is left.
+    /// this one if the disk permits. The result reported to the caller must also hold after a power
+    /// cut, so a key is reported as the file's only when nothing encrypted with the other one
+    /// remains.
     private func settle(
         _ path: String, _ newKey: DerivedKey, _ oldKey: DerivedKey
     ) throws {
         let reopened = try? openConnection()
         if let reopened, reopened.key?.key === newKey.key {
-            // Only the look at the outcome had failed.
+            // Only reading the outcome had failed.
             guard !reopened.makeDurable() else { return }
             throw UnknownOutcome(
                 reason:
@@ -156,7 +157,7 @@ extension SecureDatabaseStore {
         }
         var isOld = (try? isUnchanged()) ?? false
         if !isOld, let reopened, reopened.makeDurable() {
-            // A log whose last commit could not be synced is overwritten.
+            // This overwrites a log whose last commit could not be synced.
             isOld = (try? isUnchanged()) ?? false
         }
         guard isOld else {
@@ -172,21 +173,21 @@ extension SecureDatabaseStore {
 }
 
 extension SecureDatabaseStore {
-    /// How the file can be opened now: with its key, or one of two when a change of the key has
-    /// failed and the file could not be looked at since.
+    /// How to open the file now: with its key, or with either of two when a key change failed and
+    /// the outcome has not been determined since.
     var source: Reopening? {
         guard let connection, let key = connection.key else { return reopening }
         return Reopening(path: connection.path, keys: [key])
     }
 }
 
-/// How to open a file again whose re-key has failed: where there is no room for a side file or no
-/// free descriptor, that may have to wait.
+/// How to reopen a file whose re-key failed, which may have to wait while no space for a side file
+/// or no free descriptor is available.
 struct Reopening {
     let path: String
-    /// One of them is the file's.
+    /// The candidate keys, one of which is the file's.
     let keys: [DerivedKey]
-    /// Non-nil when it is not the database itself, but what a suspended pool reads.
+    /// Non-nil when the path is not the database itself but the copy that a suspended pool reads.
     var copy: ReadableCopy?
 
     func open(_ configuration: SecureDatabaseConfiguration) throws -> Connection {
@@ -195,8 +196,10 @@ struct Reopening {
         }
     }
 
-    /// - Throws: What `open` throws; `.authenticationFailed` when somebody else has changed the
-    ///   key.
+    /// Opens the file with each key in turn until one works.
+    ///
+    /// - Throws: Any error thrown by `open`; `.authenticationFailed` when another connection has
+    ///   changed the key.
     func withEachKey(
         _ configuration: SecureDatabaseConfiguration, _ open: (DerivedKey) throws -> Connection
     ) throws -> Connection {
@@ -207,7 +210,7 @@ struct Reopening {
             } catch SecureStorageError.backingStoreError(
                 ResultCode.notADatabase.rawValue, let message)
             {
-                // Of the other key, as a rule: what has kept the right one from opening says more.
+                // Usually the wrong key's error: the right key's error is more informative.
                 failure =
                     failure
                     ?? SecureStorageError.backingStoreError(

@@ -1,10 +1,10 @@
 internal import Foundation
 
 extension SecureDatabaseStore {
-    /// Whether there is a table of this name; a view is none.
+    /// Returns whether a table of this name exists; views do not count.
     ///
-    /// - Parameter name: In any case, as SQLite compares names (A to Z only).
-    /// - Returns: true also for virtual and for temporary tables, not for those of attached
+    /// - Parameter name: Matched case-insensitively, as SQLite compares names (A to Z only).
+    /// - Returns: true also for virtual and temporary tables, but not for those of attached
     ///   databases.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func tableExists(_ name: String) throws -> Bool {
@@ -16,12 +16,13 @@ extension SecureDatabaseStore {
                 """, name) != nil
     }
 
-    /// Whether a table or view has a column of this name.
+    /// Returns whether a table or view has a column of this name.
     ///
     /// - Parameters:
-    ///   - columnName: In any case; generated columns count, `rowid` and hidden ones do not.
-    ///   - tableName: In any case.
-    /// - Returns: false also when there is no such table.
+    ///   - columnName: Matched case-insensitively; generated columns count, `rowid` and hidden ones
+    ///     do not.
+    ///   - tableName: Matched case-insensitively.
+    /// - Returns: false also when the table does not exist.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func columnExists(_ columnName: String, inTable tableName: String) throws -> Bool {
         try int(
@@ -31,11 +32,12 @@ extension SecureDatabaseStore {
                 """, Self.pragmaArgument(tableName), columnName) != nil
     }
 
-    /// The tables, indexes, views and triggers, those of the temporary database too.
+    /// Returns the tables, indexes, views and triggers, including those of the temporary database.
     ///
     /// - Returns: Rows with the columns `type`, `name`, `tbl_name`, `rootpage` and `sql` of
-    ///   [`sqlite_schema`](https://sqlite.org/schematab.html), ordered by table, the table itself
-    ///   before its triggers and indexes, then by name; without SQLite's own (`sqlite_…`).
+    ///   [`sqlite_schema`](https://sqlite.org/schematab.html), ordered by table, with the table
+    ///   itself before its triggers and indexes, then by name; SQLite's own entries (`sqlite_…`)
+    ///   are omitted.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func schema() throws -> SecureDatabaseResultSet {
         try executeQuery(
@@ -47,12 +49,13 @@ extension SecureDatabaseStore {
             """#)
     }
 
-    /// The columns of a table or view.
+    /// Returns the columns of a table or view.
     ///
-    /// - Parameter name: In any case, any text: it is bound, never spliced into the SQL.
+    /// - Parameter name: Any text, matched case-insensitively; it is bound, never spliced into the
+    ///   SQL.
     /// - Returns: Rows with the columns `cid`, `name`, `type`, `notnull`, `dflt_value` and `pk` of
-    ///   [`PRAGMA table_info`](https://sqlite.org/pragma.html#pragma_table_info); none when there
-    ///   is no such table.
+    ///   [`PRAGMA table_info`](https://sqlite.org/pragma.html#pragma_table_info); no rows when the
+    ///   table does not exist.
     /// - Throws: `.closed`; `.backingStoreError` when the schema cannot be read.
     public func tableSchema(_ name: String) throws -> SecureDatabaseResultSet {
         try executeQuery(
@@ -60,19 +63,20 @@ extension SecureDatabaseStore {
             Self.pragmaArgument(name))
     }
 
-    /// SQLite would cut it off at a NUL and find another table; NULL finds none.
+    /// Returns a name to bind, or nil (NULL, which matches no table) if it contains a NUL, where
+    /// SQLite would truncate it and find another table.
     private static func pragmaArgument(_ name: String) -> String? {
         name.utf8.contains(0) ? nil : name
     }
 
-    /// Checks one statement without running it.
+    /// Checks one statement against the current schema without running it.
     ///
-    /// Its syntax, its tables, columns and functions, as of the present schema.
+    /// Checks its syntax and that its tables, columns and functions exist.
     ///
     /// - Parameter sql: Exactly one statement; placeholders need no values. Not a PRAGMA: many of
-    ///   them act while they are being prepared.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message when it is not
-    ///   valid, code 1 also for text after it, code 21 for a PRAGMA.
+    ///   them take effect while being prepared.
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message when it is invalid,
+    ///   code 1 also for text after it, code 21 for a PRAGMA.
     ///
     /// The corresponding C function is
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html).
@@ -85,10 +89,10 @@ extension SecureDatabaseStore {
         try Statement(sql, on: connection, persistent: false).finalize()
     }
 
-    /// Whether the store is open and its file can be read now, as FMDB's `goodConnection` says.
+    /// Returns whether the store is open and its file is readable, like FMDB's `goodConnection`.
     ///
-    /// - Returns: false for a closed store, and when reading the schema fails for any reason, a
-    ///   lock of another connection among them.
+    /// - Returns: false for a closed store, and when reading the schema fails for any reason,
+    ///   including a lock of another connection.
     public func isUsable() -> Bool {
         (try? int(forQuery: "SELECT count(*) FROM sqlite_schema")) != nil
     }

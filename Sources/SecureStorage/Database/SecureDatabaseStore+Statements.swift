@@ -3,7 +3,7 @@ extension SecureDatabaseStore {
 
     /// Runs one statement that is not a query, such as CREATE, INSERT, UPDATE, DELETE or VACUUM.
     ///
-    /// Rows that it returns are discarded.
+    /// Any rows it returns are discarded.
     ///
     /// - Parameter sql: Exactly one statement without placeholders.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, also for text
@@ -20,10 +20,10 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement.
-    ///   - values: One for each placeholder, in their order; nil is NULL. `Data` is stored as BLOB,
-    ///     `Date` as INTEGER (whole seconds since 1970-01-01 UTC), integers and `Bool` as INTEGER,
-    ///     `Float` and `Double` as REAL, `String` as TEXT.
-    /// - Throws: as ``executeUpdate(_:)``; code 25 for too few or too many values;
+    ///   - values: One per placeholder, in order; nil is NULL. `Data` is stored as BLOB, `Date` as
+    ///     INTEGER (whole seconds since 1970-01-01 UTC), integers and `Bool` as INTEGER, `Float`
+    ///     and `Double` as REAL, `String` as TEXT.
+    /// - Throws: Same as ``executeUpdate(_:)``; code 25 for too few or too many values;
     ///   `.typeConversionFailed` for a `UInt64` above `Int64.max`.
     public func executeUpdate(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
@@ -35,10 +35,11 @@ extension SecureDatabaseStore {
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
-    ///   - parameterDictionary: A value for each name, written without the colon (with it is
-    ///     accepted); nil is NULL.
-    /// - Throws: as `executeUpdate(_:values:)`; the message names a missing or surplus name. A
-    ///   surplus one is no error with ``SecureDatabaseConfiguration/allowsSurplusNames``.
+    ///   - parameterDictionary: A value for each name, written without the colon (accepted with it,
+    ///     too); nil is NULL.
+    /// - Throws: Same as `executeUpdate(_:values:)`; the message identifies a missing or surplus
+    ///   name. With ``SecureDatabaseConfiguration/allowsSurplusNames``, a surplus name is not an
+    ///   error.
     public func executeUpdate(
         _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws {
@@ -47,7 +48,7 @@ extension SecureDatabaseStore {
 
     /// Runs one statement with values for its named placeholders, written as a literal.
     ///
-    /// As ``executeUpdate(_:parameterDictionary:)``, in half the time: no dictionary is made.
+    /// Like ``executeUpdate(_:parameterDictionary:)``, in half the time: no dictionary is built.
     ///
     /// ```swift
     /// try db.executeUpdate(
@@ -58,7 +59,7 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - values: A value for each name, fastest in the order of the placeholders; nil is NULL.
-    /// - Throws: as ``executeUpdate(_:parameterDictionary:)``; code 25 also for a name that is
+    /// - Throws: Same as ``executeUpdate(_:parameterDictionary:)``; code 25 also for a name that is
     ///   given twice.
     public func executeUpdate(
         _ sql: String, named values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
@@ -79,10 +80,10 @@ extension SecureDatabaseStore {
 
     /// Begins a query without placeholders.
     ///
-    /// - Parameter sql: Exactly one statement that returns columns: SELECT, VALUES, EXPLAIN, many a
-    ///   PRAGMA, or an INSERT, UPDATE or DELETE with RETURNING.
-    /// - Returns: The rows; nothing runs before its first ``SecureDatabaseResultSet/next()``.
-    /// - Throws: as ``executeUpdate(_:)``; code 21 for a statement that returns no columns.
+    /// - Parameter sql: Exactly one statement that returns columns: SELECT, VALUES, EXPLAIN, many
+    ///   PRAGMAs, or an INSERT, UPDATE or DELETE with RETURNING.
+    /// - Returns: The rows; nothing runs before the first ``SecureDatabaseResultSet/next()``.
+    /// - Throws: Same as ``executeUpdate(_:)``; code 21 for a statement that returns no columns.
     public func executeQuery(_ sql: String) throws -> SecureDatabaseResultSet {
         try executeQuery(sql, values: [])
     }
@@ -93,7 +94,7 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement that returns columns.
     ///   - values: As for `executeUpdate(_:values:)`.
     /// - Returns: The rows.
-    /// - Throws: as ``executeQuery(_:)`` and `executeUpdate(_:values:)`.
+    /// - Throws: Same as ``executeQuery(_:)`` and `executeUpdate(_:values:)`.
     public func executeQuery(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
     ) throws -> SecureDatabaseResultSet {
@@ -106,7 +107,7 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement that returns columns.
     ///   - parameterDictionary: As for ``executeUpdate(_:parameterDictionary:)``.
     /// - Returns: The rows.
-    /// - Throws: as ``executeQuery(_:)`` and ``executeUpdate(_:parameterDictionary:)``.
+    /// - Throws: Same as ``executeQuery(_:)`` and ``executeUpdate(_:parameterDictionary:)``.
     public func executeQuery(
         _ sql: String, parameterDictionary: [String: (any SQLiteDatatypeBridgeable)?]
     ) throws -> SecureDatabaseResultSet {
@@ -119,7 +120,7 @@ extension SecureDatabaseStore {
     ///   - sql: Exactly one statement that returns columns.
     ///   - values: As for ``executeUpdate(_:named:)``.
     /// - Returns: The rows.
-    /// - Throws: as ``executeQuery(_:)`` and ``executeUpdate(_:named:)``.
+    /// - Throws: Same as ``executeQuery(_:)`` and ``executeUpdate(_:named:)``.
     public func executeQuery(
         _ sql: String, named values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
     ) throws -> SecureDatabaseResultSet {
@@ -146,14 +147,16 @@ extension SecureDatabaseStore {
         return SecureDatabaseResultSet(statement, of: self)
     }
 
-    /// Runs a query and lends its first row, without a result set, which costs as much as a column.
+    /// Runs a query and passes its first row to a closure.
+    ///
+    /// Avoids creating a result set, which costs as much as reading a column.
     ///
     /// - Parameters:
     ///   - sql: Exactly one statement that returns columns.
     ///   - values: As for `executeUpdate(_:values:)`.
-    ///   - read: Must not call anybody who could use the store.
-    /// - Returns: What `read` returns; nil when there is no row.
-    /// - Throws: as `executeQuery(_:values:)`.
+    ///   - read: Must not call code that could use the store.
+    /// - Returns: The result of `read`; nil when the query returns no row.
+    /// - Throws: Same as `executeQuery(_:values:)`.
     func firstRow<R>(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?], _ read: (Statement) throws -> R
     ) throws -> R? {
@@ -169,26 +172,26 @@ extension SecureDatabaseStore {
 
     /// Runs any number of statements, separated by semicolons; rows are discarded.
     ///
-    /// Stops at the first error; what was done before stays done unless the batch has a transaction
-    /// of its own. In a transaction block it cannot have one: it stops at a BEGIN, COMMIT or
-    /// ROLLBACK, with code 21. Never pass text that comes from outside: values cannot be bound
-    /// here, and a statement with a placeholder is an error.
+    /// Stops at the first error; earlier statements stay in effect unless the batch contains its
+    /// own transaction. Inside a transaction block it cannot contain one: it stops at a BEGIN,
+    /// COMMIT or ROLLBACK, with code 21. Never pass text from an untrusted source: values cannot be
+    /// bound here, and a statement with a placeholder is an error.
     ///
-    /// - Parameter sql: Statements; blanks and comments between them are fine.
+    /// - Parameter sql: Statements; whitespace and comments between them are allowed.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code 25
     ///   (SQLITE_RANGE) for a statement with placeholders.
     public func executeStatements(_ sql: String) throws {
         try executeStatements(sql) { _ in true }
     }
 
-    /// Runs any number of statements, separated by semicolons, and shows each row to a block.
+    /// Runs any number of statements, separated by semicolons, and passes each row to a block.
     ///
     /// - Parameters:
-    ///   - sql: Statements; blanks and comments between them are fine.
-    ///   - resultBlock: Gets each row as text by column name, NULL as nil, as
-    ///     ``SecureDatabaseResultSet/string(forColumnName:)`` gives it; false ends the batch there,
-    ///     which is no error.
-    /// - Throws: as ``executeStatements(_:)``.
+    ///   - sql: Statements; whitespace and comments between them are allowed.
+    ///   - resultBlock: Receives each row as text by column name, as
+    ///     ``SecureDatabaseResultSet/string(forColumnName:)`` returns it, with NULL as nil.
+    ///     Returning false ends the batch without an error.
+    /// - Throws: Same as ``executeStatements(_:)``.
     public func executeStatements(
         _ sql: String, resultBlock: @escaping (_ results: [String: String?]) -> Bool
     ) throws {
@@ -239,7 +242,7 @@ extension SecureDatabaseStore {
 
     // MARK: - Outcomes
 
-    /// The row id of the last row that this store inserted; 0 when it has inserted none.
+    /// Returns the row id of the last row that this store inserted; 0 when it has inserted none.
     ///
     /// - Returns: The row id, also of rows in virtual tables.
     /// - Throws: `.closed`.
@@ -250,8 +253,8 @@ extension SecureDatabaseStore {
         try openConnection().lastInsertRowID
     }
 
-    /// The number of rows that the last INSERT, UPDATE or DELETE changed itself, without those of
-    /// triggers and foreign keys.
+    /// Returns the number of rows that the last INSERT, UPDATE or DELETE changed directly,
+    /// excluding changes by triggers and foreign keys.
     ///
     /// - Returns: A number of rows.
     /// - Throws: `.closed`.
@@ -264,7 +267,7 @@ extension SecureDatabaseStore {
 
     // MARK: - Result sets
 
-    /// Whether a result set of this store has neither come to its end nor been closed.
+    /// Whether a result set of this store has neither reached its end nor been closed.
     public var hasOpenResultSets: Bool { newestResultSet != nil }
 
     /// Closes the result sets that are still open.
@@ -272,10 +275,10 @@ extension SecureDatabaseStore {
         closeResultSets(openedAfter: 0)
     }
 
-    /// Closes the result sets whose number is larger; they are in the order of their numbers.
+    /// Closes the result sets with a greater number; the list is ordered by number.
     func closeResultSets(openedAfter number: Int) {
         while let last = newestResultSet?.takeUnretainedValue(), last.number > number {
-            last.close()  // takes it out of the list
+            last.close()  // removes it from the list
         }
     }
 }

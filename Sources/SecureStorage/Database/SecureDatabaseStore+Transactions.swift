@@ -8,10 +8,10 @@ extension SecureDatabaseStore {
         try run("BEGIN EXCLUSIVE")
     }
 
-    /// Begins a transaction that takes no lock before it is needed.
+    /// Begins a transaction that acquires no lock until one is needed.
     ///
-    /// Its first write can throw code 5 (SQLITE_BUSY) at once when another connection has written
-    /// since its first read; use an exclusive transaction for reading and then writing.
+    /// Its first write can fail immediately with code 5 (SQLITE_BUSY) when another connection has
+    /// written since its first read. To read and then write, use an exclusive transaction.
     ///
     /// - Throws: `.closed`; `.backingStoreError` code 1 inside a transaction, code 21 in a
     ///   transaction block.
@@ -19,20 +19,20 @@ extension SecureDatabaseStore {
         try run("BEGIN DEFERRED")
     }
 
-    /// Makes the changes of the transaction durable and visible to others.
+    /// Commits the transaction, which makes its changes durable and visible to other connections.
     ///
     /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
-    ///   transaction block, which commits by itself. After code 5 (SQLITE_BUSY) the transaction is
-    ///   still open and `commit` can be tried again.
+    ///   transaction block, which commits automatically. After code 5 (SQLITE_BUSY) the transaction
+    ///   is still open and `commit` can be retried.
     public func commit() throws {
         try transactionBlocks.require(.commit)
         try workingConnection().logChanges()
         try run("COMMIT")
     }
 
-    /// Takes back the changes of the transaction.
+    /// Rolls back the changes of the transaction.
     ///
-    /// A result set that is open may end with an error then.
+    /// An open result set may then end with an error.
     ///
     /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
     ///   transaction block, which rolls back when it throws or returns true.
@@ -40,7 +40,7 @@ extension SecureDatabaseStore {
         try run("ROLLBACK")
     }
 
-    /// Whether a transaction has begun that is neither committed nor rolled back.
+    /// Returns whether a transaction has begun that is neither committed nor rolled back.
     ///
     /// - Returns: The opposite of SQLite's autocommit mode.
     /// - Throws: `.closed`.
@@ -51,15 +51,15 @@ extension SecureDatabaseStore {
         try openConnection().isInTransaction
     }
 
-    /// Runs a statement without values that the app has asked for by a call of its own.
+    /// Runs a statement without values that the app requested by calling a dedicated method.
     func run(_ sql: String) throws {
         let statement = try openConnection().statement(for: sql)
         defer { statement.giveBack() }
         try run(statement)
     }
 
-    /// Runs a statement of the app to its end, unless it would end the transaction of the block
-    /// that it is in.
+    /// Runs a statement of the app to completion, unless it would end the transaction of the
+    /// enclosing block.
     func run(_ statement: Statement) throws {
         guard let control = statement.control else { return try statement.run() }
         try transactionBlocks.require(control)
@@ -67,24 +67,23 @@ extension SecureDatabaseStore {
         transactionBlocks.note(control)
     }
 
-    /// How a block's transaction begins.
+    /// The statement that begins a block's transaction.
     enum TransactionKind: String {
         case exclusive = "BEGIN EXCLUSIVE"
         case immediate = "BEGIN IMMEDIATE"
         case deferred = "BEGIN DEFERRED"
     }
 
-    /// Runs `block` in a transaction, or in a savepoint when the caller has begun a transaction
-    /// already.
+    /// Runs `block` in a transaction, or in a savepoint when a transaction is already open.
     ///
-    /// Rolls back when the block returns true, throws, or the commit fails; then throws the error.
+    /// Rolls back when the block returns true, throws, or the commit fails; errors are rethrown.
     func inTransaction(
         _ kind: TransactionKind, _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
-        // Nothing begins in a block whose transaction has ended: it would be committed whatever the
-        // block answers.
+        // Nothing may begin in a block whose transaction has ended: it would be committed
+        // regardless of the block's result.
         let connection = try workingConnection()
-        // An interruption of the statement around it would also keep it from being taken back.
+        // Interrupting the enclosing statement would also prevent the rollback.
         try connection.callbacks.requireOutside("a transaction block cannot begin")
         let isNested = connection.isInTransaction
         let open = resultSetCount
@@ -102,7 +101,8 @@ extension SecureDatabaseStore {
             }
         } catch {
             closeResultSets(openedAfter: open)
-            // The first error is the one to report; a connection that is gone has nothing to undo.
+            // The first error is reported; a connection that no longer exists has nothing to roll
+            // back.
             if self.connection === connection {
                 try? undo(on: connection, isNested: isNested)
             }
@@ -116,14 +116,14 @@ extension SecureDatabaseStore {
         return try block(self)
     }
 
-    /// Takes back what a block has done; also on a store that was suspended meanwhile.
+    /// Rolls back a block's changes, also on a store that has been suspended in the meantime.
     private func undo(on connection: Connection, isNested: Bool) throws {
         try connection.uninterrupted {
             do {
                 try takeBack(on: connection, isNested: isNested)
             } catch let error as SecureStorageError where error.interruption != nil {
-                // It came before, and lasts as long as a result set of the outer code: that one can
-                // only end with it.
+                // The interruption was earlier, and lasts while a result set of the outer code is
+                // open: that result set can only end with it.
                 closeOpenResultSets()
                 try takeBack(on: connection, isNested: isNested)
             }
@@ -131,7 +131,7 @@ extension SecureDatabaseStore {
     }
 
     private func takeBack(on connection: Connection, isNested: Bool) throws {
-        // SQLite itself rolls back after some errors, a full disk among them.
+        // SQLite itself rolls back after some errors, including a full disk.
         guard connection.isInTransaction else { return }
         if isNested {
             try connection.execute(BlockSavepoint.rollback)
@@ -144,9 +144,9 @@ extension SecureDatabaseStore {
 
 /// The savepoint of a block inside a transaction.
 ///
-/// They nest by themselves: the innermost of a name is meant.
+/// Savepoints of the same name nest: the innermost one is used.
 private enum BlockSavepoint {
-    /// Nobody can know it, so that no savepoint of the app's own is taken for a block's.
+    /// Unguessable, so no savepoint of the app can be mistaken for a block's.
     private static let name =
         "securestorage_block_\(UInt64.random(in: .min ... .max))_\(UInt64.random(in: .min ... .max))"
 

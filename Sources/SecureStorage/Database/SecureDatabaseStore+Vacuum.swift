@@ -1,43 +1,44 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Writes the file anew, without the room that deleted rows have left.
+    /// Rewrites the file without the space left by deleted rows.
     ///
-    /// Takes as much free disk space as the file, and as much memory, since no temporary file is
-    /// made. Row ids of tables without an `INTEGER PRIMARY KEY` may change. In WAL mode the file
-    /// itself gets smaller with the checkpoint at the end, for which no reader is waited for: then
-    /// it is the next one that does it.
+    /// Needs as much free disk space as the file, and as much memory, since no temporary file is
+    /// created. Row ids of tables without an `INTEGER PRIMARY KEY` may change. In WAL mode, the
+    /// file shrinks at the final checkpoint. That checkpoint does not wait for readers; if one is
+    /// active, the next checkpoint shrinks the file.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 in a transaction and beside a result set
-    ///   that is open, code 5 when another connection holds a lock, code 8 for a read-only store,
-    ///   code 13 for a full disk. The file is as it was then.
+    /// - Throws: `.closed`; `.backingStoreError`, code 1 in a transaction and while a result set is
+    ///   open, code 5 when another connection holds a lock, code 8 for a read-only store, code 13
+    ///   for a full disk. The file is then unchanged.
     ///
     /// The corresponding statement is [`VACUUM`](https://sqlite.org/lang_vacuum.html).
     public func vacuum() throws {
         try workingConnection().vacuum()
     }
 
-    /// Writes a compact copy of the database to another place, under the same key and cipher
+    /// Writes a compact copy of the database to another location, under the same key and cipher
     /// configuration.
     ///
-    /// The copy holds what is committed when the call begins, header and schema included; other
-    /// connections may read and write meanwhile. It is written beside its place under another name,
-    /// checked page by page and then renamed: neither an error nor a kill leaves half a file under
-    /// the name. Its mode is 0600. It opens with the same passphrase or raw key, and with the salt
-    /// of the configuration where there is one.
+    /// The copy holds what is committed when the call begins, including header and schema; other
+    /// connections may read and write during the call. It is written next to its final path under
+    /// another name, checked page by page and then renamed: neither an error nor a kill leaves a
+    /// partial file under the final name. Its mode is 0600. It opens with the same passphrase or
+    /// raw key, and with the configuration's salt, if set.
     ///
-    /// Takes memory for the whole content, as ``vacuum()`` does. SQLite's own `VACUUM INTO` is
-    /// refused: it makes a file that nothing opens when the cipher configuration is not the default
-    /// one (SQLCipher 4.6.1).
+    /// Needs memory for the whole content, as ``vacuum()`` does. SQLite's own `VACUUM INTO` is
+    /// refused: with a cipher configuration other than the default, it writes a file that cannot be
+    /// opened (SQLCipher 4.6.1).
     ///
     /// - Parameters:
-    ///   - url: A file URL. The directory is made (mode 0700) when only that is missing.
-    ///   - replacing: Whether a database that stands there, closed and without side files, is
-    ///     replaced in one step.
-    /// - Throws: `.closed`; `.backingStoreError`: code 14 when something stands there, or what
-    ///   would have to be replaced is no file of its own or has side files; code 5 when that is
-    ///   open somewhere, or another process is making it; code 11 for a damaged page; code 13 for a
-    ///   full disk; code 21 in a transaction. What stood there is as it was then.
+    ///   - url: A file URL. If only its directory is missing, it is created (mode 0700).
+    ///   - replacing: Whether to replace an existing database, closed and without side files, in
+    ///     one step.
+    /// - Throws: `.closed`; `.backingStoreError`: code 14 when something exists there, or when the
+    ///   target to replace is not a regular file with a single link or has side files; code 5 when
+    ///   the target is open elsewhere, or another process is creating it; code 11 for a damaged
+    ///   page; code 13 for a full disk; code 21 in a transaction. Whatever existed there is then
+    ///   unchanged.
     ///
     /// The corresponding C function is
     /// [`sqlite3_backup_step`](https://sqlite.org/c3ref/backup_finish.html), and the statement

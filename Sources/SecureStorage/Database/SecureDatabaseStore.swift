@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One encrypted SQLite database: open it with a key, run SQL on it.
+/// An encrypted SQLite database: open it with a key and run SQL on it.
 ///
 /// ```swift
 /// let db = SecureDatabaseStore(fullDatabasePath: path)
@@ -14,32 +14,33 @@ public import Foundation
 /// The file is an ordinary [SQLCipher 4](https://www.zetetic.net/sqlcipher/design/) file, which any
 /// other SQLCipher 4 program opens with the same key.
 ///
-/// Not thread-safe: one thread at a time may use a store and its result sets.
-/// ``SecureDatabaseQueue`` makes calls from any thread safe. One store per file and process; a
-/// second one on the same file would see the locks of the first.
+/// Not thread-safe: only one thread at a time may use a store and its result sets.
+/// ``SecureDatabaseQueue`` makes calls from any thread safe. Use one store per file and process; a
+/// second store on the same file contends with the first one's locks.
 ///
-/// - Important: In a child process made with `fork()` every call on a store that its parent has
-///   opened throws `.backingStoreError` code 21, and closing it there touches no file. A file that
-///   was open at the fork cannot be opened by the child, since SQLite takes the parent's locks for
-///   its own.
+/// - Important: In a child process created with `fork()`, every call on a store that its parent
+///   opened throws `.backingStoreError` code 21, and closing the store there does not touch any
+///   file. The child cannot open a file that was open at the fork, since SQLite mistakes the
+///   parent's locks for its own.
 public class SecureDatabaseStore {
-    /// The place of the file, as it was given to the initializer, absolute.
+    /// The absolute URL of the file, as passed to the initializer.
     public let databaseURL: URL
 
-    /// The settings, fixed at the initializer.
+    /// The settings, fixed at initialization.
     public let configuration: SecureDatabaseConfiguration
 
-    /// `URL` would turn a NUL into something else, and so hide it.
+    /// The path as given: `URL` would convert a NUL into something else and so hide it.
     let givenPath: String
-    /// Non-nil for a file in the default directory.
+    /// The file name; non-nil for a file in the default directory.
     let givenFileName: String?
-    /// While the initialization handler runs.
+    /// Whether the initialization handler is running.
     var isCreating = false
-    /// Whose turn it is to use this store, for all of its queues.
+    /// The turn that serializes use of this store by all of its queues.
     let turn = SerialTurn()
-    /// Counts the openings, so that others know when what they remember of the file is out of date.
+    /// The number of times a connection was opened, which lets other code detect stale cached file
+    /// state.
     private(set) var generation = 0
-    /// Non-nil while the store is open.
+    /// The connection; non-nil while the store is open.
     var connection: Connection? {
         didSet {
             guard let connection else { return }
@@ -50,26 +51,27 @@ public class SecureDatabaseStore {
             changes.follow(connection, isReopened: true)
         }
     }
-    /// The iterations over rows of the file that have connections of their own.
+    /// The row iterations over the file that have their own connections.
     let rows = RowRegister()
-    /// Who observes what is committed.
+    /// The observers of committed changes.
     let changes = ChangeFeed()
-    /// Held while the store is open for writing.
+    /// The claim on the file, held while the store is open, read-only or not.
     var claim: FileClaim?
-    /// Non-nil while the store is open but its connection had to be given up; see
-    /// `SecureDatabaseStore+Rekey`.
+    /// How to reopen the file; non-nil while the store is open but its connection had to be closed;
+    /// see `SecureDatabaseStore+Rekey`.
     var reopening: Reopening?
-    /// What the caller has added to the engine, for each connection that the store opens.
+    /// The caller's additions to the engine, installed on each connection that the store opens.
     var extensions = EngineExtensions()
-    /// The only part of the store that other threads may use.
+    /// The handle for interrupting statements; the only part of the store that other threads may
+    /// use.
     let interruption = Interruption()
-    /// Whether statements are refused; a pool's connections have one for all.
+    /// Whether statements are refused; all connections of a pool share one flag.
     var suspensionFlag: SuspensionFlag
-    /// Of the queues of this store; a pool has its own state, and only the flag in common.
+    /// The suspension of this store's queues; a pool has its own state and shares only the flag.
     let suspension = Suspension()
-    /// What reads the file beside the store, with connections of its own, for its queues.
+    /// The copies and checks that read the file for the store's queues with their own connections.
     let readings = RowRegister()
-    /// What ends the statements of the present call before their time; see
+    /// The conditions that end the statements of the current call early; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
         didSet {
@@ -78,23 +80,24 @@ public class SecureDatabaseStore {
         }
     }
     private var isBounded = false
-    /// Whether a pool has further connections to the file, which a change of the key would break.
+    /// Whether a pool has further connections to the file, which a key change would break.
     var hasReaders = false
-    /// How many result sets this store has made.
+    /// The number of result sets that this store has created.
     var resultSetCount = 0
-    /// The blocks that are running and have to be in a transaction.
+    /// The running blocks that require a transaction.
     var transactionBlocks = TransactionBlocks()
-    /// The end of the list of open result sets; each knows its neighbours.
+    /// The last element of the linked list of open result sets.
     ///
-    /// Unmanaged: a result set keeps its store alive, not the other way round, and takes itself out
-    /// of the list before it goes.
+    /// Unmanaged: a result set keeps its store alive, not vice versa, and removes itself from the
+    /// list before it is deallocated.
     var newestResultSet: Unmanaged<SecureDatabaseResultSet>?
 
-    /// Whether statements are kept, prepared, for the next call with the same SQL.
+    /// Whether prepared statements are cached for the next call with the same SQL.
     ///
     /// Default: true.
     ///
-    /// Up to 64 are kept, the least recently used leaves first. Setting false drops those kept.
+    /// Up to 64 are cached, and the least recently used is evicted first. Setting false drops the
+    /// cached statements.
     public var shouldCacheStatements: Bool {
         get { cachesStatements }
         set {
@@ -102,26 +105,26 @@ public class SecureDatabaseStore {
             if !newValue { clearCachedStatements() }
         }
     }
-    /// Not public, since each look at a public variable is guarded against changes.
+    /// Not public, since every access to a public variable incurs a dynamic exclusivity check.
     private(set) var cachesStatements = true
 
-    /// Names a database file in the default directory.
+    /// Creates a store for a database file in the default directory.
     ///
-    /// That is the application-support directory of the platform and in it a folder of the running
-    /// program, made when the store is opened: on Linux `$XDG_DATA_HOME` (or `~/.local/share`),
-    /// then the name of the executable; on Apple platforms `Application Support`, then the bundle
-    /// identifier (or the name of the executable).
+    /// That is a folder named after the running program in the platform's application-support
+    /// directory, created when the store is opened: on Linux, `$XDG_DATA_HOME` (or
+    /// `~/.local/share`), then the name of the executable; on Apple platforms,
+    /// `Application Support`, then the bundle identifier (or the name of the executable).
     ///
     /// - Parameter databaseFileName: A file name with its extension; `open` refuses one with a `/`.
     public convenience init(databaseFileName: String = "SAPcpSDKDefaultSecureDatabaseStore.db") {
         self.init(databaseFileName: databaseFileName, configuration: .init())
     }
 
-    /// Names a database file in the default directory, with settings of your own.
+    /// Creates a store for a database file in the default directory, with custom settings.
     ///
     /// - Parameters:
     ///   - databaseFileName: A file name with its extension, without a directory.
-    ///   - configuration: Checked at open.
+    ///   - configuration: Validated by `open`.
     public convenience init(
         databaseFileName: String, configuration: SecureDatabaseConfiguration
     ) {
@@ -129,33 +132,33 @@ public class SecureDatabaseStore {
         self.init(path: path, fileName: databaseFileName, configuration: configuration)
     }
 
-    /// Names a database file anywhere.
+    /// Creates a store for a database file at any path.
     ///
-    /// - Parameter fullDatabasePath: A path with the file name; a relative one starts at the
-    ///   current directory. `open` makes the file's directory (mode 0700) when only that is
-    ///   missing.
+    /// - Parameter fullDatabasePath: A path with the file name; a relative path is resolved against
+    ///   the current directory. If only the file's directory is missing, `open` creates it (mode
+    ///   0700).
     public convenience init(fullDatabasePath: String) {
         self.init(fullDatabasePath: fullDatabasePath, configuration: .init())
     }
 
-    /// Names a database file anywhere, with settings of your own.
+    /// Creates a store for a database file at any path, with custom settings.
     ///
     /// - Parameters:
     ///   - fullDatabasePath: A path with the file name; see ``init(fullDatabasePath:)``.
-    ///   - configuration: Checked at open.
+    ///   - configuration: Validated by `open`.
     public convenience init(
         fullDatabasePath: String, configuration: SecureDatabaseConfiguration
     ) {
         self.init(path: fullDatabasePath, fileName: nil, configuration: configuration)
     }
 
-    /// Names a database file by its URL.
+    /// Creates a store for a database file at a URL.
     ///
     /// - Parameters:
     ///   - url: A file URL; `open` fails for any other.
-    ///   - configuration: Checked at open.
+    ///   - configuration: Validated by `open`.
     public convenience init(url: URL, configuration: SecureDatabaseConfiguration = .init()) {
-        // Of another URL there is no path: none that exists, and none that can be made.
+        // Any other URL has no path; this path does not exist and cannot be created.
         let path = url.isFileURL ? url.path : "/dev/null/\(url.absoluteString)"
         self.init(path: path, fileName: nil, configuration: configuration)
     }
@@ -174,23 +177,23 @@ public class SecureDatabaseStore {
         connection?.close()
     }
 
-    /// Whether the store is open and can be used.
+    /// Returns whether the store is open and can be used.
     public func isOpen() -> Bool {
         if let connection { return connection.home.isCurrent }
         return reopening != nil
     }
 
-    /// Closes the store: its result sets first, then its cached statements, then the file.
+    /// Closes the store: first its result sets, then its cached statements, then the file.
     ///
     /// An open transaction is rolled back. Closing a closed store does nothing; a closed store can
-    /// be opened again. The key leaves the memory of this library and of the engine.
+    /// be reopened. The key is erased from the memory of this library and of the engine.
     ///
-    /// Inside a function, a collation or a progress handler of the store it stays open, and the
-    /// statement or the call that has called that fails with `.backingStoreError` code 21
+    /// Inside a function, collation or progress handler of the store, the store stays open, and the
+    /// statement or call that invoked the handler fails with `.backingStoreError` code 21
     /// (SQLITE_MISUSE).
     public func close() {
         guard connection?.callbacks.refusesClose != true else {
-            // Reported by the statement or the call that is running.
+            // The running statement or call reports it.
             connection?.refuseClose()
             return
         }
@@ -200,7 +203,7 @@ public class SecureDatabaseStore {
         claim = nil
     }
 
-    /// Closes the file, but lets nobody else claim it.
+    /// Closes the file but keeps the claim on it.
     func closeConnection() {
         guard let connection else { return }
         closeOpenResultSets()
@@ -208,14 +211,15 @@ public class SecureDatabaseStore {
         self.connection = nil
     }
 
-    /// Drops the statements that are kept for reuse, but none that a result set is using.
+    /// Drops the cached statements, except those that a result set is using.
     public func clearCachedStatements() {
         connection?.statements.removeAll()
     }
 
-    /// The open connection.
+    /// Returns the open connection, reopening it if necessary.
     ///
-    /// - Throws: `SecureStorageError.closed`.
+    /// - Throws: `.closed`; `.suspended`; `.backingStoreError` code 21 in a child made with
+    ///   `fork()`; any error thrown by reopening.
     func openConnection() throws -> Connection {
         if suspensionFlag.isOn { throw SecureStorageError.suspended }
         if let connection {
@@ -229,20 +233,21 @@ public class SecureDatabaseStore {
         return reopened
     }
 
-    /// Whether what is no statement of this store, such as a copy of its file, may go on.
+    /// Checks that work other than a statement of this store, such as copying its file, may
+    /// continue.
     ///
-    /// - Throws: `.suspended`; as ``CallBounds/check()``.
+    /// - Throws: `.suspended`; the errors of ``CallBounds/check()``.
     func requireGoingOn() throws {
         if suspensionFlag.isOn { throw SecureStorageError.suspended }
         try bounds.check()
     }
 
-    /// The open connection, for a statement of the caller.
+    /// Returns the open connection for a statement of the caller.
     ///
     /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled;
     ///   `.backingStoreError` code 9 (SQLITE_INTERRUPT) after a deadline, code 1 in a transaction
-    ///   block whose transaction has ended, by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by
-    ///   the block: what it writes could not be taken back any more.
+    ///   block whose transaction was ended by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by
+    ///   the block: further writes could no longer be rolled back.
     func workingConnection() throws -> Connection {
         let connection = try openConnection()
         if isBounded { try bounds.check() }
@@ -250,7 +255,7 @@ public class SecureDatabaseStore {
         return connection
     }
 
-    /// Refuses to go on in a transaction block whose transaction has ended.
+    /// Throws in a transaction block whose transaction has ended.
     private func requireTransaction(on connection: Connection) throws {
         guard transactionBlocks.isEmpty || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
@@ -258,8 +263,8 @@ public class SecureDatabaseStore {
         }
     }
 
-    /// Refuses to go on when a value's conversion, a function or a block has closed the store
-    /// meanwhile, or ended the transaction of the block around it.
+    /// Throws when a value's conversion, a function or a block has since closed the store or ended
+    /// the transaction of the enclosing block.
     func requireWorking(_ connection: Connection) throws {
         guard self.connection === connection else { throw SecureStorageError.closed }
         try requireTransaction(on: connection)

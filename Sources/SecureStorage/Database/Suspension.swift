@@ -1,11 +1,11 @@
 internal import CPlatform
 internal import Foundation
 
-/// Whether the connections of a queue or a pool keep off their file; any thread may ask.
+/// Whether the connections of a queue or a pool must not use their file; readable from any thread.
 ///
-/// Asked before each statement, so without a lock.
+/// Read before each statement, and therefore without a lock.
 final class SuspensionFlag: @unchecked Sendable {
-    // @unchecked: the value is read and written as a whole.
+    // @unchecked: the value is read and written atomically.
     private let value: UnsafeMutablePointer<Int32>
 
     init() {
@@ -22,15 +22,14 @@ final class SuspensionFlag: @unchecked Sendable {
     }
 }
 
-/// The suspension of a store behind queues, whose turn sees to it that nobody else uses the
-/// connection.
+/// The suspension of a store used by queues, whose turn keeps others from using the connection.
 final class Suspension: @unchecked Sendable {
     // @unchecked: `state` is only touched under `lock`.
     let flag = SuspensionFlag()
     private let lock = NSLock()
     private var state = SuspensionState()
 
-    /// Changes the state, and the flag with it.
+    /// Changes the state and updates the flag.
     func change<R>(_ body: (inout SuspensionState) -> R) -> R {
         lock.withLock {
             defer { flag.set(state.refusesStatements) }
@@ -40,8 +39,8 @@ final class Suspension: @unchecked Sendable {
 }
 
 extension SecureDatabaseStore {
-    /// Closes the connection, and with it every lock; the next call after the suspension opens it
-    /// again.
+    /// Closes the connection and so releases every lock; the next call after the suspension reopens
+    /// it.
     func rest() {
         guard isOpen() else { return }
         rows.endAll(with: .suspended)
@@ -49,16 +48,18 @@ extension SecureDatabaseStore {
         closeConnection()
     }
 
-    /// Opens the file again for its observers: what others have committed meanwhile is told then.
+    /// Reopens the file for its observers, which are then notified of changes made by other
+    /// connections during the suspension.
     func tellOfResumption() {
         guard isOpen(), changes.isObserved else { return }
-        // When it cannot be opened, the next call says so.
+        // If this fails, the next call reports it.
         _ = try? openConnection()
     }
 }
 
-/// A copy of the file that is read while its pool is suspended; removed with the last reference,
-/// since SQLite opens and locks a file by its name.
+/// A copy of the file that is read while its pool is suspended.
+///
+/// It is removed with the last reference, since SQLite opens and locks a file by name.
 final class ReadableCopy: Sendable {
     private let path: String
 

@@ -1,35 +1,35 @@
-/// How far a suspension has come.
+/// The progress of a suspension.
 ///
-/// A value without a lock, so that a test can try every order of its changes; see `PoolState`.
+/// A value without a lock, which lets a test try every order of its changes; see `PoolState`.
 struct SuspensionState: Hashable {
     enum Stage: Hashable {
-        /// The file is used.
+        /// The file is in use.
         case none
-        /// What runs may go on for a while.
+        /// Running calls may continue for the grace period.
         case announced
-        /// The grace is over: statements are refused.
+        /// The grace period is over: statements are refused.
         case forced
         /// The connections are being closed.
         case leaving
-        /// The connections are being closed, and the suspension has been ended in the meantime.
+        /// The connections are being closed, but the suspension has already been ended.
         case returning
-        /// No connection is open.
+        /// All connections are closed.
         case left
     }
 
     private(set) var stage = Stage.none
-    /// The number of the present suspension, or of the last one.
+    /// The number of the current suspension, or of the last one.
     private(set) var number = 0
 
-    /// Whether the file is to be left, or has been.
+    /// Whether the file must be released, or has been.
     var isWanted: Bool { stage != .none && stage != .returning }
 
     /// Whether statements are refused.
     var refusesStatements: Bool { stage == .forced || stage == .leaving || stage == .left }
 
-    /// Begins a suspension, or joins the present one.
+    /// Begins a suspension, or joins the current one.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The number of the suspension.
     mutating func announce() -> Int {
         switch stage {
         case .none: (stage, number) = (.announced, number + 1)
@@ -39,25 +39,25 @@ struct SuspensionState: Hashable {
         return number
     }
 
-    /// Ends the grace of a suspension, unless that is over already.
+    /// Ends the grace period of a suspension, unless it is already over.
     mutating func force(_ number: Int) {
         if stage == .announced, number == self.number { stage = .forced }
     }
 
-    /// Whether what is left to do is closing the connections.
+    /// Whether closing the connections is the next step.
     var mayLeave: Bool { stage == .announced || stage == .forced }
 
-    /// Begins to close the connections.
+    /// Starts closing the connections.
     mutating func beginLeaving() { if mayLeave { stage = .leaving } }
 
-    /// Begins to close the connections, unless that suspension is over, or another one has begun.
+    /// Starts closing the connections, unless that suspension is over or another one has begun.
     mutating func beginLeaving(_ number: Int) -> Bool {
         guard mayLeave, number == self.number else { return false }
         stage = .leaving
         return true
     }
 
-    /// The connections are closed.
+    /// Records that the connections are closed.
     mutating func endLeaving() {
         switch stage {
         case .leaving: stage = .left
@@ -66,9 +66,9 @@ struct SuspensionState: Hashable {
         }
     }
 
-    /// Ends the suspension, however far it has come.
+    /// Ends the suspension, whatever its stage.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a suspension was in effect.
     mutating func end() -> Bool {
         guard isWanted else { return false }
         stage = stage == .leaving ? .returning : .none

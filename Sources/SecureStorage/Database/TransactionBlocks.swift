@@ -1,17 +1,17 @@
-/// The blocks of a store that have to be in a transaction, one inside the other, and what their own
-/// SQL may do to it.
+/// The nested blocks of a store that require a transaction, and the transaction control that their
+/// own SQL may use.
 ///
-/// A block begins and ends its transaction by itself. What would end it earlier, or begin another
-/// one, is refused before it runs: what the block writes afterwards would be committed statement by
-/// statement.
+/// A block begins and ends its own transaction. A statement that would end it early, or begin
+/// another one, is refused before it runs: the block's later writes would otherwise be committed
+/// statement by statement.
 struct TransactionBlocks {
     private(set) var depth = 0
-    /// Those that the app has set in a block, the newest last.
+    /// The savepoints that the app has set in a block, newest last.
     ///
-    /// What began before a block is not the block's to end.
+    /// A block cannot end a savepoint that was set before it.
     private var savepoints: [(name: SavepointName, depth: Int)] = []
-    /// False for a step of a migration, which has to do the same when it is rehearsed beside
-    /// others.
+    /// False for a migration step, which must behave identically when rehearsed in one transaction
+    /// with other steps.
     var allowsSavepoints = true
 
     var isEmpty: Bool { depth == 0 }
@@ -19,13 +19,14 @@ struct TransactionBlocks {
     mutating func begin() { depth += 1 }
 
     mutating func end() {
-        // They have ended with the block's own savepoint, or its transaction.
+        // These savepoints ended with the block's own savepoint or transaction.
         while let last = savepoints.last, last.depth >= depth { savepoints.removeLast() }
         depth -= 1
     }
 
-    /// - Throws: `.backingStoreError` code 21 for a statement that is not for the innermost block
-    ///   to run.
+    /// Refuses transaction control that the innermost block must not run.
+    ///
+    /// - Throws: `.backingStoreError` code 21.
     func require(_ control: TransactionControl) throws {
         guard depth > 0 else { return }
         switch control {
@@ -54,7 +55,7 @@ struct TransactionBlocks {
         }
     }
 
-    /// Notes what a statement has done.
+    /// Records the effect of a statement.
     mutating func note(_ control: TransactionControl) {
         guard depth > 0 else { return }
         switch control {
@@ -67,7 +68,8 @@ struct TransactionBlocks {
         }
     }
 
-    /// Where the innermost of that name is, among those of the innermost block.
+    /// Returns the position of the innermost savepoint of that name, among those of the innermost
+    /// block.
     private func position(of name: SavepointName) -> Int? {
         savepoints.lastIndex { $0.name == name && $0.depth == depth }
     }

@@ -1,14 +1,15 @@
-/// The end of an error's message: what the error's case has no place for, as
+/// The end of an error's message: data that the error's case cannot hold, such as
 /// `[SQLITE_CONSTRAINT_UNIQUE]` or `[SQLITE_INTERRUPT: deadline]`.
 ///
-/// The cases have a primary code and a message, and patterns over them are in the apps' sources. So
-/// the rest is written here, for people, and read back here, for ``SecureStorageError/resultCode``
-/// and ``SecureStorageError/interruption``. Whatever a message quotes stands before it.
+/// The cases hold a primary code and a message, and apps' sources contain patterns that match them.
+/// The rest is therefore written here, for people, and parsed again for
+/// ``SecureStorageError/resultCode`` and ``SecureStorageError/interruption``. Any text that a
+/// message quotes precedes it.
 struct ErrorTrailer: Equatable {
     let code: SQLiteResultCode
     var interruption: SecureDatabaseInterruption?
 
-    /// As it follows a message.
+    /// The text that follows the message.
     var text: String {
         guard let interruption, interruption != .request else { return "[\(code)]" }
         return "[\(code): \(interruption.rawValue)]"
@@ -16,7 +17,7 @@ struct ErrorTrailer: Equatable {
 }
 
 extension ErrorTrailer {
-    /// The trailer of a message; nil when it has none.
+    /// Parses the trailer of a message; nil if it has none.
     init?(of message: String) {
         guard message.last == "]", let start = message.lastIndex(of: "[") else { return nil }
         let text = message[message.index(after: start)...].dropLast()
@@ -36,17 +37,17 @@ extension ErrorTrailer {
 }
 
 extension SecureStorageError {
-    /// SQLite's extended code, such as ``SQLiteResultCode/constraintUnique`` where `code` is 19.
+    /// SQLite's extended code, such as ``SQLiteResultCode/constraintUnique`` if `code` is 19.
     ///
-    /// The primary one where SQLite gave no other: compare with `resultCode?.primary` for any
-    /// constraint. nil for the cases without a code.
+    /// If SQLite gave no extended code, this is the primary one: compare with `resultCode?.primary`
+    /// to match any constraint. nil for cases without a code.
     public var resultCode: SQLiteResultCode? {
         switch self {
         case .openFailed(let code, let message), .encryptionKeyChangeFailed(let code, let message),
             .encryptionKeyChangeUnknown(let code, let message),
             .backingStoreError(let code, let message):
             let code = SQLiteResultCode(rawValue: code)
-            // A message may end with that of another error, which was the reason.
+            // A message may end with that of another error, its cause.
             guard let extended = ErrorTrailer(of: message)?.code, extended.primary == code.primary
             else { return code }
             return extended

@@ -1,16 +1,16 @@
 internal import CPlatform
 
-/// The process that something was made in, to tell a child made with `fork()`, which has a copy of
-/// the memory.
+/// The process in which an object was created, to detect a `fork()` child, which has a copy of the
+/// memory.
 ///
-/// SQLite's locks are those of its process, threads that hold a lock of ours are not in the child,
-/// and whatever the child did to a connection, the parent would not know. So nothing of the parent
-/// is used there. Asking costs one load: the system calls a handler in the child, which counts the
-/// forks.
+/// A child must not use the parent's objects: SQLite's locks belong to the parent process, threads
+/// that hold the library's locks do not exist in the child, and the parent would not notice the
+/// child's changes to a connection. The check costs one load: the system calls a handler in the
+/// child that counts forks.
 struct HomeProcess {
     private let forkCount = cplatform_fork_count()
 
-    /// Whether it is this process.
+    /// Whether the current process is that process.
     @inline(__always)
     var isCurrent: Bool { forkCount == cplatform_fork_count() }
 
@@ -20,7 +20,7 @@ struct HomeProcess {
         guard isCurrent else { throw Self.forked }
     }
 
-    /// Without an allocation for its text: not all memory can be had in a child.
+    /// The text must not allocate: a child cannot rely on the allocator.
     private static var forked: SecureStorageError {
         .backingStoreError(
             code: ResultCode.misuse.rawValue,

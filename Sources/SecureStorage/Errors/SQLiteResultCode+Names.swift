@@ -1,9 +1,9 @@
 extension SQLiteResultCode {
-    /// The name in SQLite's header, such as `SQLITE_CONSTRAINT_UNIQUE`; nil for a code that it does
-    /// not have.
+    /// The name in SQLite's header, such as `SQLITE_CONSTRAINT_UNIQUE`; nil for an unknown
+    /// code.
     public var name: String? { Self.names[rawValue] }
 
-    /// The code with a name as in SQLite's header.
+    /// Looks up a code by its name in SQLite's header.
     init?(name: Substring) {
         guard let code = Self.codes[String(name)] else { return nil }
         self.init(rawValue: code)
@@ -12,7 +12,7 @@ extension SQLiteResultCode {
     private static let codes = Dictionary(
         uniqueKeysWithValues: names.map { ($0.value, $0.key) })
 
-    // Of SQLite 3.51.
+    // From SQLite 3.51.
     private static let names: [Int: String] = [
         1: "SQLITE_ERROR", 257: "SQLITE_ERROR_MISSING_COLLSEQ", 513: "SQLITE_ERROR_RETRY",
         769: "SQLITE_ERROR_SNAPSHOT", 1025: "SQLITE_ERROR_RESERVESIZE", 1281: "SQLITE_ERROR_KEY",

@@ -13,53 +13,51 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     /// The number in SQLite's header.
     public let rawValue: Int
 
-    /// The code of a number, whether SQLite has it or not.
+    /// Creates a code from a number, whether or not SQLite defines it.
     ///
     /// - Parameter rawValue: The number in SQLite's header.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     init(_ code: Int32) { rawValue = Int(code) }
 
-    /// The code without its extension: of 2067 (a UNIQUE constraint) it is 19 (a constraint).
+    /// The code without its extension: 19 (a constraint) for 2067 (a UNIQUE constraint).
     public var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xff) }
 
     // MARK: - Primary codes
 
-    /// 1: the SQL cannot be understood, or a statement failed for a reason that has no code of its
-    /// own.
+    /// 1: the SQL cannot be parsed, or a statement failed for a reason without a specific code.
     public static let error = SQLiteResultCode(rawValue: 1)
-    /// 3: the mode of access that was asked for cannot be had.
+    /// 3: the requested access mode is not available.
     public static let permission = SQLiteResultCode(rawValue: 3)
-    /// 4: the statement was ended by a callback or by a rollback.
+    /// 4: a callback or a rollback ended the statement.
     public static let abort = SQLiteResultCode(rawValue: 4)
     /// 5: another connection holds a lock.
     public static let busy = SQLiteResultCode(rawValue: 5)
-    /// 6: this connection itself, or a circle of waiting blocks, holds the lock.
+    /// 6: this connection itself holds the lock, or blocks wait for each other in a cycle.
     public static let locked = SQLiteResultCode(rawValue: 6)
     /// 7: there is not enough memory.
     public static let noMemory = SQLiteResultCode(rawValue: 7)
     /// 8: the store or its file is read-only.
     public static let readOnly = SQLiteResultCode(rawValue: 8)
-    /// 9: the statement was ended before its time; ``SecureStorageError/interruption`` says by
-    /// what.
+    /// 9: the statement was interrupted; ``SecureStorageError/interruption`` gives the reason.
     public static let interrupted = SQLiteResultCode(rawValue: 9)
-    /// 10: the system reported that reading or writing failed.
+    /// 10: the system reported a failed read or write.
     public static let ioError = SQLiteResultCode(rawValue: 10)
     /// 11: the file is damaged.
     public static let corrupt = SQLiteResultCode(rawValue: 11)
-    /// 12: something that was named does not exist.
+    /// 12: a named object does not exist.
     public static let notFound = SQLiteResultCode(rawValue: 12)
     /// 13: the disk is full.
     public static let full = SQLiteResultCode(rawValue: 13)
     /// 14: the file cannot be opened.
     public static let cannotOpen = SQLiteResultCode(rawValue: 14)
-    /// 15: the locks of a write-ahead log cannot be had.
+    /// 15: the locks of a write-ahead log cannot be acquired.
     public static let lockProtocol = SQLiteResultCode(rawValue: 15)
     /// 17: the schema has changed.
     public static let schema = SQLiteResultCode(rawValue: 17)
     /// 18: a text, a blob or a row is longer than the limit.
     public static let tooBig = SQLiteResultCode(rawValue: 18)
-    /// 19: a constraint is violated; the extended codes say of which kind.
+    /// 19: a constraint is violated; the extended codes give its kind.
     public static let constraint = SQLiteResultCode(rawValue: 19)
     /// 20: a value has the wrong type.
     public static let mismatch = SQLiteResultCode(rawValue: 20)
@@ -67,9 +65,9 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     public static let misuse = SQLiteResultCode(rawValue: 21)
     /// 23: the store does not allow the statement.
     public static let notAuthorized = SQLiteResultCode(rawValue: 23)
-    /// 25: the number or the names of the values are not those of the placeholders.
+    /// 25: the number or the names of the values do not match the placeholders.
     public static let range = SQLiteResultCode(rawValue: 25)
-    /// 26: the file is no database, or the key is not its key.
+    /// 26: the file is not a database, or the key is not its key.
     public static let notADatabase = SQLiteResultCode(rawValue: 26)
 
     // MARK: - Constraints
@@ -78,11 +76,11 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     public static let constraintCheck = SQLiteResultCode(rawValue: 275)
     /// 787: a foreign key.
     public static let constraintForeignKey = SQLiteResultCode(rawValue: 787)
-    /// 1043: a constraint of a function, for functions that report one.
+    /// 1043: a constraint reported by a function.
     public static let constraintFunction = SQLiteResultCode(rawValue: 1043)
     /// 1299: a NOT NULL constraint.
     public static let constraintNotNull = SQLiteResultCode(rawValue: 1299)
-    /// 1555: a primary key that is there already.
+    /// 1555: a primary key that already exists.
     public static let constraintPrimaryKey = SQLiteResultCode(rawValue: 1555)
     /// 1811: a RAISE in a trigger.
     public static let constraintTrigger = SQLiteResultCode(rawValue: 1811)
@@ -90,30 +88,30 @@ public struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     public static let constraintUnique = SQLiteResultCode(rawValue: 2067)
     /// 2323: a constraint of a virtual table.
     public static let constraintVirtualTable = SQLiteResultCode(rawValue: 2323)
-    /// 2579: a row id that is there already.
+    /// 2579: a row id that already exists.
     public static let constraintRowID = SQLiteResultCode(rawValue: 2579)
     /// 3091: the type of a column of a STRICT table.
     public static let constraintDatatype = SQLiteResultCode(rawValue: 3091)
 
     // MARK: - Other extended codes
 
-    /// 261: another process is playing back what a crash has left.
+    /// 261: another process is recovering from a crash.
     public static let busyRecovery = SQLiteResultCode(rawValue: 261)
-    /// 516: a rollback has ended the statement.
+    /// 516: a rollback ended the statement.
     public static let abortRollback = SQLiteResultCode(rawValue: 516)
-    /// 517: another connection has written since the transaction began to read.
+    /// 517: another connection has written since this transaction began to read.
     public static let busySnapshot = SQLiteResultCode(rawValue: 517)
     /// 1032: the file was moved, renamed or removed while it was open.
     public static let readOnlyFileMoved = SQLiteResultCode(rawValue: 1032)
 }
 
 extension SQLiteResultCode: CustomStringConvertible {
-    /// The name in SQLite's header, or else the number.
+    /// The name in SQLite's header, or the number if it has none.
     public var description: String { name ?? "code \(rawValue)" }
 }
 
 extension SQLiteResultCode {
-    /// What a user can do about it, where SQLite's own message does not say.
+    /// Advice for the user where SQLite's own message gives none.
     var hint: String? {
         if self == .busySnapshot {
             return
@@ -133,5 +131,5 @@ extension SQLiteResultCode {
     }
 }
 
-/// Within the library, where it stands in nearly every error.
+/// The short name used within the library, where nearly every error needs it.
 typealias ResultCode = SQLiteResultCode

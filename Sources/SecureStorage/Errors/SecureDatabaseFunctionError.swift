@@ -1,5 +1,4 @@
-/// What a function in Swift throws to end the statement that calls it, with a message and a code of
-/// its own.
+/// An error that a Swift function throws to end the calling statement with a message and a code.
 ///
 /// ```swift
 /// try db.makeFunction(named: "checked_age", argumentCount: 1) { arguments in
@@ -11,24 +10,24 @@
 /// }
 /// ```
 ///
-/// The statement throws `.backingStoreError` with the primary code and the message; the whole code
-/// is in ``SecureStorageError/resultCode``.
+/// The statement throws `.backingStoreError` with the primary code and the message;
+/// ``SecureStorageError/resultCode`` has the full code.
 public struct SecureDatabaseFunctionError: Error, Hashable, Sendable {
-    /// What has gone wrong.
+    /// The description of the failure.
     public let message: String
 
     /// The code of the statement's error.
     public let code: SQLiteResultCode
 
-    /// An error of a function.
+    /// Creates an error of a function.
     ///
     /// - Parameters:
-    ///   - message: What has gone wrong, for people. It should not quote arguments: words of the
-    ///     statement's bound values are taken out of it, but those of a column are not.
-    ///   - code: One of SQLite's. The extension is free to choose, such as 19 and 200 times 256 for
-    ///     a constraint of the app's own. By some codes the engine would end more than the
-    ///     statement (7, 9, 10, 11, 13), and others are none or have a meaning of their own (0, 17,
-    ///     100): with those the statement ends with code 1.
+    ///   - message: A readable description of the failure. It should not quote arguments: words
+    ///     from the statement's bound values are redacted, but those from a column are not.
+    ///   - code: A SQLite code. The extension is free to choose, for example 19 + 200 * 256 for an
+    ///     app's own constraint. Some codes would make the engine end more than the statement (such
+    ///     as 7, 9, 10, 11 and 13), and others are not errors or have a special meaning (such as 0,
+    ///     17 and 100): with those the statement ends with code 1.
     ///
     /// The corresponding C functions are [`sqlite3_result_error` and
     /// `sqlite3_result_error_code`](https://sqlite.org/c3ref/result_blob.html).

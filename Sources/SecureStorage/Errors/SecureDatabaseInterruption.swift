@@ -1,4 +1,4 @@
-/// What has ended a call before its time, when nothing was wrong with the call.
+/// The reason why a call that was itself correct was ended early.
 ///
 /// ```swift
 /// do {
@@ -12,9 +12,9 @@
 /// }
 /// ```
 ///
-/// Whichever it was, what the call had written in its transaction was rolled back.
+/// In every case, the call's writes in its transaction were rolled back.
 public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable {
-    /// The queue or pool was suspended: the same call succeeds after its `resume()`.
+    /// The queue or pool was suspended; the same call succeeds after `resume()`.
     case suspension
     /// The deadline of ``SecureDatabaseStore/withDeadline(_:_:)`` has passed.
     case deadline
@@ -23,10 +23,10 @@ public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable
     /// `interrupt()` was called.
     case request
 
-    /// What has ended a call that has thrown `error`; nil for an error of any other kind.
+    /// Finds out why a call that threw `error` was ended early; nil for any other error.
     ///
-    /// - Parameter error: Anything that a call of this library throws: `.suspended`,
-    ///   `CancellationError`, and errors with code 9 (SQLITE_INTERRUPT).
+    /// - Parameter error: Any error thrown by this library: `.suspended`, `CancellationError`, and
+    ///   errors with code 9 (SQLITE_INTERRUPT).
     public init?(_ error: any Error) {
         if error is CancellationError {
             self = .cancellation
@@ -39,11 +39,11 @@ public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable
 }
 
 extension SecureStorageError {
-    /// What has ended the call before its time; nil when it has failed for another reason.
+    /// The reason why the call was ended early; nil if it failed for another reason.
     ///
-    /// A call whose task is cancelled ends with `CancellationError`, but inside its block the
-    /// statement that runs throws an error of this type; ``SecureDatabaseInterruption/init(_:)``
-    /// takes both.
+    /// A call whose task is cancelled throws `CancellationError`, but a statement running inside
+    /// its block throws an error of this type; ``SecureDatabaseInterruption/init(_:)`` accepts
+    /// both.
     public var interruption: SecureDatabaseInterruption? {
         switch self {
         case .suspended: return .suspension

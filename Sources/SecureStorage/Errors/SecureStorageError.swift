@@ -1,64 +1,67 @@
 public import Foundation
 
-/// What can go wrong with a store, as a caller can act on it.
+/// The errors of a store, by how a caller can respond.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold SQL text and
-/// file paths; they never hold a key, a passphrase or a bound value.
+/// Messages are for people: lower case, what failed, why, and a hint. They may contain SQL text and
+/// file paths but never a key, a passphrase or a bound value.
 ///
 /// `code` is SQLite's primary [result code](https://sqlite.org/rescode.html), for example 19 for a
-/// violated constraint; ``resultCode`` has the extended one, with which the message ends.
-/// ``interruption`` says what has ended a call before its time.
+/// violated constraint; ``resultCode`` has the extended one, which ends the message.
+/// ``interruption`` gives the reason why a call was ended early.
 public enum SecureStorageError: Error, Equatable, Sendable {
-    /// The file could not be opened or created: its place, its permissions, its state or the
-    /// engine.
+    /// The file could not be opened or created, because of its location, permissions or state, or
+    /// because of the engine.
     case openFailed(code: Int, message: String)
 
     /// The store is closed; open it first.
     ///
-    /// Also for a result set that was closed before its end, by its store or by its queue's block.
+    /// Also thrown for a result set that its store or its queue's block closed before its end.
     case closed
 
-    /// The queue or pool is suspended, so that the file has no lock of this process; try again
-    /// after `resume()`.
+    /// The queue or pool is suspended, so this process holds no lock on the file; try again after
+    /// `resume()`.
     ///
-    /// Also for a call that the suspension has interrupted: nothing of its transaction is in the
+    /// Also thrown by a call that the suspension interrupted: none of its transaction is in the
     /// file.
     case suspended
 
-    /// The key does not open the file, or the key itself cannot be used (empty, wrong length).
+    /// The key does not open the file, or the key itself is unusable (empty, wrong length).
     ///
-    /// From an open store, queue, pool or key-value store: somebody else has changed the key since
-    /// it was opened. Close it, and open it with the new key; nothing is damaged.
+    /// From an open store, queue, pool or key-value store: another connection has changed the key
+    /// since it was opened. Close it and open it with the new key; nothing is damaged.
     case authenticationFailed(message: String)
 
-    /// The file is not encrypted: it begins like a plain SQLite database. It was not changed.
+    /// The file is not encrypted: it begins like a plain SQLite database.
+    ///
+    /// It was not changed.
     case notEncrypted(message: String)
 
-    /// The key opens the file, but the file has the format of SQLCipher `version` 1, 2 or 3 and has
-    /// to be migrated first. It was not changed.
+    /// The key opens the file, but the file has the format of SQLCipher `version` 1, 2 or 3 and
+    /// must be migrated first.
+    ///
+    /// It was not changed.
     case legacyFormat(version: Int, message: String)
 
     /// The key was not changed; the old one still opens the file.
     case encryptionKeyChangeFailed(code: Int, message: String)
 
-    /// Whether the key was changed is not known, since the disk has failed: keep both keys.
+    /// It is unknown whether the key was changed, since the disk failed: keep both keys.
     ///
-    /// One of the two opens the file, with all committed rows. The store goes on with whichever
-    /// that is, as soon as the disk answers. Repeat the change: when that call returns, the new key
-    /// is the file's. To open the file later, try the new key, and after `.authenticationFailed`
-    /// the old one.
+    /// One of the two opens the file, with all committed rows. The store continues with that key as
+    /// soon as the disk works again. Repeat the change: when that call returns, the file has the
+    /// new key. To open the file later, try the new key, then, after `.authenticationFailed`, the
+    /// old one.
     case encryptionKeyChangeUnknown(code: Int, message: String)
 
-    /// A value does not fit the type that was asked for, or no SQLite type can hold it.
+    /// A value does not fit the requested type, or no SQLite type can hold it.
     case typeConversionFailed
 
-    /// SQLite refused or could not finish a statement, or the system what is done to a file as a
-    /// whole.
+    /// SQLite refused or could not finish a statement, or an operation on a whole file failed.
     case backingStoreError(code: Int, message: String)
 }
 
 extension SecureStorageError: CustomStringConvertible {
-    /// One line that says what failed, and what to do where that is known.
+    /// One line that describes the failure and, if known, the remedy.
     public var description: String {
         switch self {
         case .openFailed(let code, let message):

@@ -1,17 +1,17 @@
 internal import CPlatform
 internal import Foundation
 
-// How a new file is made: beside its place, as a draft, which takes its name when it is complete.
-// One at a time per name, under a lock file that exists only meanwhile.
+// Creates a new file as a draft beside its final location; the draft is renamed when complete. One
+// creation at a time per name, under a lock file that exists only during the creation.
 
 extension DatabaseFile {
-    /// Side files that SQLite keeps beside a database.
+    /// The suffixes of the side files that SQLite keeps beside a database.
     static let sideFileSuffixes = ["-wal", "-shm", "-journal"]
 
-    /// Makes an empty file (mode 0600) beside this one, to be filled and then published under this
-    /// name: a kill before that leaves nothing under this name.
+    /// Creates an empty draft (mode 0600) beside this file, to be filled and then published under
+    /// this name: a kill before that leaves nothing under the name.
     ///
-    /// Under the creation lock, so that a draft of an earlier creation is a killed one's.
+    /// Requires the creation lock, so any existing draft is left over from a killed creation.
     private func makeDraft() throws -> DatabaseFile {
         if let suffix = try sideFiles.first {
             // SQLite would apply it to the new file, or delete what may be the last copy of data.
@@ -28,20 +28,20 @@ extension DatabaseFile {
         try SaltFile(of: draft).remove()
         let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
         guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
-        _ = fchmod(descriptor, 0o600)  // whatever the umask took away
+        _ = fchmod(descriptor, 0o600)  // undo the umask
         _ = close(descriptor)
         return draft
     }
 
-    /// Lets `fill` write a draft and close it, and `publish` give it its name; an error leaves no
-    /// draft.
+    /// Lets `fill` write and close a draft and `publish` name it; an error leaves no draft.
     ///
     /// - Parameters:
-    ///   - incomplete: The error for a draft that holds nothing, or not everything in itself.
+    ///   - incomplete: The error for a draft that is empty or has data in side files.
     ///   - fill: Writes the draft and closes it.
-    ///   - publish: Is given what `fill` has returned.
-    /// - Returns: What `publish` returns.
-    /// - Throws: `incomplete`; `.openFailed`; what the closures throw.
+    ///   - publish: Receives the result of `fill`.
+    /// - Returns: The result of `publish`.
+    /// - Throws: `incomplete`; `.openFailed` or, for another purpose, `.backingStoreError`; errors
+    ///   thrown by the closures.
     func make<Content, R>(
         incomplete: @autoclosure () -> SecureStorageError,
         _ fill: (DatabaseFile) throws -> Content,
@@ -53,7 +53,7 @@ extension DatabaseFile {
             guard try draft.isComplete() else { throw incomplete() }
             return try publish(draft, content)
         } catch {
-            // A salt that could not be taken back is known by the draft's.
+            // If the salt could not be rolled back, the draft's copy identifies it.
             let hasFile = (try? status() != nil) == true
             let hasNoSalt = (try? status(SaltFile.suffix) == nil) == true
             draft.removeDraft(keepingSalt: !hasFile && !hasNoSalt)
@@ -61,10 +61,10 @@ extension DatabaseFile {
         }
     }
 
-    /// A salt without its file is that of a creation or a move that has not come to its end, or the
-    /// last copy of one that is needed when the file comes back.
+    /// Removes a salt without a file if it belongs to a creation or move that did not complete.
     ///
-    /// Who begins such a work writes the salt beside the draft as well, so that it is known.
+    /// Any other salt is an error: it may be the last copy, needed when the file is restored. A
+    /// creation or move also writes the salt beside the draft, to identify it.
     private func dropSaltOfBegunWork(_ draft: DatabaseFile) throws {
         let own = SaltFile(of: self)
         guard try status() == nil, try status(SaltFile.suffix) != nil else { return }
@@ -76,7 +76,7 @@ extension DatabaseFile {
         try own.remove()
     }
 
-    /// Gives the draft, which is closed and complete, this file's name.
+    /// Gives the closed and complete draft this file's name.
     func publish(_ draft: DatabaseFile) throws {
         try publishWithSalt(draft) {
             guard cplatform_rename_exclusive(draft.path, path) == 0 else {
@@ -85,7 +85,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Gives the draft this file's name, which an older file may have.
+    /// Gives the draft this file's name, replacing any older file.
     func publishReplacing(_ draft: DatabaseFile) throws {
         try publishWithSalt(draft) {
             guard rename(draft.path, path) == 0 else {
@@ -94,11 +94,11 @@ extension DatabaseFile {
         }
     }
 
-    /// Gives the draft its name with `rename`, and its salt, if it is kept beside it, before that.
+    /// Names the draft with `rename`, after writing its salt, if any, beside the new name.
     ///
-    /// The older file's salt goes after it: a kill in between leaves both. What fails before the
-    /// file has its name is taken back; after that it is published, and what is left to tidy up is
-    /// no failure.
+    /// The older file's salt is removed afterwards: a kill in between leaves both. A failure before
+    /// the file has its name is rolled back. After that the file is published, and failing to clean
+    /// up is not an error.
     private func publishWithSalt(_ draft: DatabaseFile, _ rename: () throws -> Void) throws {
         let own = SaltFile(of: self)
         let new = try SaltFile(of: draft).salts()
@@ -126,10 +126,10 @@ extension DatabaseFile {
         try? SaltFile(of: draft).remove()
     }
 
-    /// A name is durable only when its directory is.
+    /// Makes names durable by syncing their directory.
     ///
-    /// - Returns: False when the disk has failed; some file systems cannot sync a directory, and
-    ///   some directories may not be read: then there is nothing to be done.
+    /// - Returns: False if the disk failed. True also if a sync is impossible, since some file
+    ///   systems cannot sync a directory and some directories are not readable.
     @discardableResult
     func syncDirectory() -> Bool {
         let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
@@ -138,13 +138,13 @@ extension DatabaseFile {
         return cplatform_sync(directory) == 0 || [EINVAL, ENOTSUP].contains(errno)
     }
 
-    /// Whether a draft holds everything in itself, nothing in a side file.
+    /// Whether a draft holds all of its data itself, with none in side files.
     private func isComplete() throws -> Bool {
         guard let status = try status(), status.st_size > 1 else { return false }
         return try !["-wal", "-journal"].contains { try self.status($0) != nil }
     }
 
-    /// Removes a draft with its side files, as far as the disk lets it.
+    /// Removes a draft and its side files, as far as the disk permits.
     func removeDraft(keepingSalt: Bool = false) {
         for suffix in [""] + Self.sideFileSuffixes { _ = unlink(path + suffix) }
         if !keepingSalt { try? SaltFile(of: self).remove() }
@@ -152,10 +152,10 @@ extension DatabaseFile {
 
     var draft: DatabaseFile { DatabaseFile(resolvedPath: hiddenPath + ".draft") }
 
-    /// The beginning of the names of draft and lock: not with the database's name, which may be as
-    /// long as a name can be, but with its hash (FNV-1a).
+    /// The common prefix of the paths of draft and lock.
     ///
-    /// Two names of one hash only wait for each other.
+    /// It contains a hash (FNV-1a) of the database's name, since the name itself may already have
+    /// the maximum length. Two names with the same hash merely wait for each other.
     private var hiddenPath: String {
         let name = URL(fileURLWithPath: path).lastPathComponent
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
@@ -168,13 +168,14 @@ extension DatabaseFile {
         open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
 
-    /// Runs `body` while no other process or thread makes a file of this name.
+    /// Runs `body` while no other process or thread creates a file of this name.
     ///
-    /// - Throws: `.openFailed` code 5 (SQLITE_BUSY) when another one takes longer than `timeout`.
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code 5 (SQLITE_BUSY) if
+    ///   another creation takes longer than `timeout`.
     func withCreationLock<R>(timeout: Duration, _ body: () throws -> R) throws -> R {
         let lock = try acquireLock(hiddenPath + ".lock", timeout)
         defer {
-            // In this order: who waits for a lock on a removed file notices and starts anew.
+            // In this order: a waiter that locks the removed file notices and retries.
             _ = unlink(hiddenPath + ".lock")
             _ = close(lock)
         }
@@ -190,7 +191,7 @@ extension DatabaseFile {
                 guard [EACCES, EPERM].contains(reason), access(lockPath, F_OK) == 0 else {
                     throw failure("it cannot be made: \(Self.reason(reason))")
                 }
-                // Without the lock it cannot be told which.
+                // Without the lock, the two cases cannot be distinguished.
                 throw failure(
                     "another user is making a file of this name, or was killed while doing so; when "
                         + "no such process runs, have \"\(lockPath)\" removed by its owner")
@@ -206,7 +207,7 @@ extension DatabaseFile {
                 return descriptor
             }
             _ = close(descriptor)
-            // Who had the lock has removed it.
+            // The previous holder has removed the lock file.
             if reason == 0 || reason == ENOENT { continue }
             guard reason == EWOULDBLOCK || reason == EINTR else {
                 throw failure("it cannot be locked: \(Self.reason(reason))")

@@ -2,11 +2,11 @@ internal import CPlatform
 internal import Foundation
 
 extension DatabaseFile {
-    /// Gives the file and those beside it the names of `target`; under the creation locks of both.
+    /// Renames the file and its side files to `target`; requires the creation locks of both.
     ///
-    /// With a log or a journal beside it, one rename is not all. Then the file has both names
-    /// meanwhile, and `open` refuses a file with two. So a kill leaves nothing that opens without
-    /// its log, and the next call finds the two names and goes on.
+    /// With a log or a journal beside the file, one rename is not enough. The file then has both
+    /// names during the move, and `open` refuses a file with two names. A kill therefore leaves
+    /// nothing that opens without its log, and the next call detects the two names and continues.
     func move(to target: DatabaseFile) throws {
         try dropKeptName()
         guard let own = try status() else { throw failure("there is no such file") }
@@ -41,7 +41,7 @@ extension DatabaseFile {
                 throw error
             }
             target.syncDirectory()
-            // The database has moved. A salt that stays is known as left over.
+            // The database has moved. A salt that remains is recognised as a leftover.
             if salts != nil {
                 if (try? SaltFile(of: self).remove()) != nil { try? SaltFile(of: draft).remove() }
                 try? SaltFile(of: target.draft).remove()
@@ -50,11 +50,11 @@ extension DatabaseFile {
         }
     }
 
-    /// Writes the salt beside the new name, before the file has it; the old name's is of no use
-    /// after that.
+    /// Writes the salt beside the new name before the file has it; after the move, the old copy is
+    /// useless.
     ///
-    /// Beside both drafts too: a kill leaves one salt without its file, and that one is known by
-    /// it.
+    /// Also writes it beside both drafts: a kill leaves one salt without its file, which the
+    /// draft's copy identifies.
     private func beginMovingSalt(_ salts: [[UInt8]], to target: DatabaseFile) throws {
         let new = SaltFile(of: target)
         let begun = SaltFile(of: target.draft)
@@ -71,7 +71,7 @@ extension DatabaseFile {
         try new.replace(with: salts)
     }
 
-    /// After a failure before the file has its new name.
+    /// Rolls the salt back after a failure before the file has its new name.
     private func takeBackSalt(of target: DatabaseFile) {
         guard (try? target.status() == nil) == true, (try? SaltFile(of: target).remove()) != nil
         else { return }
@@ -89,7 +89,7 @@ extension DatabaseFile {
                     "\(suffix): \(Self.reason(errno)); it is half moved, the next call goes on")
             }
         }
-        // An index of the log that SQLite makes anew.
+        // The index of the log, which SQLite rebuilds.
         try removeFile("-shm")
     }
 

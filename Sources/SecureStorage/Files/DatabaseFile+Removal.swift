@@ -1,12 +1,12 @@
 internal import Foundation
 
-// What happens to the files of a database that nobody has open: all of them together, and in an
-// order in which a kill leaves what is either whole or refused by `open`.
+// Operations on all files of a database that no connection has open, ordered so that a kill leaves
+// a database that is either whole or refused by `open`.
 
 extension DatabaseFile {
-    /// Names the file of a closed database.
+    /// Locates the file of a closed database.
     ///
-    /// - Returns: nil when there is not even the directory.
+    /// - Returns: nil if not even its directory exists.
     static func existing(at url: URL, for purpose: Purpose) throws -> DatabaseFile? {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
@@ -18,17 +18,18 @@ extension DatabaseFile {
         return try DatabaseFile(at: url, creatingDirectory: false, for: purpose)
     }
 
-    /// Bytes of the file and those beside it.
+    /// Returns the total size in bytes of the file and its side files, including the salt file.
     func sizeWithSideFiles() throws -> Int {
         try (Self.sideFileSuffixes + [SaltFile.suffix]).reduce(size()) { sum, suffix in
             try sum + (status(suffix).map { Int($0.st_size) } ?? 0)
         }
     }
 
-    /// What stands at the path with `suffix`, links not followed; nil for nothing.
+    /// Returns the status of the file at the path with `suffix`, without following links; nil if
+    /// none exists.
     ///
-    /// - Throws: When that cannot be told: a log that was not seen would be left behind, or its
-    ///   rows be lost.
+    /// - Throws: An error if the status cannot be read: an undetected log would be left behind, or
+    ///   its rows would be lost.
     func status(_ suffix: String = "") throws -> stat? {
         var status = stat()
         guard lstat(path + suffix, &status) != 0 else { return status }
@@ -38,12 +39,12 @@ extension DatabaseFile {
         return nil
     }
 
-    /// The suffixes of the side files that are there.
+    /// The suffixes of the existing side files.
     var sideFiles: [String] {
         get throws { try Self.sideFileSuffixes.filter { try status($0) != nil } }
     }
 
-    /// Removes a log that was kept although it holds nothing, with its index; while nobody uses the
+    /// Removes an empty log that was kept, with its index; requires that no connection uses the
     /// file.
     func removeEmptyLog() throws {
         guard try status("-wal")?.st_size == 0 else { return }
@@ -51,7 +52,7 @@ extension DatabaseFile {
         try removeFile("-shm")
     }
 
-    /// Runs `body` while neither this process nor, as far as can be told, another one uses the
+    /// Runs `body` while neither this process nor, as far as can be detected, another one uses the
     /// file.
     func withoutOthers<R>(_ body: () throws -> R) throws -> R {
         guard let claim = FileClaim.alone(path) else {
@@ -73,8 +74,8 @@ extension DatabaseFile {
 
     // MARK: - Removing
 
-    /// Whether there is anything to be removed: the file, a side file, its salt, the draft of a
-    /// killed creation.
+    /// Whether anything can be removed: the file, a side file, its salt, or the draft of a killed
+    /// creation.
     var hasRemains: Bool {
         get throws {
             try status() != nil || !sideFiles.isEmpty || draft.status() != nil
@@ -82,7 +83,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Removes the file, then what stands beside it; under the creation lock.
+    /// Removes the file, then its side files; requires the creation lock.
     func remove() throws {
         try dropKeptName()
         if let status = try status() {
@@ -93,16 +94,15 @@ extension DatabaseFile {
                 throw failure("it is one of \(status.st_nlink) hard links to a file")
             }
             try withoutOthers {
-                // The file first: without its log or its journal it would open, and rows would be
-                // missing. Side files without it are refused by `open`, and removed by the next
-                // call.
+                // The file first: without its log or journal it would open with rows missing.
+                // `open` refuses side files without a database, and the next call removes them.
                 try removeFile("")
                 try removeSideFiles()
             }
         } else {
             try removeSideFiles()
         }
-        // The last: a file without its salt is lost.
+        // The salt only now: without it the file could not be recovered.
         try SaltFile(of: self).remove()
         draft.removeDraft()
         guard try draft.status() == nil else {

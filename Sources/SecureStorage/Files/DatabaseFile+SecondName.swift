@@ -1,9 +1,9 @@
 internal import Foundation
 
-// A file has two names for a moment, while one of them replaces the other; a kill can leave both.
+// A file briefly has two names while one replaces the other; a kill can leave both.
 
 extension DatabaseFile {
-    /// Removes the draft's name from a published file that a kill has left with both; see
+    /// Removes the draft's name from a published file if a kill left both; see
     /// `cplatform_rename_exclusive`.
     func finishPublication(_ status: stat) -> Bool {
         guard status.st_nlink == 2, FileIdentity(draft.path) == FileIdentity(status) else {
@@ -12,13 +12,13 @@ extension DatabaseFile {
         return unlink(draft.path) == 0 || errno == ENOENT
     }
 
-    /// Where a migration keeps the old file.
+    /// Returns the path under which a migration keeps the old file.
     func keptPath(_ number: Int) -> String {
         path + ".old" + (number > 1 ? "-\(number)" : "")
     }
 
-    /// Whether the other one of two names is that of a migration that was killed before it gave
-    /// this one to the new file: then this is still the database, whole and unchanged.
+    /// Whether the second of two names was left by a migration that was killed before giving this
+    /// one to the new file; this file is then still the database, whole and unchanged.
     func hasKeptName(_ status: stat) -> Bool { keptName(status) != nil }
 
     private func keptName(_ status: stat) -> String? {
@@ -30,7 +30,7 @@ extension DatabaseFile {
         return nil
     }
 
-    /// Takes such a name back; under the creation lock.
+    /// Removes such a name; requires the creation lock.
     func dropKeptName() throws {
         guard let status = try status(), let kept = keptName(status) else { return }
         guard unlink(kept) == 0 || errno == ENOENT else {

@@ -1,28 +1,30 @@
 internal import Foundation
 
-/// The file of a database as the file system sees it: whether it can be opened, and how it is made.
+/// A database file at the file system level: whether it can be opened, and how it is created.
 ///
-/// A database file is never opened and closed here: closing any descriptor of a file drops the
-/// POSIX locks that this process holds on it, those of SQLite's connections among them.
+/// This type never opens and closes a database file: closing any of its descriptors drops all POSIX
+/// locks that this process holds on it, including those of SQLite's connections.
 struct DatabaseFile {
-    /// Absolute, its directory without links.
+    /// The absolute path, with links in the directory resolved.
     let path: String
-    /// What is to be done with it, for the messages.
+    /// The intended operation, named in messages.
     private let purpose: Purpose
 
     enum Purpose: String {
         case open, remove, move, write, measure
     }
 
-    /// What stands at the path.
+    /// Whether a file exists at the path.
     enum State: Equatable {
         case missing
         case present
     }
 
-    /// Names the file at `url`; its directory must exist or be creatable with one step.
+    /// Locates the file at `url`; its directory must exist, or its parent if the directory is to be
+    /// created.
     ///
-    /// - Throws: `.openFailed` when it cannot be, `.backingStoreError` for another purpose.
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) if the URL or its
+    ///   directory is unusable.
     init(at url: URL, creatingDirectory: Bool, for purpose: Purpose = .open) throws {
         self.purpose = purpose
         let name = url.lastPathComponent
@@ -47,10 +49,11 @@ struct DatabaseFile {
         path = URL(fileURLWithPath: String(cString: resolved)).appendingPathComponent(name).path
     }
 
-    /// Looks without opening.
+    /// Examines the file without opening it.
     ///
-    /// - Throws: `.openFailed` for what exists and cannot be a database: a directory, a link, a
-    ///   device, a file of 0 or 1 byte.
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) if the path holds
+    ///   anything that cannot be a database: a directory, a link, a device, one of several hard
+    ///   links, a file of 0 or 1 byte.
     func state() throws -> State {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -68,7 +71,7 @@ struct DatabaseFile {
                 "it is one of \(status.st_nlink) hard links to a file; under another name its "
                     + "journal would not be found")
         }
-        // The engine would take it for a new database and accept any key.
+        // The engine would treat it as a new database and accept any key.
         guard status.st_size > 1 else {
             throw failure(
                 "it has \(status.st_size) bytes: it was cut off, or never was a database; restore "
@@ -77,7 +80,7 @@ struct DatabaseFile {
         return .present
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     func size() throws -> Int {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw failure(Self.reason(errno)) }
@@ -93,7 +96,7 @@ struct DatabaseFile {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
-    /// Refuses a directory in which no side file could be made.
+    /// Throws if no side file could be created in the directory.
     func requireWritableDirectory() throws {
         guard access(directoryPath, W_OK) == 0 else {
             throw failure("its directory cannot be written: \(Self.reason(errno))")

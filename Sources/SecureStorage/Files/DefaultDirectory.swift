@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Where databases go that were given a name only.
+/// The default location of databases that are given only a name.
 enum DefaultDirectory {
-    /// The platform's application-support directory, and in it a folder of the running program.
+    /// The program's own folder in the platform's application-support directory.
     static var url: URL {
         applicationSupport.appendingPathComponent(programName, isDirectory: true)
     }
@@ -13,14 +13,15 @@ enum DefaultDirectory {
                 for: .applicationSupportDirectory, in: .userDomainMask)
             if let directory = directories.first { return directory }
         #endif
-        // XDG Base Directory Specification: a relative path is to be ignored.
+        // XDG Base Directory Specification: relative paths must be ignored.
         if let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"], path.hasPrefix("/") {
             return URL(fileURLWithPath: path, isDirectory: true)
         }
         return home.appendingPathComponent(".local/share", isDirectory: true)
     }
 
-    /// `$HOME`, which may differ from the user's entry in the password file that Foundation reads.
+    /// `$HOME`, which may differ from the home directory in the password file, which Foundation
+    /// reads.
     private static var home: URL {
         let given = ProcessInfo.processInfo.environment["HOME"].flatMap {
             $0.hasPrefix("/") ? $0 : nil

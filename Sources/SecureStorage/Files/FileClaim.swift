@@ -1,27 +1,27 @@
 internal import Foundation
 internal import Logging
 
-/// What a store or a pool holds of its file as long as it is open, so that a second one is noticed.
+/// A store's or pool's claim on its file while it is open, to detect a second one.
 ///
-/// Two of them on one file wait for each other's locks, a re-key of one breaks the other, and
-/// neither sees what the other has in its memory. Nothing of that is noticed until there is load.
+/// Two of them on one file wait for each other's locks, a rekey by one breaks the other, and
+/// neither sees the other's in-memory state. None of this shows until there is load.
 final class FileClaim: Sendable {
     private let kind: Kind
     private let identity: FileIdentity
 
-    /// What is held.
+    /// How the file is claimed.
     private enum Kind {
         case writing, reading
-        /// By who moves or removes the file: nobody else has it.
+        /// Exclusively, to move or remove the file.
         case alone
     }
 
     private final class Holders: @unchecked Sendable {
-        // @unchecked: `counts` is only touched under `lock`.
+        // @unchecked: `counts` is only accessed under `lock`.
         private let lock = NSLock()
         private var counts: [FileIdentity: [Kind: Int]] = [:]
 
-        /// Who was there before; nothing is added when they are refused.
+        /// Adds a claim unless it is refused, and returns the earlier claims.
         func add(
             _ kind: Kind, to identity: FileIdentity, unless isRefused: ([Kind: Int]) -> Bool
         ) -> [Kind: Int] {
@@ -43,10 +43,10 @@ final class FileClaim: Sendable {
 
     private static let holders = Holders()
 
-    /// Claims a file that is there.
+    /// Claims a file for a store or pool; nil if the file does not exist.
     ///
-    /// - Throws: `.openFailed` code 21 when the configuration refuses a second claim of a store
-    ///   that writes, code 5 while the file is moved or removed.
+    /// - Throws: `.openFailed` code 21 if the configuration refuses a second store that writes;
+    ///   code 5 while the file is being moved or removed.
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {
@@ -75,8 +75,8 @@ final class FileClaim: Sendable {
         return FileClaim(kind, identity)
     }
 
-    /// Claims a file that no store of this process has open; nil when one has, and when there is no
-    /// file.
+    /// Claims a file exclusively; nil if the file does not exist or a store of this process has it
+    /// open.
     static func alone(_ path: String) -> FileClaim? {
         guard let identity = FileIdentity(path),
             holders.add(.alone, to: identity, unless: { !$0.isEmpty }).isEmpty

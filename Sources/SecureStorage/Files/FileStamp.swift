@@ -1,17 +1,18 @@
 internal import Foundation
 
-/// The state of a database file that this process may read but whose side files it could not make
-/// or remove, and that nobody has open: SQLite then reads it as immutable, without locks.
+/// The state of a database file that this process may read but whose side files it cannot create or
+/// remove, and that no connection has open: SQLite then reads it as immutable, without locks.
 ///
-/// A file in WAL mode cannot be read otherwise (SQLite needs its index, `-shm`), or leaves side
-/// files that belong to the wrong user. What was read is believed only while the file is as it was.
+/// Otherwise a file in WAL mode is unreadable (SQLite needs its index, `-shm`), or side files owned
+/// by the wrong user are left behind. Data read from the file is valid only while the stamp is
+/// current.
 struct FileStamp: Equatable {
     private let path: String
     private let inode: UInt64
     private let size: Int64
     private let modified: [Int]
 
-    /// The stamp of such a file; nil for every other, which is opened normally.
+    /// Returns the stamp of such a file, or nil for any other, which is opened normally.
     static func ofUntouchable(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) -> FileStamp? {
@@ -22,7 +23,8 @@ struct FileStamp: Equatable {
         return FileStamp(path)
     }
 
-    /// nil when the file is not there, or somebody has it open or has left a journal.
+    /// nil if the file does not exist, or has a log or a journal: a connection has it open or has
+    /// left them behind.
     private init?(_ path: String) {
         var status = stat()
         guard access(path + "-wal", F_OK) != 0, access(path + "-journal", F_OK) != 0,
@@ -38,12 +40,13 @@ struct FileStamp: Equatable {
         #endif
     }
 
-    /// Whether the file is still as it was.
+    /// Whether the file is unchanged.
     func isCurrent() -> Bool { FileStamp(path) == self }
 
-    /// A name for `sqlite3_open_v2` with which SQLite takes no lock and makes no side file.
+    /// Returns a name for `sqlite3_open_v2` with which SQLite takes no locks and creates no side
+    /// files.
     static func immutableURI(_ path: String) -> String {
-        // Byte by byte: nothing is left that a URI would read as its own.
+        // Escape every byte, so that none has a special meaning in the URI.
         let escaped = path.utf8.map { byte in
             "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Which file it is, whatever its name.
+/// The identity of a file, independent of its name.
 struct FileIdentity: Hashable {
     private let device: UInt64
     private let inode: UInt64
@@ -10,7 +10,7 @@ struct FileIdentity: Hashable {
         inode = UInt64(status.st_ino)
     }
 
-    /// nil when there is no such file.
+    /// nil if the file does not exist.
     init?(_ path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -18,27 +18,27 @@ struct FileIdentity: Hashable {
     }
 }
 
-/// The files that connections of this process have open, so that they can be read beside the
-/// engine.
+/// The files that this process's connections have open, so that the library can read them directly.
 ///
-/// Closing a descriptor drops all POSIX locks that the process has on its file, those of SQLite's
-/// connections among them. So a descriptor of ours is closed when no connection is left.
+/// Closing a descriptor drops all POSIX locks of the process on its file, including those of
+/// SQLite's connections. The library's own descriptors are therefore closed only when no connection
+/// is left.
 final class OpenFiles: @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
+    // @unchecked: everything below is only accessed under `lock`.
     private let lock = NSLock()
     private var connections: [FileIdentity: Int] = [:]
     private var waiting: [FileIdentity: [Int32]] = [:]
     private var home = HomeProcess()
-    /// What the parent process had open when it forked this one.
+    /// The files that the parent process had open at the fork.
     private var inherited: Set<FileIdentity> = []
 
     static let shared = OpenFiles()
 
-    /// To be called before a connection opens the file.
+    /// Registers a connection; call this before it opens the file.
     ///
     /// - Throws: `.backingStoreError` code 21 in a child whose parent had the file open at the
-    ///   fork: SQLite believes that the parent's locks are this process's, takes none, and loses
-    ///   what is committed.
+    ///   fork: SQLite would mistake the parent's locks for this process's, take none, and lose
+    ///   committed data.
     func begin(_ file: FileIdentity) throws {
         try lock.withLock {
             if !home.isCurrent { becomeChild() }
@@ -56,17 +56,17 @@ final class OpenFiles: @unchecked Sendable {
     private func becomeChild() {
         inherited.formUnion(connections.keys)
         connections = [:]
-        // Left open: they are none of this process's.
+        // Not closed: they belong to the parent.
         waiting = [:]
         home = HomeProcess()
     }
 
-    /// Whether only one connection has the file open.
+    /// Returns whether exactly one connection has the file open.
     func hasOneConnection(_ file: FileIdentity) -> Bool {
         lock.withLock { connections[file] == 1 }
     }
 
-    /// To be called when the connection is closed.
+    /// Unregisters a connection; call this after it is closed.
     func end(_ file: FileIdentity) {
         lock.withLock {
             let left = (connections[file] ?? 1) - 1
@@ -76,13 +76,14 @@ final class OpenFiles: @unchecked Sendable {
         }
     }
 
-    /// A descriptor for reading the file that was given back and not closed, to be used once more:
-    /// so they do not become more and more while a connection is open.
+    /// Returns a read descriptor that was given back but not closed, for reuse.
+    ///
+    /// This keeps such descriptors from accumulating while a connection is open.
     func takeBack(_ file: FileIdentity) -> Int32? {
         lock.withLock { waiting[file]?.popLast() }
     }
 
-    /// Closes a descriptor, now or with the last connection.
+    /// Closes a descriptor, either now or with the last connection.
     func giveBack(_ descriptor: Int32, of file: FileIdentity) {
         lock.withLock {
             if connections[file] == nil {

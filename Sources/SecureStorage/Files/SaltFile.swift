@@ -2,11 +2,11 @@ internal import CPlatform
 internal import Crypto
 internal import Foundation
 
-/// The salt of a database whose header is plain text, in a file beside it: `NAME-salt`.
+/// The salt of a database with a plaintext header, in a file beside it: `NAME-salt`.
 ///
-/// SQLCipher keeps the salt in the first 16 bytes of the file. Where SQLite's own header stands
-/// there instead, nothing in the file tells the salt, and without it no key opens the file. The
-/// salt is no secret.
+/// SQLCipher keeps the salt in the first 16 bytes of the file. If SQLite's own header is there
+/// instead, the file does not contain the salt, and without it no key opens the file. The salt is
+/// not secret.
 struct SaltFile {
     static let suffix = "-salt"
     private static let firstLine = "SecureStorage salt 1"
@@ -16,11 +16,12 @@ struct SaltFile {
 
     init(of file: DatabaseFile) { self.file = file }
 
-    /// The salts that the file may have: one, or two where a kill came while a new file took the
-    /// place of an older one; nil when there is no salt file.
+    /// Returns the salts that may be the file's, or nil if no salt file exists.
     ///
-    /// - Throws: `.backingStoreError` code 11 when its checksum is wrong; code 14 when it cannot be
-    ///   read.
+    /// There is one, or two after a kill while a new file was replacing an older one.
+    ///
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code 11 if the checksum
+    ///   is wrong; code 14 if the file cannot be read.
     func salts() throws -> [[UInt8]]? {
         guard let text = try bytes().map({ String(decoding: $0, as: UTF8.self) }) else {
             return nil
@@ -36,9 +37,10 @@ struct SaltFile {
         return salts
     }
 
-    /// As ``salts()``; nil also for a damaged one.
+    /// As ``salts()``, but returns nil also for a damaged file.
     ///
-    /// - Throws: When it cannot be read at the moment: what it holds may be the last copy.
+    /// - Throws: An error if the file currently cannot be read: it may hold the last copy of the
+    ///   salt.
     func readable() throws -> [[UInt8]]? {
         do {
             return try salts()
@@ -54,28 +56,28 @@ struct SaltFile {
             return nil
         }
         defer { _ = close(descriptor) }
-        // Two salts make 166 bytes.
+        // Two salts make 159 bytes.
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = read(descriptor, &buffer, buffer.count)
         guard count >= 0 else { throw failure(DatabaseFile.reason(errno)) }
         return Data(buffer.prefix(count))
     }
 
-    /// Sees to it that the salt of the open database is there, and alone.
+    /// Ensures that the salt file holds the open database's salt and no other.
     ///
-    /// Does nothing when it is, so that opening costs one look.
+    /// Writes nothing if it already does, so an ordinary open costs one read.
     func keep(_ salt: [UInt8], timeout: Duration) throws {
         let begun = SaltFile(of: file.draft)
         if (try? begun.readable()) == [salt] {
-            // Of a creation or a move that has come to its end: from now on it would prove
-            // something untrue.
+            // Left over from a creation or move that completed. If kept, it would falsely mark the
+            // salt as that of unfinished work.
             try? file.withCreationLock(timeout: .zero) { try begun.remove() }
         }
         guard (try? salts()) != [salt] else { return }
         try file.withCreationLock(timeout: timeout) { try replace(with: [salt]) }
     }
 
-    /// Writes the file anew, as a whole; under the creation lock of its database.
+    /// Rewrites the file as a whole; requires the creation lock of its database.
     func replace(with salts: [[UInt8]]) throws {
         let lines = [Substring(Self.firstLine)] + salts.map { Substring(Hex.text($0)) }
         let text = (lines + [Substring(Self.checksum(lines))]).joined(separator: "\n") + "\n"
@@ -98,7 +100,7 @@ struct SaltFile {
         file.syncDirectory()
     }
 
-    /// Removes it, if it is there, with what a kill has left of it.
+    /// Removes the file, if it exists, and what a kill has left of it.
     func remove() throws {
         _ = unlink(path + ".draft")
         try file.removeFile(Self.suffix)
@@ -119,7 +121,7 @@ struct SaltFile {
         file.failure("its salt file \(Self.suffix): \(reason)")
     }
 
-    /// The error for a database that needs a salt and has none.
+    /// The error for a database that needs a salt but has none.
     var missing: SecureStorageError {
         file.failure(
             "its salt file \(Self.suffix) is missing. A database with a plaintext header does not hold its salt: "

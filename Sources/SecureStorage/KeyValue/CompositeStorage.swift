@@ -1,27 +1,26 @@
 public import Foundation
 
-/// A store that takes values before its persistent store can: in memory first, and moved into the
-/// persistent store as soon as that is there.
+/// A store that keeps values in memory until it has a persistent store, and then moves them there.
 ///
-/// For the time before the key is known: write settings at once, and call
-/// ``setPersistentStore(_:)`` when the encrypted store is open. Thread-safe, if the persistent
-/// store is.
+/// Use it while the encryption key is not yet known: write settings immediately, and call
+/// ``setPersistentStore(_:)`` when the encrypted store is open. Thread-safe if the persistent store
+/// is.
 public final class CompositeStorage: DataStoring, @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
+    // @unchecked: all properties below are only accessed under `lock`.
     private let lock = NSRecursiveLock()
     private var persistent: (any DataStoring)?
     private var memory: [Data: Data?] = [:]
 
-    /// A store that has no persistent store yet.
+    /// Creates a store without a persistent store.
     public init() {}
 
-    /// The store in which values end up; nil before ``setPersistentStore(_:)``.
+    /// The persistent store; nil before ``setPersistentStore(_:)``.
     public var persistentStore: (any DataStoring)? { lock.withLock { persistent } }
 
-    /// Moves what was written and removed so far into `store`, which is used from now on.
+    /// Applies all earlier writes and removals to `store`, and uses it from now on.
     ///
-    /// - Parameter store: Open already.
-    /// - Throws: What the store throws; what it did not take stays in memory, and nothing is lost.
+    /// - Parameter store: A store that is open.
+    /// - Throws: The errors of the store. Values it did not accept stay in memory; nothing is lost.
     public func setPersistentStore(_ store: any DataStoring) throws {
         try lock.withLock {
             for (key, data) in memory {
@@ -37,12 +36,12 @@ public final class CompositeStorage: DataStoring, @unchecked Sendable {
         }
     }
 
-    /// Stores bytes, in memory while there is no persistent store.
+    /// Stores bytes, in memory as long as no persistent store is set.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
-    ///   - key: Any text.
-    /// - Throws: What the persistent store throws.
+    ///   - key: Any string.
+    /// - Throws: The errors of the persistent store.
     public func put(data: Data, for key: String) throws {
         try lock.withLock {
             guard let persistent else {
@@ -55,9 +54,9 @@ public final class CompositeStorage: DataStoring, @unchecked Sendable {
 
     /// Reads bytes.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key.
-    /// - Throws: What the persistent store throws.
+    /// - Parameter key: Any string.
+    /// - Returns: The bytes; nil for an absent key.
+    /// - Throws: The errors of the persistent store.
     public func data(for key: String) throws -> Data? {
         try lock.withLock {
             guard let persistent else { return memory[Data(key.utf8)] ?? nil }
@@ -65,10 +64,10 @@ public final class CompositeStorage: DataStoring, @unchecked Sendable {
         }
     }
 
-    /// Removes a key, from the persistent store too once there is one.
+    /// Removes a key, also from a persistent store that is set later.
     ///
-    /// - Parameter key: Any text.
-    /// - Throws: What the persistent store throws.
+    /// - Parameter key: Any string.
+    /// - Throws: The errors of the persistent store.
     public func removeData(for key: String) throws {
         try lock.withLock {
             guard let persistent else {
@@ -79,10 +78,10 @@ public final class CompositeStorage: DataStoring, @unchecked Sendable {
         }
     }
 
-    /// Every key.
+    /// Returns every key.
     ///
-    /// - Returns: Before ``setPersistentStore(_:)``, those written since.
-    /// - Throws: What the persistent store throws.
+    /// - Returns: The keys; before ``setPersistentStore(_:)``, those in memory.
+    /// - Throws: The errors of the persistent store.
     public func keys() throws -> Set<String> {
         try lock.withLock {
             guard let persistent else {

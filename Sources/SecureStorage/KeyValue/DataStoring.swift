@@ -1,33 +1,33 @@
 public import Foundation
 
-/// A store of bytes under string keys: the common ground of ``SecureKeyValueStore``,
+/// A store of bytes under string keys: the common protocol of ``SecureKeyValueStore``,
 /// ``MemoryDataStorage`` and ``CompositeStorage``.
 public protocol DataStoring {
-    /// Stores bytes and replaces what the key held.
+    /// Stores bytes, replacing the key's previous value.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
-    ///   - key: Any text.
-    /// - Throws: What the store throws when it cannot.
+    ///   - key: Any string.
+    /// - Throws: The errors of the store.
     func put(data: Data, for key: String) throws
 
     /// Reads bytes.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key.
-    /// - Throws: What the store throws when it cannot.
+    /// - Parameter key: Any string.
+    /// - Returns: The bytes; nil for an absent key.
+    /// - Throws: The errors of the store.
     func data(for key: String) throws -> Data?
 
-    /// Removes a key; an absent one is no error.
+    /// Removes a key; an absent key is not an error.
     ///
-    /// - Parameter key: Any text.
-    /// - Throws: What the store throws when it cannot.
+    /// - Parameter key: Any string.
+    /// - Throws: The errors of the store.
     func removeData(for key: String) throws
 
-    /// Every key.
+    /// Returns every key.
     ///
     /// - Returns: The keys.
-    /// - Throws: What the store throws when it cannot.
+    /// - Throws: The errors of the store.
     func keys() throws -> Set<String>
 }
 
@@ -36,66 +36,66 @@ extension SecureKeyValueStore: DataStoring {
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
-    ///   - key: Any text.
+    ///   - key: Any string.
     /// - Throws: As `put(_:forKey:)`.
     public func put(data: Data, for key: String) throws {
         try put(data, forKey: key)
     }
 
-    /// Reads bytes that were put as a plain value.
+    /// Reads bytes that were stored as a plain value.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    /// - Parameter key: Any string.
+    /// - Returns: The bytes; nil for an absent key or an explicit nil.
     /// - Throws: As `get(_:)`.
     public func data(for key: String) throws -> Data? {
         try get(key)
     }
 
-    /// Removes a key, whatever its value's kind.
+    /// Removes a key, whatever the kind of its value.
     ///
-    /// - Parameter key: Any text.
+    /// - Parameter key: Any string.
     /// - Throws: As `remove(_:)`.
     public func removeData(for key: String) throws {
         try remove(key)
     }
 }
 
-/// Bytes under string keys, in memory only.
+/// A store of bytes under string keys, in memory only.
 ///
 /// Thread-safe.
 public final class MemoryDataStorage: DataStoring, @unchecked Sendable {
-    // @unchecked: `values` is only touched under `lock`.
+    // @unchecked: `values` is only accessed under `lock`.
     private let lock = NSLock()
     private var values: [Data: Data] = [:]
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
     /// Stores bytes.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
-    ///   - key: Any text.
+    ///   - key: Any string.
     public func put(data: Data, for key: String) {
         lock.withLock { values[Data(key.utf8)] = data }
     }
 
     /// Reads bytes.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key.
+    /// - Parameter key: Any string.
+    /// - Returns: The bytes; nil for an absent key.
     public func data(for key: String) -> Data? {
         lock.withLock { values[Data(key.utf8)] }
     }
 
     /// Removes a key.
     ///
-    /// - Parameter key: Any text.
+    /// - Parameter key: Any string.
     public func removeData(for key: String) {
         lock.withLock { values[Data(key.utf8)] = nil }
     }
 
-    /// Every key.
+    /// Returns every key.
     public func keys() -> Set<String> {
         lock.withLock { Set(values.keys.map { String(decoding: $0, as: UTF8.self) }) }
     }

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// The table of one named store, as `Docs/FileFormats.md` describes it.
+/// The table of one named store; see `Docs/FileFormats.md`.
 ///
-/// A class only to be handed around without a copy of its texts.
+/// A class, so that passing it around does not copy its SQL strings.
 final class KeyValueTable: Sendable {
-    /// What a row's value is.
+    /// The kind of a row's value.
     enum Kind: Int64, Sendable, SQLiteDatatypeBridgeable {
         /// An explicit nil.
         case null = 0
-        /// A number, text, blob or date, in SQLite's own type.
+        /// A number, text, blob or date, stored as SQLite's own type.
         case plain = 1
-        /// An object with `NSCoding` as a keyed archive, a BLOB.
+        /// An object with `NSCoding`, stored as a keyed archive in a BLOB.
         case archive = 2
-        /// A `Codable` value as JSON, TEXT: an array that holds the value and nothing else.
+        /// A `Codable` value, stored as TEXT: a JSON array that holds only the value.
         case json = 3
     }
 
@@ -22,9 +22,7 @@ final class KeyValueTable: Sendable {
         var value: SQLiteValue
     }
 
-    /// Of the table's layout.
-    ///
-    /// A newer one is refused.
+    /// The version of the table's layout; a newer one is refused.
     static let version = 1
 
     private let table: String
@@ -54,9 +52,10 @@ final class KeyValueTable: Sendable {
 
     // MARK: - Finding and making
 
-    /// Finds the table of the store called `name`, or makes it.
+    /// Finds or creates the table of the store called `name`.
     ///
-    /// - Throws: `.openFailed` when a newer version of this library has made it.
+    /// - Throws: `.openFailed` when a newer version of this library created it, the name holds a
+    ///   NUL, or the database's text is not UTF-8.
     static func prepare(_ name: String, in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard !name.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
@@ -72,7 +71,7 @@ final class KeyValueTable: Sendable {
                     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
                     version INTEGER NOT NULL)
                 """)
-            // Somebody else may have been faster.
+            // Another connection may have inserted it first.
             try db.executeUpdate(
                 "INSERT OR IGNORE INTO securestorage_kv (name, version) VALUES (?, ?)",
                 values: [name, version])
@@ -95,7 +94,7 @@ final class KeyValueTable: Sendable {
         return table
     }
 
-    /// In UTF-16 the order of the keys, and with it their prefixes, would be others.
+    /// Refuses a UTF-16 database, which would order keys differently and break prefix queries.
     private static func requireUTF8(_ db: SecureDatabaseStore) throws {
         let rs = try db.executeQuery("PRAGMA encoding")
         defer { rs.close() }
@@ -130,7 +129,9 @@ final class KeyValueTable: Sendable {
 
     // MARK: - Rows
 
-    /// The entry under `key`; nil when there is none, or it has expired, and then it is removed.
+    /// Returns the entry under `key`; nil when none exists or it has expired.
+    ///
+    /// Removes an expired entry unless the store is read-only.
     func entry(_ key: String, in db: SecureDatabaseStore) throws -> Entry? {
         let row = try db.firstRow(select, values: [key]) { row in
             (
@@ -144,7 +145,7 @@ final class KeyValueTable: Sendable {
             if !db.configuration.isReadOnly { _ = try remove(key, in: db) }
             return nil
         }
-        // The value is nil for TEXT that is not UTF-8.
+        // `row.value` is nil for TEXT that is not UTF-8.
         guard let kind = Kind(rawValue: row.kind), let value = row.value else {
             throw SecureStorageError.typeConversionFailed
         }
@@ -158,7 +159,7 @@ final class KeyValueTable: Sendable {
         try db.executeUpdate(upsert, values: [key, entry.kind, entry.value, expires])
     }
 
-    /// Whether there was a row.
+    /// Removes the row of `key`, and returns whether it existed.
     func remove(_ key: String, in db: SecureDatabaseStore) throws -> Bool {
         try db.executeUpdate(delete, values: [key])
         return try db.changedRowCount() > 0
@@ -168,10 +169,10 @@ final class KeyValueTable: Sendable {
         try db.executeUpdate(deleteAll)
     }
 
-    /// Calls `body` with each key; with those that begin with `prefix`, in order, if there is one.
+    /// Calls `body` with each key or, given a `prefix`, with those that begin with it, in order.
     ///
-    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH) at a key that is not text, which
-    ///   only another program can have written: a shorter list would hide it.
+    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH) at a key that is not UTF-8 text,
+    ///   which only another program can have written. Skipping it would hide it.
     func forEachKey(
         withPrefix prefix: String? = nil, in db: SecureDatabaseStore, _ body: (String) -> Void
     ) throws {
@@ -204,7 +205,7 @@ final class KeyValueTable: Sendable {
         return try rs.next() ? rs.int(forColumnIndex: 0) ?? 0 : 0
     }
 
-    /// Seconds since 1970, by the wall clock: an expiry has to survive the process.
+    /// Seconds since 1970, by the wall clock, because an expiry must outlive the process.
     private static var now: Double { Date().timeIntervalSince1970 }
 }
 

@@ -1,8 +1,8 @@
 public import Foundation
 
-// The same calls for tasks. They wait without blocking a thread of the cooperative pool; a
-// cancelled task interrupts its own statement and gets `CancellationError`, and nothing is stored
-// then. Values are encoded and decoded by the task itself, so they need not be Sendable.
+// Async versions of the same calls. They wait without blocking a thread of the cooperative pool. A
+// cancelled task interrupts its own statement and throws `CancellationError`; nothing is stored
+// then. The task itself encodes and decodes values, so they need not be Sendable.
 
 extension SecureKeyValueStore {
     // MARK: - Plain values
@@ -10,9 +10,9 @@ extension SecureKeyValueStore {
     /// Stores a plain value.
     ///
     /// - Parameters:
-    ///   - value: nil stores an explicit nil.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
+    ///   - value: The value; nil stores an explicit nil.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent; nil: never.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func put<T: SQLiteDatatypeBridgeable>(
         _ value: T?, forKey key: String, expiresIn lifetime: Duration? = nil
@@ -22,19 +22,19 @@ extension SecureKeyValueStore {
 
     /// Reads a plain value.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    /// - Parameter key: Any string.
+    /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: SQLiteDatatypeBridgeable>(_ key: String) async throws -> T? {
         guard let entry = try await entry(key) else { return nil }
         return try Self.plain(entry)
     }
 
-    /// Reads a plain value, or gives another one.
+    /// Reads a plain value, or returns a default.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: Returned for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - defaultValue: The value to return for an absent key or an explicit nil.
     /// - Returns: The value.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: SQLiteDatatypeBridgeable>(
@@ -48,9 +48,9 @@ extension SecureKeyValueStore {
     /// Stores an object as a keyed archive.
     ///
     /// - Parameters:
-    ///   - value: nil stores an explicit nil.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
+    ///   - value: The value; nil stores an explicit nil.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent; nil: never.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func put<T: NSCoding>(
         _ value: T?, forKey key: String, expiresIn lifetime: Duration? = nil
@@ -58,10 +58,10 @@ extension SecureKeyValueStore {
         try await put(Self.entry(archiving: value), forKey: key, lifetime: lifetime)
     }
 
-    /// Stores several objects, all of them or, when one fails, none.
+    /// Stores several objects; if one fails, none is stored.
     ///
     /// - Parameter keyValueDict: The objects by key; nil stores an explicit nil.
-    /// - Throws: As the synchronous call; `CancellationError`, and the store is then as before.
+    /// - Throws: As the synchronous call; `CancellationError`. The store is then unchanged.
     public func putAll(_ keyValueDict: [String: (any NSCoding)?]) async throws {
         let entries = try Self.entries(archiving: keyValueDict)
         try await perform { try $0.putAll(entries) }
@@ -69,19 +69,19 @@ extension SecureKeyValueStore {
 
     /// Reads an object.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    /// - Parameter key: Any string.
+    /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: NSCoding>(_ key: String) async throws -> T? {
         guard let entry = try await entry(key) else { return nil }
         return try Self.object(entry)
     }
 
-    /// Reads an object, or gives another one.
+    /// Reads an object, or returns a default.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: Returned for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - defaultValue: The value to return for an absent key or an explicit nil.
     /// - Returns: The object.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: NSCoding>(_ key: String, defaultValue: T?) async throws -> T? {
@@ -93,9 +93,9 @@ extension SecureKeyValueStore {
     /// Stores a `Codable` value.
     ///
     /// - Parameters:
-    ///   - value: Stored as JSON, or plain where its type is a plain one.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
+    ///   - value: The value, stored as JSON, or as a plain value if its type is a plain one.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent; nil: never.
     /// - Throws: As the synchronous call; `CancellationError`.
     @_disfavoredOverload
     public func put<T: Codable & Sendable>(
@@ -107,9 +107,9 @@ extension SecureKeyValueStore {
     /// Reads a value as a `Codable` type.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - type: The type that was put.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - type: The type that was stored.
+    /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T: Codable & Sendable>(_ key: String, as type: T.Type) async throws -> T? {
         guard let entry = try await entry(key) else { return nil }
@@ -119,7 +119,7 @@ extension SecureKeyValueStore {
     /// Stores the value of a typed key.
     ///
     /// - Parameters:
-    ///   - value: nil removes the key.
+    ///   - value: The value; nil removes the key.
     ///   - key: A typed key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func put<T>(_ value: T?, for key: KeyValueKey<T>) async throws {
@@ -129,18 +129,18 @@ extension SecureKeyValueStore {
     /// Reads the value of a typed key.
     ///
     /// - Parameter key: A typed key.
-    /// - Returns: nil for an absent key.
+    /// - Returns: The value; nil for an absent key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func get<T>(_ key: KeyValueKey<T>) async throws -> T? {
         try await get(key.name, as: T.self)
     }
 
-    /// Reads several values, as of one moment.
+    /// Reads several values from one snapshot.
     ///
     /// - Parameters:
-    ///   - keys: Any texts; one that is absent or holds an explicit nil is left out of the result.
-    ///   - type: The type of all of them.
-    /// - Returns: The values by their keys.
+    ///   - keys: Any strings; the result omits those that are absent or hold an explicit nil.
+    ///   - type: The type of all values.
+    /// - Returns: The values by key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func getAll<T: Codable & Sendable>(
         keys: [String], as type: T.Type
@@ -148,12 +148,12 @@ extension SecureKeyValueStore {
         try await perform { try $0.getAll(keys: keys, as: T.self) }
     }
 
-    /// Replaces a value if it is what the caller believes it to be, in one step.
+    /// Atomically replaces a value if it equals the expected one.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - expected: nil for an absent key or an explicit nil.
-    ///   - new: nil removes the key.
+    ///   - key: Any string.
+    ///   - expected: The expected value; nil for an absent key or an explicit nil.
+    ///   - new: The new value; nil removes the key.
     /// - Returns: Whether the value was `expected` and is `new` now.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func compareAndSet<T: Codable & Sendable & Equatable>(
@@ -164,52 +164,52 @@ extension SecureKeyValueStore {
 
     // MARK: - Keys
 
-    /// Removes a key with its value.
+    /// Removes a key and its value.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: Whether the key was there.
+    /// - Parameter key: Any string.
+    /// - Returns: Whether the key existed.
     /// - Throws: As the synchronous call; `CancellationError`.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool {
         try await perform { try $0.remove(key) }
     }
 
-    /// Removes every key of this store; other stores of the file keep theirs.
+    /// Removes every key of this store; other stores in the file keep theirs.
     ///
     /// - Throws: As the synchronous call; `CancellationError`.
     public func removeAll() async throws {
         try await perform { try $0.removeAll() }
     }
 
-    /// Every key.
+    /// Returns every key.
     ///
-    /// - Returns: The keys, in memory all at once.
+    /// - Returns: The keys, all loaded into memory.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func keys() async throws -> Set<String> {
         try await perform { try $0.keys() }
     }
 
-    /// The keys that begin with `prefix`, byte by byte.
+    /// Returns the keys that begin with `prefix`, compared byte by byte.
     ///
-    /// - Parameter prefix: Empty for every key.
+    /// - Parameter prefix: The prefix; empty for every key.
     /// - Returns: The keys in the order of their UTF-8 bytes.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func keys(withPrefix prefix: String) async throws -> [String] {
         try await perform { try $0.keys(withPrefix: prefix) }
     }
 
-    /// Whether there is a value, or an explicit nil, under `key`.
+    /// Returns whether `key` holds a value or an explicit nil.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: false for a value that has expired.
+    /// - Parameter key: Any string.
+    /// - Returns: Whether it does; false for a value that has expired.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func hasKey(_ key: String) async throws -> Bool {
         try await entry(key) != nil
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     ///
-    /// - Returns: Explicit nils count, expired values do not.
+    /// - Returns: The number, including explicit nils but not expired values.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func count() async throws -> Int {
         try await perform { try $0.count() }
@@ -217,7 +217,7 @@ extension SecureKeyValueStore {
 
     // MARK: - Access
 
-    /// Runs a synchronous call of this store in the queue's turn, inside of which it does not wait.
+    /// Runs a synchronous call of this store in the queue's turn, where it does not wait.
     func perform<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {

@@ -1,9 +1,9 @@
 public import Foundation
 
-// The file of a store, for tasks; see `SecureKeyValueStore+Async`.
+// Async versions of the calls on a store's file; see `SecureKeyValueStore+Async`.
 
 extension SecureKeyValueStore {
-    /// Opens the store's file with a passphrase, and makes it when it does not exist.
+    /// Opens the store's file with a passphrase, and creates it if it does not exist.
     ///
     /// - Parameter encryptionKey: At least one byte.
     /// - Throws: As the synchronous call; `CancellationError`.
@@ -11,7 +11,7 @@ extension SecureKeyValueStore {
         try await perform { try $0.open(with: encryptionKey) }
     }
 
-    /// Opens the store's file with a raw key, and makes it when it does not exist.
+    /// Opens the store's file with a raw key, and creates it if it does not exist.
     ///
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As the synchronous call; `CancellationError`.
@@ -19,7 +19,7 @@ extension SecureKeyValueStore {
         try await perform { try $0.open(with: encryptionKeyData) }
     }
 
-    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not
+    /// Opens the store's file with a key that is cleared from memory, and creates it if it does not
     /// exist.
     ///
     /// - Parameter key: A passphrase or a raw key.
@@ -28,14 +28,14 @@ extension SecureKeyValueStore {
         try await perform { try $0.open(with: key) }
     }
 
-    /// Whether the store is open and can be used.
+    /// Returns whether the store is open and can be used.
     ///
-    /// - Returns: The same when the task is cancelled.
+    /// - Returns: Whether it is, even if the task is cancelled.
     public func isOpen() async -> Bool {
         await uncancelled { $0.isOpen() } ?? false
     }
 
-    /// Closes the store's database in its turn, also when the task is cancelled.
+    /// Closes the store's database in its turn, even if the task is cancelled.
     public func close() async {
         await uncancelled { $0.close() }
     }
@@ -64,7 +64,7 @@ extension SecureKeyValueStore {
         try await perform { try $0.changeEncryptionKey(with: newKey) }
     }
 
-    /// As `perform(_:)`, in a task that nobody cancels.
+    /// Runs `body` as `perform(_:)` does, in a task that is never cancelled.
     @discardableResult
     private func uncancelled<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) -> T

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A key that knows the type of its value.
+/// A key together with the type of its value.
 ///
 /// ```swift
 /// extension KeyValueKey where Value == [String] {
@@ -8,12 +8,12 @@ internal import Foundation
 /// }
 /// ```
 public struct KeyValueKey<Value: Codable & Sendable>: Sendable {
-    /// The key's text.
+    /// The key as a string.
     public let name: String
 
-    /// Names a key.
+    /// Creates a key.
     ///
-    /// - Parameter name: Any text.
+    /// - Parameter name: Any string.
     public init(_ name: String) { self.name = name }
 }
 
@@ -22,14 +22,14 @@ extension SecureKeyValueStore {
 
     /// Stores a `Codable` value.
     ///
-    /// A type that is also a plain one, such as `String` or `Int`, is stored as that; a `Date` is
-    /// not.
+    /// A type that is also a plain one, such as `String` or `Int`, is stored as a plain value; a
+    /// `Date` is not.
     ///
     /// - Parameters:
-    ///   - value: Stored as JSON; arrays and objects in it are nested at most 63 deep.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent. nil: never.
-    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded, or is nested
+    ///   - value: The value, stored as JSON, in which arrays and objects nest at most 63 deep.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent; nil: never.
+    /// - Throws: `.closed`; `.typeConversionFailed` when the value cannot be encoded or is nested
     ///   deeper; `.backingStoreError`.
     @_disfavoredOverload
     public func put<T: Codable & Sendable>(
@@ -41,9 +41,9 @@ extension SecureKeyValueStore {
     /// Reads a value as a `Codable` type.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - type: The type that was put.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - type: The type that was stored.
+    /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind or shape;
     ///   `.backingStoreError`.
     public func get<T: Codable & Sendable>(_ key: String, as type: T.Type) throws -> T? {
@@ -54,7 +54,7 @@ extension SecureKeyValueStore {
     /// Stores the value of a typed key.
     ///
     /// - Parameters:
-    ///   - value: nil removes the key.
+    ///   - value: The value; nil removes the key.
     ///   - key: A typed key.
     /// - Throws: As `put(_:forKey:expiresIn:)`.
     public func put<T>(_ value: T?, for key: KeyValueKey<T>) throws {
@@ -68,7 +68,7 @@ extension SecureKeyValueStore {
     /// Reads the value of a typed key.
     ///
     /// - Parameter key: A typed key.
-    /// - Returns: nil for an absent key.
+    /// - Returns: The value; nil for an absent key.
     /// - Throws: As `get(_:as:)`.
     public func get<T>(_ key: KeyValueKey<T>) throws -> T? {
         try get(key.name, as: T.self)
@@ -76,13 +76,13 @@ extension SecureKeyValueStore {
 
     // MARK: - Several values
 
-    /// Reads several values, as of one moment.
+    /// Reads several values from one snapshot.
     ///
     /// - Parameters:
-    ///   - keys: Any texts; one that is absent or holds an explicit nil is left out of the result.
-    ///   - type: The type of all of them.
-    /// - Returns: The values by their keys. A dictionary knows two spellings of one word as one
-    ///   key; use `get(_:as:)` for such.
+    ///   - keys: Any strings; the result omits those that are absent or hold an explicit nil.
+    ///   - type: The type of all values.
+    /// - Returns: The values by key. A dictionary treats two spellings of one word as one key; use
+    ///   `get(_:as:)` for such keys.
     /// - Throws: As `get(_:as:)`.
     public func getAll<T: Codable & Sendable>(
         keys: [String], as type: T.Type
@@ -95,12 +95,12 @@ extension SecureKeyValueStore {
         return values
     }
 
-    /// Replaces a value if it is what the caller believes it to be, in one step.
+    /// Atomically replaces a value if it equals the expected one.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - expected: nil for an absent key or an explicit nil.
-    ///   - new: nil removes the key.
+    ///   - key: Any string.
+    ///   - expected: The expected value; nil for an absent key or an explicit nil.
+    ///   - new: The new value; nil removes the key.
     /// - Returns: Whether the value was `expected` and is `new` now.
     /// - Throws: As `get(_:as:)` and `put(_:forKey:expiresIn:)`.
     public func compareAndSet<T: Codable & Sendable & Equatable>(
@@ -123,7 +123,7 @@ extension SecureKeyValueStore {
     // MARK: - Coding
 
     static func entry<T: Codable>(encoding value: T) throws -> KeyValueTable.Entry {
-        // A date would lose its fraction of a second as a plain value.
+        // As a plain value, a date would lose its fraction of a second.
         if let plain = value as? any SQLiteDatatypeBridgeable, !(value is Date) {
             return try entry(plain)
         }
@@ -131,7 +131,7 @@ extension SecureKeyValueStore {
         encoder.outputFormatting = .sortedKeys
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-        // In an array, since not every decoder takes a bare value.
+        // In an array, because not every decoder accepts a top-level scalar.
         guard let json = try? StoredJSON.encode([value], with: encoder) else {
             throw SecureStorageError.typeConversionFailed
         }

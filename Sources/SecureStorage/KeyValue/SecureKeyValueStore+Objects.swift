@@ -1,22 +1,22 @@
 public import Foundation
 
-// Objects of classes with `NSCoding`, as keyed archives.
+// Objects of classes that adopt `NSCoding`, stored as keyed archives.
 
 extension SecureKeyValueStore {
     /// Stores an object as a keyed archive.
     ///
     /// - Parameters:
-    ///   - value: An object of Foundation or of the app; nil stores an explicit nil. On Linux its
-    ///     class and those of what it contains must be at the top of a file and neither private nor
-    ///     generic, or their archives could not be read again, and of Foundation's only texts,
-    ///     numbers (no decimal ones), dates, data, UUIDs, URLs, null and collections can be
-    ///     archived. Put by itself, a collection of Foundation cannot hold objects of the app.
-    ///     `encode(with:)` must name the points, sizes and rectangles that it encodes: without a
-    ///     key, Foundation's own coder is the only one that takes them, and the process ends.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
-    /// - Throws: `.closed`; `.typeConversionFailed` for an object that could not be read again,
-    ///   such as one that contains itself, or is nested more than 64 objects deep;
-    ///   `.backingStoreError`.
+    ///   - value: A Foundation object or an object of the app; nil stores an explicit nil. On
+    ///     Linux, its class and those of the objects it contains must be declared at file scope and
+    ///     be neither private nor generic, because their archives could not be read back. Of
+    ///     Foundation's classes, only strings, numbers (except decimals), dates, data, UUIDs, URLs,
+    ///     `NSNull` and collections can be archived. A Foundation collection that is stored
+    ///     directly cannot hold objects of the app. `encode(with:)` must encode points, sizes and
+    ///     rectangles under a key: without one, only Foundation's own coder accepts them, and the
+    ///     process ends.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
+    /// - Throws: `.closed`; `.typeConversionFailed` for an object that could not be read back, such
+    ///   as one that contains itself or is nested more than 64 objects deep; `.backingStoreError`.
     public func put<T: NSCoding>(_ value: T?, forKey key: String) throws {
         try put(Self.entry(archiving: value), forKey: key)
     }
@@ -25,8 +25,8 @@ extension SecureKeyValueStore {
     ///
     /// - Parameters:
     ///   - value: As for `put(_:forKey:)`.
-    ///   - key: Any text.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent.
+    ///   - key: Any string.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent.
     /// - Throws: As `put(_:forKey:)`.
     public func put<T: NSCoding>(
         _ value: T?, forKey key: String, expiresIn lifetime: Duration
@@ -34,23 +34,23 @@ extension SecureKeyValueStore {
         try put(Self.entry(archiving: value), forKey: key, lifetime: lifetime)
     }
 
-    /// Stores several objects, all of them or, when one fails, none.
+    /// Stores several objects; if one fails, none is stored.
     ///
     /// - Parameter keyValueDict: The objects by key; nil stores an explicit nil.
-    /// - Throws: As `put(_:forKey:)`; the store is then as before.
+    /// - Throws: As `put(_:forKey:)`; the store is then unchanged.
     public func putAll(_ keyValueDict: [String: (any NSCoding)?]) throws {
         try putAll(Self.entries(archiving: keyValueDict))
     }
 
     /// Reads an object.
     ///
-    /// An archive is checked as a whole before an object is made of it. A class with
-    /// `NSSecureCoding` is decoded securely: what the archive holds must be of the classes that it
-    /// asks for.
+    /// The whole archive is checked before an object is created from it. A class that adopts
+    /// `NSSecureCoding` is decoded securely: the archive may only hold objects of the classes that
+    /// it requests.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: An object of exactly the class that was put, which is `T` or derives from it; nil
-    ///   for an absent key and for an explicit nil.
+    /// - Parameter key: Any string.
+    /// - Returns: An object of exactly the class that was stored, which is `T` or a subclass; nil
+    ///   for an absent key or an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind (a plain or a
     ///   `Codable` value), of another class, or a damaged archive; `.backingStoreError`.
     public func get<T: NSCoding>(_ key: String) throws -> T? {
@@ -58,33 +58,32 @@ extension SecureKeyValueStore {
         return try Self.object(entry)
     }
 
-    /// Reads an object, or gives another one.
+    /// Reads an object, or returns a default.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: Returned for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - defaultValue: The object to return for an absent key or an explicit nil.
     /// - Returns: The object.
     /// - Throws: As `get(_:)`.
     public func get<T: NSCoding>(_ key: String, defaultValue: T?) throws -> T? {
         try get(key) ?? defaultValue
     }
 
-    /// Reads bytes that were put as `Data` or as `NSData`; nil for an absent key and for an
-    /// explicit nil.
+    /// Reads bytes that were stored as `Data` or `NSData`.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: The bytes.
+    /// - Parameter key: Any string.
+    /// - Returns: The bytes; nil for an absent key or an explicit nil.
     /// - Throws: `.typeConversionFailed` for a value of another kind.
     public func getData(_ key: String) throws -> NSData? {
         guard let entry = try entry(key) else { return nil }
         return try Self.data(entry)
     }
 
-    /// Reads bytes, or gives `defaultValue` for an absent key and an explicit nil.
+    /// Reads bytes, or returns `defaultValue` for an absent key or an explicit nil.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: The bytes to give instead.
+    ///   - key: Any string.
+    ///   - defaultValue: The bytes to return instead.
     /// - Returns: The bytes.
     /// - Throws: `.typeConversionFailed` for a value of another kind.
     public func getData(_ key: String, defaultValue: NSData?) throws -> NSData? {

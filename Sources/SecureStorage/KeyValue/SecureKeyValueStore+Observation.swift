@@ -1,31 +1,31 @@
-/// That the value under a key has become another one.
+/// A change of the value under a key.
 public struct KeyValueChange: Sendable, Equatable {
-    /// The key that is observed.
+    /// The observed key.
     public let key: String
 
-    /// Whether there is a value now; nil when that could not be read.
+    /// Whether the key exists after the change; nil when that could not be read.
     public let isPresent: Bool?
 }
 
-/// The changes of one key, for `for await`.
+/// An asynchronous sequence of the changes of one key.
 ///
-/// Otherwise as ``DatabaseChanges``: also those of other processes, until the task is cancelled;
-/// several that come in a short time are one.
+/// Behaves like ``DatabaseChanges``: it includes changes made by other processes, merges changes
+/// that occur in quick succession, and ends when the task is cancelled.
 public struct KeyValueChanges: AsyncSequence, Sendable {
-    /// What a loop gets.
+    /// The type of the sequence's elements.
     public typealias Element = KeyValueChange
 
     fileprivate let key: String
     fileprivate let entries: DatabaseValues<KeyValueTable.Entry?>
 
-    /// Begins to observe.
+    /// Starts observing.
     ///
-    /// - Returns: An iterator that is an observer until its last copy goes.
+    /// - Returns: An iterator that observes until its last copy is destroyed.
     public func makeAsyncIterator() -> Iterator {
         Iterator(key: key, entries: entries.makeAsyncIterator())
     }
 
-    /// Waits for the changes of one iteration.
+    /// An iterator that waits for the changes of one key.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let key: String
         fileprivate var entries: DatabaseValues<KeyValueTable.Entry?>.Iterator
@@ -36,9 +36,11 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
             self.entries = entries
         }
 
-        /// The next change of the value, as against the first call.
+        /// Waits for the next change of the value.
         ///
-        /// - Returns: nil when the task is cancelled, and ever after.
+        /// The first call reads the value that it compares with.
+        ///
+        /// - Returns: The change; nil when the task is cancelled, and from then on.
         public mutating func next() async -> KeyValueChange? {
             if !hasBegun {
                 hasBegun = true
@@ -54,25 +56,25 @@ public struct KeyValueChanges: AsyncSequence, Sendable {
 }
 
 extension SecureKeyValueStore {
-    /// When the value under a key becomes another one.
+    /// Returns the changes of the value under a key.
     ///
-    /// A value that expires is noticed at the next commit.
+    /// An expiry is reported at the next commit.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: A sequence without end; see ``KeyValueChanges``.
+    /// - Parameter key: Any string.
+    /// - Returns: An endless sequence; see ``KeyValueChanges``.
     public func changes(forKey key: String) -> KeyValueChanges {
         KeyValueChanges(key: key, entries: entries(forKey: key) { $0 })
     }
 
-    /// The value under a key, now and whenever it has changed.
+    /// Returns the value under a key, now and after each change.
     ///
-    /// A value that expires is noticed at the next commit.
+    /// An expiry is reported at the next commit.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - type: The type that was put.
-    /// - Returns: A sequence without end of what `get(_:as:)` returns, nil for an absent key, or
-    ///   throws.
+    ///   - key: Any string.
+    ///   - type: The type that was stored.
+    /// - Returns: An endless sequence of the values that `get(_:as:)` returns, nil for an absent
+    ///   key, or the errors that it throws.
     public func values<T: Codable & Equatable & Sendable>(
         forKey key: String, as type: T.Type
     ) -> DatabaseValues<T?> {

@@ -1,11 +1,12 @@
 extension SecureKeyValueStore {
     // MARK: - Plain values
 
-    /// Stores a text, a number, a date, bytes, or a type of your own that bridges to one of them.
+    /// Stores a string, a number, a date, bytes, or a type of your own that bridges to one of them.
     ///
     /// - Parameters:
-    ///   - value: nil stores an explicit nil: `hasKey(_:)` is true then, and reading gives nil.
-    ///   - key: Any text; what it held before is replaced, whatever its kind.
+    ///   - value: The value; nil stores an explicit nil: `hasKey(_:)` is then true, and reading
+    ///     returns nil.
+    ///   - key: Any string; its previous value is replaced, whatever its kind.
     /// - Throws: `.closed`; `.typeConversionFailed` for a `UInt64` above `Int64.max`;
     ///   `.backingStoreError`.
     public func put<T: SQLiteDatatypeBridgeable>(_ value: T?, forKey key: String) throws {
@@ -16,8 +17,8 @@ extension SecureKeyValueStore {
     ///
     /// - Parameters:
     ///   - value: As for `put(_:forKey:)`.
-    ///   - key: Any text.
-    ///   - lifetime: After this time, by the wall clock, the key counts as absent; the row is
+    ///   - key: Any string.
+    ///   - lifetime: The time, by the wall clock, after which the key counts as absent; the row is
     ///     removed when it is next read.
     /// - Throws: As `put(_:forKey:)`.
     public func put<T: SQLiteDatatypeBridgeable>(
@@ -28,8 +29,8 @@ extension SecureKeyValueStore {
 
     /// Reads a plain value.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: nil for an absent key and for an explicit nil.
+    /// - Parameter key: Any string.
+    /// - Returns: The value; nil for an absent key or an explicit nil.
     /// - Throws: `.closed`; `.typeConversionFailed` when the value is of another kind (a `Codable`
     ///   value, an object) or `T` cannot represent it without loss; `.backingStoreError`.
     public func get<T: SQLiteDatatypeBridgeable>(_ key: String) throws -> T? {
@@ -37,11 +38,11 @@ extension SecureKeyValueStore {
         return try Self.plain(entry)
     }
 
-    /// Reads a plain value, or gives another one.
+    /// Reads a plain value, or returns a default.
     ///
     /// - Parameters:
-    ///   - key: Any text.
-    ///   - defaultValue: Returned for an absent key and for an explicit nil.
+    ///   - key: Any string.
+    ///   - defaultValue: The value to return for an absent key or an explicit nil.
     /// - Returns: The value.
     /// - Throws: As `get(_:)`.
     public func get<T: SQLiteDatatypeBridgeable>(_ key: String, defaultValue: T?) throws -> T? {
@@ -50,10 +51,10 @@ extension SecureKeyValueStore {
 
     // MARK: - Keys
 
-    /// Removes a key with its value.
+    /// Removes a key and its value.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: Whether the key was there.
+    /// - Parameter key: Any string.
+    /// - Returns: Whether the key existed.
     /// - Throws: `.closed`; `.backingStoreError`.
     @discardableResult
     public func remove(_ key: String) throws -> Bool {
@@ -64,21 +65,21 @@ extension SecureKeyValueStore {
         }
     }
 
-    /// Removes every key of this store; other stores of the file keep theirs.
+    /// Removes every key of this store; other stores in the file keep theirs.
     ///
     /// - Throws: `.closed`; `.backingStoreError`.
     public func removeAll() throws {
         try read { db, table in try table.removeAll(in: db) }
     }
 
-    /// Every key.
+    /// Returns every key.
     ///
-    /// A set knows two spellings of one word, such as `é` with one code point or with two, as one
-    /// element, while they are two keys here; `keys(withPrefix:)` lists both.
+    /// Two spellings of one word, such as `é` with one code point or with two, are two keys, but a
+    /// set treats them as one element; `keys(withPrefix:)` lists both.
     ///
-    /// - Returns: The keys, in memory all at once.
-    /// - Throws: `.closed`; `.backingStoreError`, code 20 (SQLITE_MISMATCH) for a key that is not
-    ///   UTF-8 text, as another program can write it: the message names it.
+    /// - Returns: The keys, all loaded into memory.
+    /// - Throws: `.closed`; `.backingStoreError`, with code 20 (SQLITE_MISMATCH) for a key that is
+    ///   not UTF-8 text, which another program can have written: the message names it.
     public func keys() throws -> Set<String> {
         try read { db, table in
             var keys: Set<String> = []
@@ -87,11 +88,11 @@ extension SecureKeyValueStore {
         }
     }
 
-    /// The keys that begin with `prefix`, byte by byte.
+    /// Returns the keys that begin with `prefix`, compared byte by byte.
     ///
-    /// - Parameter prefix: Empty for every key.
+    /// - Parameter prefix: The prefix; empty for every key.
     /// - Returns: The keys in the order of their UTF-8 bytes.
-    /// - Throws: as `keys()`.
+    /// - Throws: As `keys()`.
     public func keys(withPrefix prefix: String) throws -> [String] {
         try read { db, table in
             var keys: [String] = []
@@ -100,18 +101,18 @@ extension SecureKeyValueStore {
         }
     }
 
-    /// Whether there is a value, or an explicit nil, under `key`.
+    /// Returns whether `key` holds a value or an explicit nil.
     ///
-    /// - Parameter key: Any text.
-    /// - Returns: false for a value that has expired.
+    /// - Parameter key: Any string.
+    /// - Returns: Whether it does; false for a value that has expired.
     /// - Throws: `.closed`; `.backingStoreError`.
     public func hasKey(_ key: String) throws -> Bool {
         try entry(key) != nil
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     ///
-    /// - Returns: Explicit nils count, expired values do not.
+    /// - Returns: The number, including explicit nils but not expired values.
     /// - Throws: `.closed`; `.backingStoreError`.
     public func count() throws -> Int {
         try read { db, table in try table.count(in: db) }
@@ -144,7 +145,7 @@ extension SecureKeyValueStore {
         switch entry.kind {
         case .null: return nil
         case .plain:
-            // SQLite has stored a NaN as NULL.
+            // SQLite stored a NaN as NULL.
             guard entry.value != .null else { return nil }
             guard let value = T(sqliteValue: entry.value) else {
                 throw SecureStorageError.typeConversionFailed

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Values under string keys, in an encrypted database.
+/// A store of values under string keys in an encrypted database.
 ///
 /// ```swift
 /// let settings = SecureKeyValueStore(fullDatabasePath: path)
@@ -11,31 +11,32 @@ public import Foundation
 /// let launches = try settings.getInt("launches", defaultValue: 0)
 /// ```
 ///
-/// Holds three kinds of values, and remembers which is which: plain ones (`String`, `Data`, `Date`,
-/// `Bool` and numbers), stored as SQLite's own types, `Codable` values, stored as JSON, and objects
-/// with `NSCoding`, stored as keyed archives. A value is read back as the kind it was put as.
+/// Holds three kinds of values and records the kind of each: plain values (`String`, `Data`,
+/// `Date`, `Bool` and numbers), stored as SQLite's own types; `Codable` values, stored as JSON; and
+/// objects with `NSCoding`, stored as keyed archives. A value must be read as the kind that was
+/// stored.
 ///
-/// A subclass adds calls of its own, and may override how the file is opened, closed and re-keyed.
+/// A subclass can add calls and override how the file is opened, closed and re-keyed.
 ///
-/// Keys are any text, compared byte by byte. Thread-safe; several instances, named stores and
-/// processes may use one file. The format of the file is described in `Docs/FileFormats.md`.
+/// A key is any string, compared byte by byte. Thread-safe; several instances, named stores and
+/// processes may share one file. `Docs/FileFormats.md` describes the file format.
 open class SecureKeyValueStore: @unchecked Sendable {
-    // @unchecked: `table` is only touched in blocks of `queue`.
+    // @unchecked: `table` is only accessed in blocks of `queue`.
     let queue: SecureDatabaseQueue
     private var table: (generation: Int, table: KeyValueTable)?
 
     /// The name of this store in its file.
     public let name: String
 
-    /// The name of a store that was given none.
+    /// The name of a store that is created without one.
     public static let defaultName = "default"
 
     private static let defaultFileName = "SAPcpSDKDefaultSecureKeyValueStore.db"
 
-    /// The database of this store; use it on one thread only, and not beside this store's calls.
+    /// The database of this store; use it on one thread only, and not during this store's calls.
     public var secureDatabaseStore: SecureDatabaseStore { queue.databaseStore }
 
-    /// A store in the default file of the default directory; see
+    /// Creates a store in the default file of the default directory; see
     /// ``SecureDatabaseStore/init(databaseFileName:)``.
     public init() {
         queue = SecureDatabaseQueue(
@@ -43,50 +44,50 @@ open class SecureKeyValueStore: @unchecked Sendable {
         name = Self.defaultName
     }
 
-    /// A named store in the default file.
+    /// Creates a named store in the default file.
     ///
-    /// - Parameter name: Any text without a NUL; stores of other names in the file are independent.
+    /// - Parameter name: Any string without a NUL. Stores with different names are independent.
     public init(name: String) {
         queue = SecureDatabaseQueue(
             databaseStore: SecureDatabaseStore(databaseFileName: Self.defaultFileName))
         self.name = name
     }
 
-    /// A named store in a file of the default directory.
+    /// Creates a named store in a file of the default directory.
     ///
     /// - Parameters:
     ///   - databaseFileName: A file name with its extension, without a directory.
-    ///   - name: Any text without a NUL.
+    ///   - name: Any string without a NUL.
     public init(databaseFileName: String, name: String = SecureKeyValueStore.defaultName) {
         queue = SecureDatabaseQueue(
             databaseStore: SecureDatabaseStore(databaseFileName: databaseFileName))
         self.name = name
     }
 
-    /// A store in a file anywhere.
+    /// Creates a named store in a file at any path.
     ///
     /// - Parameters:
-    ///   - fullDatabasePath: A path with the file name.
-    ///   - name: Any text without a NUL.
+    ///   - fullDatabasePath: A path that includes the file name.
+    ///   - name: Any string without a NUL.
     public init(fullDatabasePath: String, name: String = SecureKeyValueStore.defaultName) {
         queue = SecureDatabaseQueue(
             databaseStore: SecureDatabaseStore(fullDatabasePath: fullDatabasePath))
         self.name = name
     }
 
-    /// A named store in a database that the app uses for other things as well.
+    /// Creates a named store in a database that the app also uses for other data.
     ///
-    /// Calls of this store and of queues on the database take turns. Opening or closing one opens
-    /// or closes all. What this store does in a block of a queue, or in the database's
-    /// ``SecureDatabaseStore/inSavePoint(_:)``, is part of the transaction there. Beside a
-    /// transaction that was begun on the database in no block, its calls throw `.backingStoreError`
-    /// code 21: nothing would be stored yet.
+    /// Calls of this store and of queues on the database take turns; opening or closing one opens
+    /// or closes all. Calls made in a block of a queue, or of the database's
+    /// ``SecureDatabaseStore/inSavePoint(_:)``, are part of that block's transaction. While a
+    /// transaction that was begun directly on the database is open, calls outside a block throw
+    /// `.backingStoreError` code 21, because nothing would be committed.
     ///
     /// - Parameters:
-    ///   - databaseStore: Open already, or opened later.
-    ///   - name: Any text without a NUL.
+    ///   - databaseStore: A database that is open or will be opened later.
+    ///   - name: Any string without a NUL.
     /// - Throws: `.backingStoreError` when the database is open and the store's table can be
-    ///   neither found nor made; `.openFailed` when it was made by a newer version of this library.
+    ///   neither found nor created; `.openFailed` when a newer version of this library created it.
     public init(databaseStore: SecureDatabaseStore, name: String) throws {
         queue = SecureDatabaseQueue(databaseStore: databaseStore)
         self.name = name
@@ -97,17 +98,17 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     // MARK: - Opening
 
-    /// Opens the store's file with a passphrase, and makes it when it does not exist.
+    /// Opens the store's file with a passphrase, and creates it if it does not exist.
     ///
     /// - Parameter encryptionKey: As for
     ///   ``SecureDatabaseStore/open(with:initializationHandler:)-(String,_)``.
-    /// - Throws: As there; `.openFailed` also when the store was made by a newer version of this
-    ///   library.
+    /// - Throws: The errors of that call; `.openFailed` also when a newer version of this library
+    ///   created the store.
     open func open(with encryptionKey: String) throws {
         try open(with: .passphrase(encryptionKey))
     }
 
-    /// Opens the store's file with a raw key, and makes it when it does not exist.
+    /// Opens the store's file with a raw key, and creates it if it does not exist.
     ///
     /// - Parameter encryptionKeyData: Exactly 32 random bytes.
     /// - Throws: As `open(with:)`.
@@ -115,7 +116,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
         try open(with: .raw(SecretBytes(copying: encryptionKeyData)))
     }
 
-    /// Opens the store's file with a key that is cleared from memory, and makes it when it does not
+    /// Opens the store's file with a key that is cleared from memory, and creates it if it does not
     /// exist.
     ///
     /// - Parameter key: A passphrase or a raw key.
@@ -123,7 +124,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     open func open(with key: DatabaseKey) throws {
         try queue.inTurn { db in
             guard !db.isOpen() else { return }
-            // The table is part of a new file from its first moment.
+            // A new file contains the table from the start.
             try db.open(with: key) { db in
                 do {
                     _ = try KeyValueTable.prepare(name, in: db)
@@ -141,19 +142,19 @@ open class SecureKeyValueStore: @unchecked Sendable {
         }
     }
 
-    /// Whether the store is open and can be used.
+    /// Returns whether the store is open and can be used.
     open func isOpen() -> Bool {
         (try? queue.inTurn { $0.isOpen() }) ?? false
     }
 
-    /// Closes the store's database; harmless on a closed store.
+    /// Closes the store's database; does nothing on a closed store.
     open func close() {
         try? queue.inTurn { $0.close() }
     }
 
     /// Re-encrypts the file with a new passphrase.
     ///
-    /// After `.encryptionKeyChangeUnknown` keep both keys, and repeat the call.
+    /// After `.encryptionKeyChangeUnknown`, keep both keys and repeat the call.
     ///
     /// - Parameter newEncryptionKey: At least one byte.
     /// - Throws: As ``SecureDatabaseStore/changeEncryptionKey(with:)-(String)``.
@@ -179,7 +180,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
 
     // MARK: - Access
 
-    /// Runs `body` with the store's table, alone.
+    /// Runs `body` with exclusive access to the database and the store's table.
     func read<T>(
         _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
     ) throws -> sending T {
@@ -191,7 +192,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// Runs `body` with the store's table in an exclusive transaction.
     func write(_ body: (SecureDatabaseStore, KeyValueTable) throws -> Void) throws {
         try queue.inDatabase { db in
-            // Before the transaction, where it can be remembered.
+            // Before the transaction: `table(in:)` caches nothing inside one.
             let table = try table(in: db)
             try db.inTransaction(.exclusive) { db in
                 try body(db, table)
@@ -200,12 +201,12 @@ open class SecureKeyValueStore: @unchecked Sendable {
         }
     }
 
-    /// The table, found or made once per opening, and within a transaction each time until then.
+    /// Returns the table, found or created once per opening, but not cached inside a transaction.
     func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
         if let table, table.generation == db.generation { return table.table }
         let prepared = try KeyValueTable.prepare(name, in: db)
-        // In a transaction of the app it may be taken back, and its number given to another store.
+        // An app's transaction may roll the table back, and another store may get its number.
         if try !db.isInTransaction() { table = (db.generation, prepared) }
         return prepared
     }

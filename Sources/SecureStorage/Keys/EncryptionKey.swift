@@ -1,18 +1,17 @@
 internal import Foundation
 
-/// A `DatabaseKey`, checked for its form.
+/// A `DatabaseKey` whose form has been validated.
 enum EncryptionKey: Sendable {
-    /// Any number of bytes but none; goes through the key derivation of the cipher configuration.
+    /// One or more bytes, input to the key derivation of the cipher configuration.
     case passphrase(SecretBytes)
-    /// 32 bytes that are the AES-256 key.
+    /// The 32 bytes of the AES-256 key.
     case raw(SecretBytes)
-    /// 32 bytes of key, and 16 bytes of salt that stand in for the file's own.
+    /// The 32 bytes of the key, and a 16-byte salt that replaces the file's own.
     case rawWithSalt(SecretBytes, salt: [UInt8])
 
     static let rawKeyLength = 32
 
-    /// - Throws: `.authenticationFailed` for an empty passphrase, and a key or salt of another
-    ///   length.
+    /// - Throws: `.authenticationFailed` for an empty passphrase or a wrong length of key or salt.
     init(_ given: DatabaseKey) throws {
         switch given.form {
         case .passphrase(let text):
@@ -40,7 +39,7 @@ enum EncryptionKey: Sendable {
         }
     }
 
-    /// The key and salt of SQLCipher's `x'…'` notation, or nil for anything else.
+    /// Parses the key and salt of SQLCipher's `x'…'` notation; nil for anything else.
     private static func rawLiteral(_ text: SecretBytes) -> EncryptionKey? {
         guard text.count == 67 || text.count == 99 else { return nil }
         return text.withUnsafeBytes { text -> EncryptionKey? in

@@ -1,5 +1,5 @@
-/// Hexadecimal digits to and from bytes, without an intermediate `String` that could not be
-/// cleared.
+/// Converts between hexadecimal digits and bytes, without an intermediate `String`, which could not
+/// be cleared.
 enum Hex {
     static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
@@ -10,7 +10,7 @@ enum Hex {
         }
     }
 
-    /// Decodes pairs of digits; `output` has half the length of `digits`, which are all valid.
+    /// Decodes pairs of valid digits; `output` has half the length of `digits`.
     static func decode(
         _ digits: Slice<UnsafeRawBufferPointer>, into output: UnsafeMutableRawBufferPointer
     ) {
@@ -37,7 +37,7 @@ enum Hex {
         }
     }
 
-    /// The bytes that pairs of digits stand for; nil for anything else.
+    /// Decodes pairs of digits; nil for anything else.
     static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         let values = digits.map { value($0) }
         guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
@@ -46,7 +46,7 @@ enum Hex {
         }
     }
 
-    /// Two digits per byte, as text; not for keys, since a text is not cleared.
+    /// Returns two digits per byte as text; not for keys, since a `String` cannot be cleared.
     static func text(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0f)]] }

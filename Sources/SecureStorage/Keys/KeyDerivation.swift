@@ -2,11 +2,11 @@ internal import Crypto
 internal import CryptoExtras
 internal import Foundation
 
-/// A key as a connection takes it: 32 bytes and the salt of its file.
+/// A key in the form a connection needs: 32 bytes and the salt of its file.
 ///
 /// SQLCipher would run a passphrase through PBKDF2 for every connection (a tenth of a second each).
-/// Deriving here, once, gives the same key, and lets every further connection, a re-opening after a
-/// failed re-key among them, be keyed at once without keeping the passphrase.
+/// Deriving it here once gives the same key, and lets every further connection, including one
+/// reopened after a failed rekey, be keyed immediately without keeping the passphrase.
 struct DerivedKey: Sendable {
     let key: SecretBytes
     let salt: [UInt8]
@@ -27,9 +27,9 @@ struct DerivedKey: Sendable {
 }
 
 extension EncryptionKey {
-    /// The key for a file with this salt: PBKDF2 for a passphrase, the bytes themselves otherwise.
+    /// Derives the key for a file with this salt: by PBKDF2 from a passphrase, else the raw bytes.
     ///
-    /// About a tenth of a second of one core for a passphrase with the default configuration.
+    /// A passphrase takes about a tenth of a second of one core with the default configuration.
     func derived(salt: [UInt8], cipher: CipherConfiguration) throws -> DerivedKey {
         switch self {
         case .raw(let key), .rawWithSalt(let key, _):
@@ -39,7 +39,7 @@ extension EncryptionKey {
                 try KDF.Insecure.PBKDF2.deriveKey(
                     from: passphrase, salt: salt, using: cipher.kdfAlgorithm.hashFunction,
                     outputByteCount: Self.rawKeyLength,
-                    // Unchecked: files of other programs may have fewer rounds than today's advice.
+                    // Unchecked: other programs' files may have fewer rounds than advised today.
                     unsafeUncheckedRounds: cipher.kdfIterations)
             }
             return DerivedKey(

@@ -1,21 +1,21 @@
 internal import CPlatform
 public import Foundation
 
-/// Secret bytes, such as a key or a password, in memory that is cleared.
+/// Secret bytes, such as a key or a password, in memory that is cleared after use.
 ///
 /// ```swift
 /// var typed = Data("correct horse battery staple".utf8)  // as a terminal gives it
 /// try db.open(with: .passphrase(SecretBytes(erasing: &typed)))
 /// ```
 ///
-/// The bytes lie in memory pages of their own. Where the system allows, those are never swapped out
-/// and are no part of a core dump. They are overwritten when the last reference goes.
+/// The bytes have memory pages of their own, which, where the system supports it, are never swapped
+/// out or included in a core dump. They are overwritten when the last reference is released.
 ///
-/// There is no conversion to `Data` or `String`, which could not be cleared: bytes are lent to a
-/// closure. Two are compared in a time that does not depend on where they differ, and print as
+/// There is no conversion to `Data` or `String`, which could not be cleared: a closure borrows the
+/// bytes. The time of a comparison does not depend on where the bytes differ. They print as
 /// `<redacted>`.
 ///
-/// Thread-safe, since it never changes.
+/// Thread-safe, since it is immutable.
 public final class SecretBytes: @unchecked Sendable {
     // @unchecked: the buffer is written in init and deinit only.
     private let buffer: UnsafeMutableRawBufferPointer
@@ -23,12 +23,12 @@ public final class SecretBytes: @unchecked Sendable {
     /// The number of bytes.
     public var count: Int { buffer.count }
 
-    /// Bytes that a closure writes.
+    /// Creates bytes that a closure writes.
     ///
     /// - Parameters:
-    ///   - count: How many, 0 or more.
-    ///   - initialize: Gets the memory, all of it zeros; the pointer must not leave it.
-    /// - Throws: What `initialize` throws.
+    ///   - count: The number of bytes, 0 or more.
+    ///   - initialize: Receives the zeroed memory; the pointer must not escape.
+    /// - Throws: Errors thrown by `initialize`.
     public init<E: Error>(
         count: Int, initialize: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
@@ -47,9 +47,9 @@ public final class SecretBytes: @unchecked Sendable {
         return UnsafeMutableRawBufferPointer(start: base, count: count)
     }
 
-    /// A copy of bytes; the original stays the caller's to clear.
+    /// Copies bytes; the caller remains responsible for clearing the original.
     ///
-    /// - Parameter bytes: A `Data`, `[UInt8]`, `SymmetricKey`, a raw buffer or the like.
+    /// - Parameter bytes: A `Data`, `[UInt8]`, `SymmetricKey`, raw buffer or similar.
     public init(copying bytes: some ContiguousBytes) {
         buffer = bytes.withUnsafeBytes { bytes in
             let memory = Self.memory(bytes.count)
@@ -58,10 +58,9 @@ public final class SecretBytes: @unchecked Sendable {
         }
     }
 
-    /// Moves bytes out of `data`, which is overwritten with zeros and empty afterwards.
+    /// Moves bytes out of `data`, which is overwritten with zeros and left empty.
     ///
-    /// - Parameter data: Its only copy: others share their memory with it until one of them
-    ///   changes.
+    /// - Parameter data: The only copy: others share memory with it until one of them changes.
     public convenience init(erasing data: inout Data) {
         let length = data.count
         self.init(count: length) { data.copyBytes(to: $0) }
@@ -71,10 +70,9 @@ public final class SecretBytes: @unchecked Sendable {
         data = Data()
     }
 
-    /// Moves bytes out of `bytes`, which is overwritten with zeros and empty afterwards.
+    /// Moves bytes out of `bytes`, which is overwritten with zeros and left empty.
     ///
-    /// - Parameter bytes: Its only copy: others share their memory with it until one of them
-    ///   changes.
+    /// - Parameter bytes: The only copy: others share memory with it until one of them changes.
     public convenience init(erasing bytes: inout [UInt8]) {
         self.init(copying: bytes)
         bytes.withUnsafeMutableBytes { bytes in
@@ -83,10 +81,9 @@ public final class SecretBytes: @unchecked Sendable {
         bytes = []
     }
 
-    /// The UTF-8 bytes of a string, exactly as given: without normalisation, and a NUL counts.
+    /// Copies the UTF-8 bytes of a string exactly as given: not normalised, NULs included.
     ///
-    /// - Parameter string: Its own memory cannot be cleared: a password that comes as bytes is
-    ///   safer.
+    /// - Parameter string: Its own memory cannot be cleared: a password received as bytes is safer.
     public convenience init(utf8 string: String) {
         var string = string
         self.init(count: string.utf8.count) { buffer in
@@ -94,9 +91,9 @@ public final class SecretBytes: @unchecked Sendable {
         }
     }
 
-    /// Random bytes from the system's generator, good enough for keys.
+    /// Returns random bytes from the system's generator, which is suitable for keys.
     ///
-    /// - Parameter count: How many, 0 or more; 32 for a raw key.
+    /// - Parameter count: The number of bytes, 0 or more; 32 for a raw key.
     /// - Returns: New bytes each time.
     public static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { buffer in
@@ -107,11 +104,11 @@ public final class SecretBytes: @unchecked Sendable {
 }
 
 extension SecretBytes: ContiguousBytes {
-    /// Lends the bytes.
+    /// Lends the bytes to a closure.
     ///
-    /// - Parameter body: The pointer must not leave it.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
+    /// - Parameter body: Receives the bytes; the pointer must not escape.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors thrown by `body`.
     public func withUnsafeBytes<R>(
         _ body: (UnsafeRawBufferPointer) throws -> R
     ) rethrows -> R {
@@ -120,12 +117,12 @@ extension SecretBytes: ContiguousBytes {
 }
 
 extension SecretBytes: Equatable {
-    /// Whether the bytes are the same; the time depends on the number of bytes only.
+    /// Whether the bytes are the same; the time depends only on their number.
     ///
     /// - Parameters:
-    ///   - left: One.
-    ///   - right: The other.
-    /// - Returns: False at once when the numbers of bytes differ.
+    ///   - left: One value.
+    ///   - right: The other value.
+    /// - Returns: False immediately if the numbers of bytes differ.
     public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         left.count == right.count
             && cplatform_is_equal(

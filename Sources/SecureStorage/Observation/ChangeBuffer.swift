@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// What one observer has not fetched yet: the union of it, so that a slow observer takes no more
-/// memory than a fast one.
+/// The changes that one observer has not fetched yet.
+///
+/// They are merged into one, so a slow observer uses no more memory than a fast one.
 final class ChangeBuffer: @unchecked Sendable {
-    // @unchecked: everything below `lock` is only touched under it.
+    // @unchecked: the properties below `lock` are only accessed under it.
     let wantsRowIDs: Bool
-    /// Whether the shadow tables of virtual tables are wanted, which a query may have read.
+    /// Whether to include the shadow tables of virtual tables, which a query may have read.
     let wantsShadows: Bool
     private let lock = NSLock()
     private var tables: ObservedTables
@@ -19,7 +20,7 @@ final class ChangeBuffer: @unchecked Sendable {
         self.wantsShadows = wantsShadows
     }
 
-    /// Takes in what was committed.
+    /// Adds a committed change.
     func add(_ change: DatabaseChange) {
         let delivery: (CheckedContinuation<DatabaseChange?, Never>, DatabaseChange)? =
             lock.withLock {
@@ -31,11 +32,11 @@ final class ChangeBuffer: @unchecked Sendable {
                 if pending == nil { pending = part }
                 return nil
             }
-        // Outside of the lock, though no code of the observer runs here.
+        // Outside the lock, although this runs no code of the observer.
         delivery?.0.resume(returning: delivery?.1)
     }
 
-    /// Wants other tables from now on; what is pending is looked through again.
+    /// Observes other tables from now on, and filters the pending change again.
     func observe(_ tables: ObservedTables) {
         lock.withLock {
             self.tables = tables
@@ -43,7 +44,7 @@ final class ChangeBuffer: @unchecked Sendable {
         }
     }
 
-    /// Wants all tables from now on, and drops what is pending.
+    /// Observes all tables from now on, and drops the pending change.
     func observeAll() {
         lock.withLock {
             tables = .all
@@ -51,8 +52,8 @@ final class ChangeBuffer: @unchecked Sendable {
         }
     }
 
-    /// What has been committed since the last call, or will be next; nil when the task is
-    /// cancelled.
+    /// Returns the changes committed since the last call, or waits for the next one; nil when the
+    /// task is cancelled.
     func next() async -> DatabaseChange? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

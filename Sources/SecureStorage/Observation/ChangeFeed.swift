@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The observers of one store, and what follows its file while there are any.
+/// The observers of one store, and the watch on its file while any exist.
 ///
 /// ```text
 ///  a call commits ──► hooks of the connection ──► ChangeRecorder ─┐
@@ -8,24 +8,24 @@ internal import Foundation
 ///  another process ─► FileWatch ─► a turn: PRAGMA data_version ───┘            one per observer
 /// ```
 final class ChangeFeed: @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
+    // @unchecked: the properties below are only accessed under `lock`.
     private let lock = NSLock()
     private var buffers: [ObjectIdentifier: ChangeBuffer] = [:]
     private var wakeUps: WakeUps?
 
-    /// Runs a block with the store when it is its turn, and does not wait for it.
+    /// Enqueues a block that runs with the store in its turn, and does not wait for it.
     typealias Scheduler = @Sendable (@escaping @Sendable (SecureDatabaseStore) -> Void) -> Void
 
     // MARK: - Observers
 
-    /// Takes in an observer, which sees what is committed in calls that come from now on.
+    /// Adds an observer, which sees what later calls commit.
     ///
     /// - Parameters:
-    ///   - buffer: Gets the changes until `remove(_:_:)`.
-    ///   - path: Of the file.
-    ///   - logger: Told when the file cannot be watched.
-    ///   - schedule: Gets its turn before those calls.
-    ///   - whenFollowing: Called in that turn.
+    ///   - buffer: The buffer that receives the changes until `remove(_:_:)`.
+    ///   - path: The path of the file.
+    ///   - logger: Receives a message when the file cannot be watched.
+    ///   - schedule: Enqueues a block ahead of those calls.
+    ///   - whenFollowing: Called in the turn of that block.
     func add(
         _ buffer: ChangeBuffer, path: String, logger: @escaping @Sendable (String) -> Void,
         _ schedule: @escaping Scheduler, whenFollowing: @escaping @Sendable () -> Void = {}
@@ -47,7 +47,7 @@ final class ChangeFeed: @unchecked Sendable {
         }
     }
 
-    /// Lets an observer go.
+    /// Removes an observer.
     func remove(_ buffer: ChangeBuffer, _ schedule: Scheduler) {
         let last: WakeUps? = lock.withLock {
             guard buffers.removeValue(forKey: ObjectIdentifier(buffer)) != nil, buffers.isEmpty
@@ -68,10 +68,10 @@ final class ChangeFeed: @unchecked Sendable {
 
     // MARK: - The connection
 
-    /// Sees to it that the connection has hooks when there are observers, and only then; in its
-    /// turn.
+    /// Installs the connection's hooks if it has observers or writes a change log, and removes them
+    /// otherwise; to be called in its turn.
     ///
-    /// With `isReopened`, anything can have happened to the file since it was last followed.
+    /// With `isReopened`, the file may have changed in any way since it was last followed.
     func follow(_ connection: Connection, isReopened: Bool) {
         let (isObserved, wantsRowIDs, wakeUps) = lock.withLock {
             (!buffers.isEmpty, buffers.values.contains { $0.wantsRowIDs }, self.wakeUps)
@@ -81,11 +81,11 @@ final class ChangeFeed: @unchecked Sendable {
             connection.stopRecording()
             return
         }
-        // Before it is asked for the first time: what comes later is an event.
+        // Before the first query of the data version: every later commit then raises an event.
         wakeUps?.begin()
         guard connection.recorder == nil else {
             connection.recorder?.recordsRowIDs = wantsRowIDs
-            // The watch may be a new one.
+            // The watch may be new, and have missed commits.
             _ = connection.lookForForeignCommits(isLast: false)
             return
         }

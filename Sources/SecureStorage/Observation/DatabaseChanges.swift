@@ -1,4 +1,4 @@
-/// The changes of a database, one after the other, for `for await`.
+/// An asynchronous sequence of the changes committed to a database.
 ///
 /// ```swift
 /// for await change in queue.changes(in: ["note"]) {
@@ -6,45 +6,46 @@
 /// }
 /// ```
 ///
-/// Each is told after its commit, in the order of the commits; nothing is told of what was rolled
-/// back. A loop that takes its time gets as one change what was committed meanwhile.
+/// Each change is delivered after its commit, in commit order. Rolled-back work is never reported.
+/// Changes committed while a loop is busy are merged into one.
 ///
-/// Each iteration is an observer of its own, from the call of `makeAsyncIterator()` on: it sees
-/// what is committed in calls that come afterwards. It ends when its task is cancelled, and keeps
-/// the queue or the pool until then. Closing the file does not end it; when it is opened again, a
-/// change of unknown tables is told.
+/// Each iteration is a separate observer from the call of `makeAsyncIterator()` on: it sees what
+/// later calls commit. It ends when its task is cancelled, and keeps the queue or the pool alive
+/// until then. Closing the file does not end it; opening the file again delivers a change of
+/// unknown tables.
 ///
-/// Commits of other connections and processes are told as well, without their tables. The file's
-/// directory is watched for that, which costs nothing while nobody writes.
+/// Commits of other connections and processes are reported too, without their tables unless
+/// ``SecureDatabaseConfiguration/keepsChangeLog`` is set. The file's directory is watched for them,
+/// which costs nothing while no process writes.
 ///
-/// Thread-safe. Writing needs no more time while nobody observes.
+/// Thread-safe. Without an observer, writing costs no extra time.
 ///
 /// The corresponding C functions are
 /// [`sqlite3_update_hook`](https://sqlite.org/c3ref/update_hook.html) and
 /// [`sqlite3_commit_hook`](https://sqlite.org/c3ref/commit_hook.html).
 public struct DatabaseChanges: AsyncSequence, Sendable {
-    /// What a loop gets.
+    /// The type of the sequence's elements.
     public typealias Element = DatabaseChange
 
     let store: ObservedStore
     let tables: ObservedTables
     let wantsRowIDs: Bool
 
-    /// Begins to observe.
+    /// Starts observing.
     ///
-    /// - Returns: An iterator that is an observer until its last copy goes.
+    /// - Returns: An iterator that observes until its last copy is destroyed.
     public func makeAsyncIterator() -> Iterator {
         let buffer = ChangeBuffer(tables, wantsRowIDs: wantsRowIDs, wantsShadows: false)
         return Iterator(observer: Observer(store, buffer))
     }
 
-    /// Waits for the changes of one iteration.
+    /// An iterator that waits for changes.
     public struct Iterator: AsyncIteratorProtocol {
         let observer: Observer
 
-        /// What was committed since the last call, or will be next.
+        /// Returns the changes committed since the last call, or waits for the next one.
         ///
-        /// - Returns: nil when the task is cancelled, and ever after.
+        /// - Returns: The change; nil when the task is cancelled, and from then on.
         public mutating func next() async -> DatabaseChange? {
             await observer.next()
         }
@@ -52,13 +53,13 @@ public struct DatabaseChanges: AsyncSequence, Sendable {
 }
 
 extension SecureDatabaseReader {
-    /// The changes that are committed from now on, through this queue or pool and by others.
+    /// Returns the changes committed from now on, through this queue or pool and by others.
     ///
     /// - Parameters:
     ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
-    ///     schema. nil or none for all.
-    ///   - rowIDs: Whether to report which rows have changed, which takes some time and memory.
-    /// - Returns: A sequence without end; see ``DatabaseChanges``.
+    ///     schema. nil or an empty array for all tables.
+    ///   - rowIDs: Whether to report which rows have changed, which costs some time and memory.
+    /// - Returns: An endless sequence; see ``DatabaseChanges``.
     public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
         DatabaseChanges(
             store: access.point.observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)

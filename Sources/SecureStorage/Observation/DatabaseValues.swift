@@ -1,5 +1,5 @@
-/// A value that is read from a database again and again, as often as it may have changed, for `for
-/// await`.
+/// An asynchronous sequence of a value that is read from a database again whenever it may have
+/// changed.
 ///
 /// ```swift
 /// let counts = pool.values { db in
@@ -10,37 +10,37 @@
 /// }
 /// ```
 ///
-/// The first value comes at once. Then the closure runs again after each commit on a table that it
-/// has read the last time, after each change of the schema, and after commits of other processes,
-/// whose tables are not known. A value like the one before is not told again. What is committed
-/// while it runs leads to one more run.
+/// The first value is delivered immediately. The closure then runs again after each commit to a
+/// table that its last run read, after each schema change, and after each commit of another process
+/// if its tables are unknown. A value equal to the previous one is not delivered. Commits during a
+/// run lead to one more run.
 ///
-/// An error is told as a failure, and does not end the sequence: the next commit leads to the next
-/// run.
+/// An error is delivered as `.failure`; the sequence continues, and the next commit leads to the
+/// next run.
 ///
-/// What the closure reads is noted by table: pragmas, temporary tables and attached databases are
-/// not. It must not write. Each iteration runs it on its own, until its task is cancelled.
+/// Reads are tracked by table, but not those of pragmas, temporary tables and attached databases.
+/// The closure must not write. Each iteration runs it separately until its task is cancelled.
 public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendable {
-    /// What a loop gets.
+    /// The type of the sequence's elements.
     public typealias Element = Result<Value, any Error>
 
-    /// Reads the value, and says which tables it has read.
+    /// Reads the value, and returns it with the tables that it was read from.
     typealias Reading = @Sendable () async throws -> (Value, ObservedTables)
 
     let store: ObservedStore
     let read: Reading
 
-    /// Begins to observe.
+    /// Starts observing.
     ///
-    /// - Returns: An iterator that is an observer until its last copy goes.
+    /// - Returns: An iterator that observes until its last copy is destroyed.
     public func makeAsyncIterator() -> Iterator {
         let buffer = ChangeBuffer(.all, wantsRowIDs: false, wantsShadows: true)
-        // A run before that moment may have missed a commit that nobody will tell of.
+        // A run before following begins may miss a commit that is never reported.
         let observer = Observer(store, buffer) { buffer.add(.foreign) }
         return Iterator(observer: observer, read: read)
     }
 
-    /// Reads the values of one iteration.
+    /// An iterator that reads the values.
     public struct Iterator: AsyncIteratorProtocol {
         let observer: Observer
         let read: Reading
@@ -51,9 +51,9 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
             self.read = read
         }
 
-        /// The first value, or the next that differs from the one before.
+        /// Returns the first value, or waits for one that differs from the previous one.
         ///
-        /// - Returns: nil when the task is cancelled, and ever after.
+        /// - Returns: The value or error; nil when the task is cancelled, and from then on.
         public mutating func next() async -> Element? {
             while true {
                 if last == nil {
@@ -73,7 +73,7 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
         }
 
         private func run() async -> Element {
-            // What was told before is seen by this run; until it is known what it reads, everything
+            // This run sees all changes reported so far. Until its tables are known, every change
             // counts.
             observer.buffer.observeAll()
             do {
@@ -97,10 +97,10 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
 }
 
 extension SecureDatabaseReader {
-    /// The value of a query, now and whenever it has changed.
+    /// Returns the value of a query, now and after each change.
     ///
     /// - Parameter read: Runs as a `read`, on a separate thread.
-    /// - Returns: A sequence without end; see ``DatabaseValues``.
+    /// - Returns: An endless sequence; see ``DatabaseValues``.
     public func values<Value: Equatable & Sendable>(
         of read: @escaping @Sendable (SecureDatabaseStore) throws -> Value
     ) -> DatabaseValues<Value> {
@@ -111,7 +111,7 @@ extension SecureDatabaseReader {
 }
 
 extension SecureDatabaseStore {
-    /// Runs `body` and notes the tables that its statements read.
+    /// Runs `body` and returns its result with the tables that its statements read.
     fileprivate func notingTables<T>(
         _ body: (SecureDatabaseStore) throws -> T
     ) throws -> (T, ObservedTables) {
@@ -119,7 +119,7 @@ extension SecureDatabaseStore {
         try connection.beginNotingTables()
         defer { connection.readTables = nil }
         let value = try body(self)
-        // Another connection: what was read with it is not known.
+        // `body` reopened the store: reads on the new connection were not tracked.
         guard self.connection === connection, let names = connection.readTables else {
             return (value, .all)
         }

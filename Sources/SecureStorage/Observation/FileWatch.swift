@@ -1,13 +1,13 @@
 internal import Foundation
 
 #if os(Linux)
-    /// Tells when a database's file, log or journal is written to, made or removed.
+    /// Reports when a database's file, log or journal is written to, created or removed.
     ///
-    /// inotify(7): the directory for files that come and go, and the files themselves for what is
-    /// written. So what is written to other files of the directory wakes nobody, and no descriptor
-    /// of the file is opened, whose end would drop SQLite's locks.
+    /// Uses inotify(7) on the directory for files that appear and disappear, and on the files
+    /// themselves for writes. Writes to other files of the directory thus raise no event, and no
+    /// descriptor of the file is opened, because closing it would drop SQLite's locks.
     final class FileWatch: @unchecked Sendable {
-        // @unchecked: `watches` is only touched under `lock`.
+        // @unchecked: `watches` is only accessed under `lock`, or in `init`.
         private let descriptor: Int32
         private let directory: String
         private let names: [String]
@@ -15,11 +15,11 @@ internal import Foundation
         private var watches: [String: Int32] = [:]
         private let source: any DispatchSourceRead
 
-        /// nil when the system allows no further watch.
+        /// Starts watching; nil when the system cannot watch the directory.
         ///
         /// - Parameters:
-        ///   - path: Of the database's file.
-        ///   - queue: Where `handler` is called.
+        ///   - path: The path of the database's file.
+        ///   - queue: The queue on which `handler` is called.
         ///   - handler: Called once for any number of events.
         init?(path: String, queue: DispatchQueue, handler: @escaping @Sendable () -> Void) {
             let url = URL(fileURLWithPath: path)
@@ -48,11 +48,11 @@ internal import Foundation
 
         private func watch(_ name: String) {
             let watch = inotify_add_watch(descriptor, "\(directory)/\(name)", UInt32(IN_MODIFY))
-            // One that is missing is added when it comes.
+            // A missing file is watched as soon as it is created.
             watches[name] = watch >= 0 ? watch : nil
         }
 
-        /// Reads what has happened; whether any of it concerns the database.
+        /// Reads all pending events, and returns whether any concerns the database.
         private func takeEvents() -> Bool {
             lock.withLock {
                 var isConcerned = false
@@ -79,10 +79,10 @@ internal import Foundation
                         decoding: bytes[(position + headerSize)..<end].prefix { $0 != 0 },
                         as: UTF8.self)
                     position = end
-                    // That of a file that is gone; the directory's event has told so.
+                    // The watch of a removed file; the directory's event reports the removal.
                     guard event.mask & UInt32(IN_IGNORED) == 0 else { continue }
                     if event.len == 0 {
-                        // Written to, or so much that events were dropped.
+                        // A write, or an overflow in which events were dropped.
                         isConcerned = true
                     } else if names.contains(name) {
                         isConcerned = true
@@ -94,12 +94,12 @@ internal import Foundation
         }
     }
 #elseif canImport(Darwin)
-    /// Tells when a database's log or journal is written to, made or removed.
+    /// Reports when a database's log or journal is written to, created or removed.
     ///
-    /// The file itself is not looked at: it is written to only beside its log or journal, and
+    /// The file itself is not watched: SQLite never writes to it without a log or journal, and
     /// closing a descriptor of it would drop SQLite's locks.
     final class FileWatch: @unchecked Sendable {
-        // @unchecked: `sources` is only touched under `lock`.
+        // @unchecked: `sources` and `hasEnded` are only accessed under `lock`, or in `init`.
         private let path: String
         private let queue: DispatchQueue
         private let handler: @Sendable () -> Void
@@ -107,11 +107,11 @@ internal import Foundation
         private var sources: [String: any DispatchSourceFileSystemObject] = [:]
         private var hasEnded = false
 
-        /// nil when the directory cannot be looked at.
+        /// Starts watching; nil when the directory cannot be opened.
         ///
         /// - Parameters:
-        ///   - path: Of the database's file.
-        ///   - queue: Where `handler` is called.
+        ///   - path: The path of the database's file.
+        ///   - queue: The queue on which `handler` is called.
         ///   - handler: Called once for any number of events.
         init?(path: String, queue: DispatchQueue, handler: @escaping @Sendable () -> Void) {
             self.path = path
@@ -167,7 +167,7 @@ internal import Foundation
         }
     }
 #else
-    /// No way to tell when a file is written to.
+    /// A watch that always fails: the platform cannot report writes to a file.
     final class FileWatch: Sendable {
         init?(path: String, queue: DispatchQueue, handler: @escaping @Sendable () -> Void) {
             return nil

@@ -1,10 +1,10 @@
-/// Which changes an observer wants.
+/// The tables that an observer observes.
 enum ObservedTables: Sendable {
     case all
-    /// Lower-case names.
+    /// Names as `key(of:)` returns them.
     case only(Set<String>)
 
-    /// - Parameter names: Of tables, in any case; none stands for all.
+    /// - Parameter names: Names of tables, in any case; nil or an empty array means all tables.
     init(_ names: [String]?) {
         guard let names, !names.isEmpty else {
             self = .all
@@ -13,14 +13,15 @@ enum ObservedTables: Sendable {
         self = .only(Set(names.map { Self.key(of: $0) }))
     }
 
-    /// A name as it is compared: `sqlite_master` is the old name of `sqlite_schema`.
+    /// Returns a name in the form used for comparison: lower case, with `sqlite_schema` for its old
+    /// name `sqlite_master`.
     static func key(of table: String) -> String {
         let key = table.lowercased()
         return key == "sqlite_master" ? "sqlite_schema" : key
     }
 
-    /// The part of a change that concerns these tables, with or without row ids; nil when there is
-    /// none.
+    /// Returns the part of a change that concerns these tables, with or without row ids; nil if no
+    /// part does.
     func part(of change: DatabaseChange, withRowIDs: Bool = false) -> DatabaseChange? {
         var part = change
         if case .only(let names) = self {

@@ -1,22 +1,22 @@
 internal import Foundation
 internal import Logging
 
-/// What is observed: the store behind a queue or a pool, and how to get a turn of it.
+/// The store of a queue or a pool that is observed, and the means to get a turn on it.
 struct ObservedStore: Sendable {
     let feed: ChangeFeed
     let path: String
     let logger: @Sendable (String) -> Void
     let schedule: ChangeFeed.Scheduler
-    /// Keeps the queue or the pool.
+    /// Keeps the queue or the pool alive.
     let owner: any Sendable & AnyObject
 }
 
-/// One who observes, until its last reference goes.
+/// An observer, which observes until its last reference is released.
 final class Observer: Sendable {
     let buffer: ChangeBuffer
     private let store: ObservedStore
 
-    /// `whenFollowing` is called when everything that is committed from then on is seen.
+    /// `whenFollowing` is called as soon as every later commit is seen.
     init(
         _ store: ObservedStore, _ buffer: ChangeBuffer,
         whenFollowing: @escaping @Sendable () -> Void = {}
@@ -35,7 +35,7 @@ final class Observer: Sendable {
         store.feed.remove(buffer, store.schedule)
     }
 
-    /// nil, for good, when the task is cancelled.
+    /// Waits for the next change; nil when the task is cancelled, and from then on.
     func next() async -> DatabaseChange? {
         guard let change = await buffer.next() else {
             end()

@@ -1,27 +1,28 @@
 internal import Foundation
 
-/// Asks for commits of others when something has happened to the file, and never otherwise.
+/// Checks for commits of other connections after file events, and at no other time.
 ///
-/// What is written to the log becomes a commit a moment later, after it has been synced, and no
-/// event says so. So one event is followed by several questions, each after twice the time, until
-/// one shows that nobody is writing.
+/// A write to the log becomes a commit a moment later, after it has been synced, without another
+/// event. Therefore several checks follow one event, each after twice the previous pause, until one
+/// shows that no connection is writing.
 final class WakeUps: @unchecked Sendable {
-    // @unchecked: `watch` and `questionCount` are only touched under `lock`, the rest on `worker`.
+    // @unchecked: `watch`, `hasEnded` and `questionCount` are only accessed under `lock`, the rest
+    // on `worker`.
     private let path: String
     private let schedule: ChangeFeed.Scheduler
     private let failed: @Sendable (String) -> Void
     private let lock = NSLock()
     private var watch: FileWatch?
     private var hasEnded = false
-    /// How often the connection has asked by itself, after its own commits.
+    /// The number of checks that the connection made by itself, after its own commits.
     private var questionCount = 0
 
     private let worker = DispatchQueue(label: "SecureStorage.changes")
-    /// nil while nothing has happened.
+    /// The next pause, in milliseconds; nil while no event is being followed up.
     private var pause: Int?
-    /// What is being waited for: the pause, or the answer after it.
+    /// Whether the worker rests, waits for a pause to end, or waits for the answer after it.
     private var state = State.resting
-    /// Counts the pauses, so that one that was cut short has no end.
+    /// The number of pauses so far, by which a timer recognizes that its pause was cut short.
     private var pauseCount = 0
 
     private enum State: Equatable {
@@ -30,15 +31,15 @@ final class WakeUps: @unchecked Sendable {
         case asking
     }
 
-    /// Milliseconds: not at once, so that the end of the commit has come, and so that a writer in
-    /// this process, which asks by itself, is not disturbed.
+    /// In milliseconds; long enough for the commit to end, and not to disturb a writer in this
+    /// process, which checks by itself.
     private static let firstPause = 2
     private static let longestPause = 1024
 
     /// - Parameters:
-    ///   - path: Of the file.
-    ///   - schedule: Runs a block when it is its turn.
-    ///   - failed: Told when the file cannot be watched.
+    ///   - path: The path of the file.
+    ///   - schedule: Enqueues a block that runs in its turn.
+    ///   - failed: Receives a message when the file cannot be watched.
     init(
         path: String, schedule: @escaping ChangeFeed.Scheduler,
         failed: @escaping @Sendable (String) -> Void
@@ -48,7 +49,7 @@ final class WakeUps: @unchecked Sendable {
         self.failed = failed
     }
 
-    /// Begins to watch, unless it has begun.
+    /// Starts watching unless it has started already.
     func begin() {
         let isMissing: Bool = lock.withLock {
             guard watch == nil, !hasEnded else { return false }
@@ -69,7 +70,7 @@ final class WakeUps: @unchecked Sendable {
         watch?.end()
     }
 
-    /// The connection asks by itself, so what has happened up to now needs no question.
+    /// Notes that the connection checks by itself, which covers all events so far.
     func willAsk() {
         lock.withLock { questionCount += 1 }
     }
@@ -78,7 +79,7 @@ final class WakeUps: @unchecked Sendable {
 
     private func noteEvent() {
         pause = Self.firstPause
-        // Not a second time for each event of many.
+        // Cuts a longer pause short, but does not restart the first one for each of many events.
         if case .pausing(let current) = state, current > Self.firstPause { state = .resting }
         wait()
     }
@@ -100,7 +101,7 @@ final class WakeUps: @unchecked Sendable {
             return
         }
         state = .asking
-        // The connection's own questions do, but for the last one.
+        // The connection's own checks suffice, except for the last one.
         guard pause >= Self.longestPause || lock.withLock({ questionCount == count }) else {
             goOn(after: pause, .answered)
             return
@@ -117,16 +118,16 @@ final class WakeUps: @unchecked Sendable {
 
     private func goOn(after asked: Int, _ question: Connection.Question) {
         state = .resting
-        // Something has happened meanwhile: from the beginning.
+        // If an event has reset `pause` since, start over from it.
         if pause == asked {
             pause = question == .final ? nil : min(asked * 2, Self.longestPause)
         }
         wait()
     }
 
-    /// Given at the latest when its block is dropped, as that of a closed pool is.
+    /// The answer to a check, given at the latest when the block is dropped, as by a closed pool.
     private final class Answer: @unchecked Sendable {
-        // @unchecked: only touched by the thread that has the turn, then by the last owner.
+        // @unchecked: only accessed by the thread that has the turn, then by the last owner.
         private var reply: (@Sendable (Connection.Question) -> Void)?
 
         init(_ reply: @escaping @Sendable (Connection.Question) -> Void) { self.reply = reply }
@@ -136,7 +137,7 @@ final class WakeUps: @unchecked Sendable {
             reply = nil
         }
 
-        // A closed file is told of when it is opened again.
+        // Changes to a closed file are reported when it is opened again.
         deinit { reply?(.final) }
     }
 }

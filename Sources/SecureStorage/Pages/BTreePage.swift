@@ -1,7 +1,7 @@
-/// A page of a table or index, as it is laid out in
-/// [SQLite's file format](https://sqlite.org/fileformat2.html#b_tree_pages).
+/// A page of a table or index, laid out as in [SQLite's file
+/// format](https://sqlite.org/fileformat2.html#b_tree_pages).
 ///
-/// Nothing is taken for granted: what does not fit is nil.
+/// Nothing in it is trusted: a value that does not fit is nil.
 struct BTreePage {
     enum Kind: UInt8 {
         case indexInterior = 2
@@ -16,12 +16,12 @@ struct BTreePage {
     struct Header {
         let kind: Kind
         let cellCount: Int
-        /// Where the cells begin.
+        /// The offset at which the cells begin.
         let contentStart: Int
-        /// Bytes of the header itself.
+        /// The length of the header itself, in bytes.
         var length: Int { kind.isInterior ? 12 : 8 }
 
-        /// nil when the bytes at `offset` are no header.
+        /// Reads the header; nil when the bytes at `offset` are not one.
         init?(_ page: [UInt8], at offset: Int) {
             guard offset + 12 <= page.count, let kind = Kind(rawValue: page[offset]) else {
                 return nil
@@ -38,18 +38,18 @@ struct BTreePage {
         }
     }
 
-    /// A row, or an entry of an index, or the way to one.
+    /// A row, an entry of an index, or the pointer that leads to one.
     struct Cell {
-        /// The page with what comes before; of an interior page.
+        /// The page with the entries before this one; in an interior page.
         var leftChild: UInt32?
-        /// Of a table.
+        /// The row id; in a table.
         var rowID: Int64?
         /// The bytes of the record that are in the page.
         var local: ArraySlice<UInt8> = []
         var payloadSize = 0
-        /// Where the record goes on.
+        /// The page in which the record continues.
         var overflow: UInt32?
-        /// Where all of it lies in the page.
+        /// The range of the whole cell in the page.
         var place = 0..<0
     }
 
@@ -58,7 +58,7 @@ struct BTreePage {
     private let start: Int
     private let usableSize: Int
 
-    /// nil when `page`, decrypted, is not of a tree.
+    /// Reads a decrypted page; nil when it does not belong to a tree.
     init?(_ page: [UInt8], number: UInt32, usableSize: Int) {
         start = number == 1 ? 100 : 0
         guard let header = Header(page, at: start), header.isPlausible(in: usableSize) else {
@@ -69,11 +69,11 @@ struct BTreePage {
         self.usableSize = usableSize
     }
 
-    /// Whether it has cells, and they, the free blocks and the fragments fill the page to its end,
-    /// without a gap and without an overlap.
+    /// Whether it has cells that, together with the free blocks and the fragments, fill the page to
+    /// its end, without a gap and without an overlap.
     ///
-    /// SQLite keeps every page so. Of random bytes, and of a page that is read with another usable
-    /// size than it was written with, it is not to be expected.
+    /// SQLite keeps every page this way. Random bytes, and a page read with another usable size
+    /// than it was written with, are not expected to pass.
     var isTiled: Bool {
         guard header.cellCount > 0, let free = freeBlocks() else { return false }
         var places = free
@@ -92,7 +92,7 @@ struct BTreePage {
         return fragments + usableSize - end == Int(page[start + 7])
     }
 
-    /// The list of free blocks; nil when it is broken.
+    /// Returns the free blocks; nil when their list is broken.
     private func freeBlocks() -> [Range<Int>]? {
         func number(_ offset: Int) -> Int { Int(page[offset]) << 8 | Int(page[offset + 1]) }
         var blocks: [Range<Int>] = []
@@ -110,7 +110,7 @@ struct BTreePage {
         return blocks
     }
 
-    /// Where a cell begins, by its place.
+    /// Returns where the cell at `index` begins.
     private func position(of index: Int) -> Int? {
         let pointer = start + header.length + 2 * index
         guard index < header.cellCount, pointer + 2 <= usableSize else { return nil }
@@ -120,7 +120,7 @@ struct BTreePage {
     /// The last child of an interior page.
     var rightChild: UInt32? { header.kind.isInterior ? number(at: start + 8) : nil }
 
-    /// A cell by its place; nil for one that is broken.
+    /// Returns the cell at `index`; nil when it is broken.
     func cell(_ index: Int) -> Cell? {
         guard let start = position(of: index) else { return nil }
         var position = start
@@ -158,7 +158,7 @@ struct BTreePage {
         return cell
     }
 
-    /// How much of a payload stays in the page.
+    /// Returns how many bytes of a payload stay in the page.
     private func localSize(of payload: Int) -> Int {
         let most =
             header.kind.isTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// What the first page says of the whole database; or, when that page is damaged, what the others
-/// tell.
+/// The facts about the whole database from the first page or, when that page is damaged, as
+/// inferred from the others.
 struct DatabaseHeader {
-    /// Bytes at the end of each page that SQLite leaves free: at least the cipher's.
+    /// The bytes at the end of each page that SQLite leaves free: at least the cipher's.
     ///
-    /// SQLCipher leaves 80 whatever the HMAC, unless its settings were those of the process
-    /// (`PRAGMA cipher_default_hmac_algorithm`) or of another version: only byte 20 of the first
-    /// page tells.
+    /// SQLCipher leaves 80 whatever the HMAC, unless its settings were process-wide
+    /// (`PRAGMA cipher_default_hmac_algorithm`) or those of another version: only byte 20 of the
+    /// first page is reliable.
     let reservedBytes: Int
     let encoding: TextEncoding
     /// `PRAGMA user_version` and `PRAGMA application_id`; 0 when the first page is damaged.
@@ -17,16 +17,17 @@ struct DatabaseHeader {
     var autoVacuum = 0
     /// The first page of the list of free pages; nil when the first page is damaged, 0 for none.
     var firstFreePage: UInt32?
-    /// What could not be read and was taken from other pages, or assumed: for people.
+    /// A remark for people on values that could not be read, but were inferred from other pages or
+    /// assumed.
     var remark: String?
 
-    /// Reads the first page, decrypted; nil when it says what cannot be.
+    /// Reads the decrypted first page; nil when its values are impossible.
     init?(_ page: [UInt8], _ format: PageFormat) {
         func number(_ offset: Int) -> UInt32 {
             page[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
         }
         guard page.count == format.pageSize, Self.hasSizes(page, of: format),
-            // 0 until the first table is made.
+            // 0 until the first table is created.
             let encoding = TextEncoding(rawValue: UInt8(clamping: max(number(56), 1)))
         else { return nil }
         reservedBytes = Int(page[20])
@@ -37,8 +38,7 @@ struct DatabaseHeader {
         firstFreePage = number(32)
     }
 
-    /// Finds out what it can from the pages of trees, each decrypted, of which `pages` gives the
-    /// next one.
+    /// Infers what it can from the decrypted pages of trees; `pages` returns the next one.
     init(from pages: () throws -> [UInt8]?, _ format: PageFormat) rethrows {
         var votes: [Int: Int] = [:]
         var texts = TextVotes()
@@ -56,7 +56,7 @@ struct DatabaseHeader {
             texts.add(tree)
             looked += 1
         }
-        // Ties are those of empty files, and SQLCipher's own number is the best guess then.
+        // Ties occur for empty files, where SQLCipher's own number is the best guess.
         let best = votes.max { ($0.value, $1.key) < ($1.value, $0.key) }
         let isPlain = best.map { votes[80] == $0.value } ?? true
         reservedBytes = isPlain ? max(80, format.trailerBytes) : best?.key ?? 80
@@ -66,29 +66,29 @@ struct DatabaseHeader {
             + "\(encoding.name), is taken from the other pages; user_version and application_id are lost"
     }
 
-    /// Whether a first page that begins like this, decrypted, is one of pages of that format's
-    /// size, and leaves their ends to the cipher.
+    /// Returns whether a first page with this decrypted beginning has pages of that format's size,
+    /// and leaves their ends to the cipher.
     static func hasSizes(_ start: [UInt8], of format: PageFormat) -> Bool {
         PlainHeader(start).pageSize == format.pageSize
             && possibleReserves(format).contains(Int(start[20]))
     }
 
-    /// What SQLCipher and SQLite can leave free.
+    /// Returns the numbers of bytes that SQLCipher and SQLite can leave free.
     private static func possibleReserves(_ format: PageFormat) -> ClosedRange<Int> {
         // SQLite uses no fewer than 480 bytes of a page.
         format.trailerBytes...max(min(255, format.pageSize - 480), format.trailerBytes)
     }
 
-    /// What SQLCipher leaves free by its defaults, with this HMAC.
+    /// Returns the numbers of bytes that SQLCipher leaves free by its defaults, with this HMAC.
     static func usualReserves(_ format: PageFormat) -> [Int] {
         [max(80, format.trailerBytes), format.trailerBytes]
     }
 
-    /// Tells the encoding of texts from their bytes.
+    /// Infers the encoding of texts from their bytes.
     private struct TextVotes {
         private var even = 0
         private var odd = 0
-        /// Texts with more NULs in one half of the bytes, and so of ASCII in UTF-16.
+        /// Texts with more NULs at even or at odd offsets, as ASCII has in UTF-16.
         private var littleEndian = 0
         private var bigEndian = 0
         private var invalid = 0
@@ -115,8 +115,8 @@ struct DatabaseHeader {
             if String(bytes: bytes, encoding: .utf8) == nil { invalid += 1 }
         }
 
-        // A text of an odd number of bytes is not UTF-16. Without one, NULs or bytes that are no
-        // UTF-8 tell.
+        // A text of an odd number of bytes is not UTF-16. Without one, NULs or bytes that are not
+        // UTF-8 decide.
         var encoding: TextEncoding {
             guard odd == 0, littleEndian + bigEndian + invalid > even / 10 else { return .utf8 }
             return bigEndian > littleEndian ? .utf16BigEndian : .utf16LittleEndian

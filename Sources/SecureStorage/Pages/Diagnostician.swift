@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Finds out what a file is; see `FileDiagnosis`.
+/// Determines what a file is; see `FileDiagnosis`.
 struct Diagnostician {
     let path: String
     let key: EncryptionKey?
     let cipher: CipherConfiguration
-    /// Pages to look at before a key is called wrong; nil for all of them.
+    /// The number of pages to check before a key is called wrong; nil for all of them.
     var sampleLimit: Int?
 
     typealias Finding = FileDiagnosis.Finding
 
-    /// Reasons, collected on the way.
+    /// The reasons, collected on the way.
     private struct Notes {
         var lines: [String] = []
 
@@ -85,7 +85,7 @@ struct Diagnostician {
         return try diagnose(key, view, first, header, notes, progress)
     }
 
-    /// The file is none with a plaintext header: what it is without one.
+    /// Diagnoses a file that lacks the configured plaintext header, as a file without one.
     private func withoutHeader(
         _ start: Notes, _ progress: FileProgress.Handler
     ) throws -> FileDiagnosis {
@@ -116,7 +116,7 @@ struct Diagnostician {
 
     // MARK: - With a key
 
-    /// The pages under the key; nil when the file is too short to have a salt.
+    /// Returns the pages under the key; nil when the file is too short to have a salt.
     func pageScan(_ view: PageView, _ key: EncryptionKey) throws -> PageScan? {
         let first =
             try view.page(1)
@@ -134,7 +134,8 @@ struct Diagnostician {
             cipher: try PageCipher(derived, cipher))
     }
 
-    /// The file always begins with it, unless that is just being written.
+    /// Returns the salt, with which the file begins unless its first page is being written just
+    /// now.
     private func ownSalt(_ view: PageView, _ first: [UInt8]) throws -> [UInt8] {
         if case .log = view.source {
             return try view.file.bytes(at: 0, count: CipherConfiguration.saltLength) ?? []
@@ -151,7 +152,7 @@ struct Diagnostician {
             notes.lines.append("that is less than one page of any format")
             return notes.result(.notADatabase)
         }
-        // While somebody writes, a look may find pages on their way from the log to the file.
+        // While another connection writes, pages may be on their way from the log to the file.
         var current = scan
         for _ in 1...100 {
             if try current.knowsKey(lookingAt: sampleLimit ?? .max, progress) {
@@ -197,11 +198,11 @@ struct Diagnostician {
         return notes.result(.wrongKey)
     }
 
-    /// The diagnosis of a file whose pages were looked at, and what is damaged beside it.
+    /// Adds damage beside the file to the diagnosis of a file whose pages were examined.
     private func withSideFiles(_ diagnosis: FileDiagnosis, _ scan: PageScan) throws -> FileDiagnosis
     {
         let journal = try JournalExamination(path: path, cipher: scan.cipher).damage()
-        // Until its journal is played back, a file's pages say nothing.
+        // Until its journal is played back, a file's pages prove nothing.
         if let journal {
             return FileDiagnosis(
                 finding: .damagedJournal(journal),
@@ -214,7 +215,7 @@ struct Diagnostician {
             reasons: diagnosis.reasons + [log.description])
     }
 
-    /// Whether pages make sense when they are decrypted, whatever their HMAC says.
+    /// Returns whether pages make sense when decrypted, whatever their HMAC.
     private func decryptsWithoutHMAC(_ scan: PageScan) throws -> Bool {
         let numbers = 2...UInt32(clamping: max(min(scan.view.pageCount, 8), 2))
         return try numbers.contains { number in

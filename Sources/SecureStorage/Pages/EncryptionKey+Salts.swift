@@ -1,13 +1,13 @@
 internal import Foundation
 
 extension EncryptionKey {
-    /// The salt that comes with the key or from the configuration; nil when it is elsewhere.
+    /// Returns the salt from the key or from the configuration; nil when it is elsewhere.
     func fixedSalt(_ cipher: CipherConfiguration) -> [UInt8]? {
         if case .rawWithSalt(_, let salt) = self { return salt }
         return cipher.plaintextHeaderSize > 0 ? cipher.salt.map(Array.init) : nil
     }
 
-    /// What the salt of a file can be that does not begin with it; nil when it does.
+    /// Returns the possible salts of a file that does not begin with its salt; nil when it does.
     ///
     /// - Throws: When the salt file is needed and missing or damaged.
     func salts(outOf file: DatabaseFile, _ cipher: CipherConfiguration) throws -> [[UInt8]]? {
@@ -18,9 +18,10 @@ extension EncryptionKey {
         return salts
     }
 
-    /// The key with the salt under which the first page of the file at `path` is authentic.
+    /// Returns the key with the salt under which the first page of the file at `path` is authentic.
     ///
-    /// A single salt is taken as it is: whether the key is right, the engine says.
+    /// A single salt, and the first one if none fits, is used unchecked: the engine decides whether
+    /// the key is right.
     func derived(
         choosingFrom salts: [[UInt8]], for path: String, _ cipher: CipherConfiguration
     ) throws -> DerivedKey {
@@ -32,8 +33,8 @@ extension EncryptionKey {
         return try derived(salt: salts.first ?? [], cipher: cipher)
     }
 
-    /// The key with the first of the salts under which a first page is authentic; nil when none is
-    /// right.
+    /// Returns the key with the first of the salts under which a first page is authentic; nil when
+    /// none is right.
     func derived(
         provedBy page: [UInt8], _ salts: [[UInt8]], _ cipher: CipherConfiguration
     ) throws -> DerivedKey? {

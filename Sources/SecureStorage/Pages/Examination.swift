@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// The state of a file whose key is known: which of its pages are not as they were written.
+/// Determines which pages of a file whose key is known are not as they were written.
 struct Examination {
     let scan: PageScan
 
-    /// Missing pages and damaged ones, in order; and what else was seen.
+    /// The missing and the damaged pages, in order, and other findings.
     struct Outcome {
         var damaged = PageList()
-        /// How many pages the header or the log speaks of that the file does not hold.
+        /// The number of pages that the header or the log mentions but the file does not hold.
         var missingPages = 0
-        /// Their numbers; not more than a list holds, since a log can speak of any number.
+        /// Their numbers; at most as many as a list holds, since a log can mention any number.
         var missing: [Int] = []
-        /// Bytes behind the end of the database.
+        /// The bytes after the end of the database.
         var surplusBytes = 0
         var pageCount = 0
     }
@@ -20,7 +20,7 @@ struct Examination {
         var outcome = try look(scan)
         outcome.damaged = try scan.damagedPages(
             among: scan.view.heldPages(of: outcome.pageCount), progress)
-        // Somebody may be writing: what is really damaged still is a moment later.
+        // Another connection may be writing: a moment later, only real damage is left.
         var current = scan
         var attempts = 0
         while !outcome.isSound, !current.view.isCurrent, attempts < 100 {
@@ -50,23 +50,23 @@ struct Examination {
         return missing
     }
 
-    /// All but the damaged pages.
+    /// Returns everything but the damaged pages.
     private func look(_ scan: PageScan) throws -> Outcome {
         var outcome = Outcome()
         outcome.pageCount = try databasePages(scan)
         let held = scan.view.heldPages(of: outcome.pageCount)
         outcome.missingPages = outcome.pageCount - held.count
-        // With a journal or a log the file's own length is still to be set.
+        // With a journal or a log, the file's own length is not final yet.
         if scan.view.source == .fileOnly {
             outcome.surplusBytes = try surplusBytes(outcome.pageCount, scan)
         }
         return outcome
     }
 
-    /// Bytes behind the last page, but for pages that were the file's own.
+    /// Returns the number of bytes after the last page; 0 if they are authentic pages of the file.
     ///
-    /// In rollback journal mode SQLite makes a file shorter after the commit: a kill in between
-    /// leaves them there.
+    /// In rollback journal mode SQLite shortens a file after the commit: a kill in between leaves
+    /// such pages there.
     private func surplusBytes(_ pageCount: Int, _ scan: PageScan) throws -> Int {
         let pageSize = scan.view.pageSize
         let surplus = scan.view.file.size - pageCount * pageSize
@@ -99,8 +99,8 @@ struct Examination {
         return FileDiagnosis(finding: outcome.finding, reasons: lines)
     }
 
-    /// How many pages the database has: as its own header says, or else the log or the journal,
-    /// which nothing authenticates.
+    /// Returns the number of the database's pages from its own header, or else from the log or the
+    /// journal, which nothing authenticates.
     private func databasePages(_ scan: PageScan) throws -> Int {
         let view = scan.view
         guard let page = try view.page(1) else { return view.pageCount }
@@ -113,7 +113,7 @@ struct Examination {
 }
 
 extension Examination.Outcome {
-    /// Extra bytes do no harm, but something has put them there.
+    /// Whether no damage was found; extra bytes do no harm, but something has put them there.
     var isSound: Bool { damaged.isEmpty && missingPages == 0 && surplusBytes == 0 }
 
     var finding: FileDiagnosis.Finding {

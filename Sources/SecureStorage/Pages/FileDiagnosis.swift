@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a file is, from evidence.
+/// The diagnosis of a file, from evidence.
 ///
 /// ```swift
 /// let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: .passphrase(passphrase))
@@ -10,54 +10,55 @@ public import Foundation
 /// print(diagnosis)  // the reasons, a line each
 /// ```
 public struct FileDiagnosis: Sendable, Equatable, CustomStringConvertible {
-    /// What a file can be.
+    /// The possible findings about a file.
     public enum Finding: Sendable, Equatable {
         /// The key opens the file, and every page is as it was written.
         case ok
-        /// There is no file.
+        /// The file does not exist.
         case missing
         /// The file has 0 or 1 byte.
         case empty
         /// A plain SQLite database.
         case notEncrypted
-        /// Encrypted, but its first bytes are readable: without its salt nothing more can be told.
+        /// Encrypted, but its first bytes are readable: without its salt nothing more can be
+        /// determined.
         case plaintextHeader
-        /// Encrypted, or random bytes: only a key can tell. No key was given.
+        /// Encrypted, or random bytes: no key was given, and only a key can decide.
         case keyNeeded
         /// No page of the file was written with this key.
         case wrongKey
         /// The key opens the file, which has the format of SQLCipher 1, 2 or 3, also in the
         /// variants of the first programs with SQLCipher 2.0.
         ///
-        /// With a raw key, 2 and 3 are the same; it is 3 then.
+        /// With a raw key, 2 and 3 are the same; the version is then 3.
         case legacyFormat(version: Int)
         /// The key opens the file with this cipher configuration instead of the given one.
         case otherCipher(CipherConfiguration)
-        /// The key opens the file, whose pages have no HMAC (`PRAGMA cipher_use_hmac = OFF`): any
-        /// change of them would go unnoticed, so that it has to be migrated first.
+        /// The key opens the file, whose pages have no HMAC (`PRAGMA cipher_use_hmac = OFF`).
+        ///
+        /// Changes to such pages would go unnoticed, so the file must be migrated first.
         case withoutHMAC
-        /// The key is right; these pages (the first is 1) are not as they were written; not more
-        /// than 100,000 are named.
+        /// The key is right; these pages (the first is 1) are not as they were written; at most
+        /// 100,000 are named.
         case corrupt(pages: [Int])
         /// The key is right; the file ends before its last page.
         case truncated
-        /// The key is right, and the file's pages are sound; commits in the log are not read any
-        /// more.
+        /// The key is right, and the file's pages are sound; commits in the log are no longer read.
         case damagedLog(LogDamage)
-        /// The key is right; the journal that has to be played back before the pages count is
+        /// The key is right; the journal that must be played back before the pages count is
         /// damaged.
         case damagedJournal(JournalDamage)
-        /// Not a database of any kind that is known here.
+        /// Not a database of any kind known here.
         case notADatabase
     }
 
-    /// What the file is.
+    /// The finding about the file.
     public let finding: Finding
 
-    /// What was seen, in the order in which it was looked at, for people.
+    /// The observations, for people, in the order in which they were made.
     public let reasons: [String]
 
-    /// How the pages are encrypted of a file that is to be migrated first.
+    /// The encryption of the pages of a file that must be migrated first.
     var format: PageFormat?
 
     /// The finding and its reasons, a line each.
@@ -91,7 +92,7 @@ extension FileDiagnosis.Finding {
 }
 
 extension FileDiagnosis {
-    /// What `open` throws for a file of this finding.
+    /// Returns the error that `open` throws for a file with this finding.
     func openingError(_ path: String) -> SecureStorageError {
         let evidence = reasons.joined(separator: "; ")
         func failed(_ code: ResultCode, _ text: String) -> SecureStorageError {
@@ -139,7 +140,8 @@ extension FileDiagnosis {
                 .notADatabase,
                 "it has a plaintext header; set cipher.plaintextHeaderSize, and bring its salt file "
                     + "\(SaltFile.suffix) back or set cipher.salt")
-        // The engine could not read it, whatever the pages say: somebody has changed it meanwhile.
+        // The engine could not read it, whatever the pages show: another process has changed it
+        // since.
         case .ok, .missing, .empty, .keyNeeded:
             return failed(.cannotOpen, "it changes while it is opened; try again")
         case .wrongKey:
@@ -151,22 +153,22 @@ extension FileDiagnosis {
 }
 
 extension SecureDatabaseStore {
-    /// Says what the file at `url` is, and why.
+    /// Determines what the file at `url` is, and why.
     ///
-    /// Reads every page once, decrypts none but the first, and changes nothing, not even a time of
-    /// access where the system allows that. Side files are looked at as well: what counts is what
-    /// who opens the file would find. A passphrase costs a key derivation, and two short ones more
-    /// for a file that it does not open; a third one where `cipher` has another derivation than
-    /// SQLCipher 4's.
+    /// Reads every page once, and changes nothing, not even the access time where the system allows
+    /// that. Decrypts only the first page, or up to eight where a raw key fits no HMAC. Side files
+    /// are examined too: the result describes what a connection opened now would find. A passphrase
+    /// costs a key derivation, and two short ones more for a file that it does not open; a third
+    /// one where `cipher` has another derivation than SQLCipher 4's.
     ///
-    /// Page sizes, HMACs and the key derivations of SQLCipher's versions are found out. Another
-    /// number of rounds is not: such a file is called `.wrongKey` unless `cipher` has it.
+    /// Page sizes, HMACs and the key derivations of SQLCipher's versions are detected. Another
+    /// number of rounds is not: such a file is reported as `.wrongKey` unless `cipher` has it.
     ///
     /// - Parameters:
-    ///   - url: The place of the file.
-    ///   - key: The key; nil to see what can be told without.
+    ///   - url: The location of the file.
+    ///   - key: The key; nil to see what can be determined without one.
     ///   - cipher: How the file is encrypted.
-    ///   - progress: Told of every megabyte; see ``FileProgress``.
+    ///   - progress: Called for every megabyte; see ``FileProgress``.
     /// - Returns: The finding with its reasons.
     /// - Throws: `.authenticationFailed` for a key that cannot be one (empty, wrong length);
     ///   `.openFailed` for a file that cannot be read; what `progress` throws.

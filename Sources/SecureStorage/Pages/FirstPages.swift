@@ -16,7 +16,7 @@ struct FirstPages {
         pages = [current, own]
     }
 
-    /// Whether each was written with this key.
+    /// Returns whether each was written with this key.
     func isWritten(with key: DerivedKey) throws -> Bool {
         let pageCipher = try PageCipher(key, cipher)
         return pages.allSatisfy { pageCipher.isAuthentic($0, number: 1) }
@@ -24,13 +24,14 @@ struct FirstPages {
 }
 
 extension DatabaseFile {
-    /// Whether the file, which this key has opened before, is encrypted with another one now.
+    /// Returns whether the file, which this key has opened before, is encrypted with another one
+    /// now.
     ///
-    /// A change of the key rewrites each page, so that none is left under the old one, with the log
-    /// or without it. A file that was overwritten with anything else has no other key.
+    /// A change of the key rewrites each page, so none is left under the old key, with the log or
+    /// without it. A file that was overwritten with anything else has no other key.
     func isUnderAnotherKey(than key: DerivedKey, _ cipher: CipherConfiguration) throws -> Bool {
         let pageCipher = try PageCipher(key, cipher)
-        // While somebody writes, a look may find pages on their way from the log to the file.
+        // While another connection writes, pages may be on their way from the log to the file.
         for _ in 1...20 {
             let view = try PageView(path, pageSize: cipher.pageSize)
             guard let first = try view.page(1),
@@ -43,7 +44,7 @@ extension DatabaseFile {
         return true
     }
 
-    /// Reads the first page, wherever it stands.
+    /// Reads the first page from the file and from its log or journal.
     func firstPages(_ cipher: CipherConfiguration) throws -> FirstPages {
         try FirstPages(of: self, cipher)
     }

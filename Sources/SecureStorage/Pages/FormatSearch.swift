@@ -1,24 +1,25 @@
 internal import Foundation
 
-/// Finds the format under which a key is right, where it is not the one that was named: other page
-/// sizes and HMACs, none, and those of SQLCipher 1, 2 and 3.
+/// Finds the format under which a key is right, where it is not the given one.
+///
+/// Tries other page sizes and HMACs, no HMACs, and the formats of SQLCipher 1, 2 and 3.
 struct FormatSearch {
     let path: String
     let key: EncryptionKey
-    /// What was named; it does not fit.
+    /// The given configuration, which does not fit.
     let cipher: CipherConfiguration
 
-    /// Looks at the first page under all of them, and of SQLCipher's own formats at some more.
+    /// Tries the first page under all formats, and more pages under those of SQLCipher 2 and 3.
     ///
-    /// Costs, for a passphrase, 64,000 and 4000 rounds of PBKDF2-HMAC-SHA1, and SQLCipher 4's where
-    /// `cipher` has other ones.
+    /// For a passphrase this costs 64,000 and 4000 rounds of PBKDF2-HMAC-SHA1, and SQLCipher 4's
+    /// where `cipher` has other ones.
     ///
     /// - Parameter given: The key as derived with `cipher`.
     /// - Returns: nil when the key is right under none of them.
     /// - Throws: When the file cannot be read.
     func run(_ given: DerivedKey) throws -> PageFormat? {
         if let format = try match(given, PageFormat(cipher)) { return format }
-        // Of a file with a plaintext header SQLCipher 4 has made, and its salt is elsewhere.
+        // A file with a plaintext header was made by SQLCipher 4, and its salt is elsewhere.
         guard cipher.plaintextHeaderSize == 0 else { return nil }
         var tried = [PageFormat(cipher)]
         for format in [
@@ -31,7 +32,7 @@ struct FormatSearch {
         return nil
     }
 
-    /// nil for a file that has not even a salt.
+    /// Derives the key for a format; nil for a file too short to have a salt.
     private func derive(_ format: PageFormat) throws -> DerivedKey? {
         var salt = try RawFile(path).bytes(at: 0, count: CipherConfiguration.saltLength) ?? []
         guard salt.count == CipherConfiguration.saltLength else { return nil }
@@ -41,7 +42,7 @@ struct FormatSearch {
         return try key.derived(salt: salt, cipher: cipher)
     }
 
-    /// The format with this key derivation under which the file is what it should be.
+    /// Returns the format with this key derivation under which the file makes sense.
     private func match(_ derived: DerivedKey, _ derivation: PageFormat) throws -> PageFormat? {
         for pageSize in [1024, 2048, 4096, 8192, 16384, 32768, 65536] {
             let view = try PageView(path, pageSize: pageSize)
@@ -61,7 +62,7 @@ struct FormatSearch {
             let scan = PageScan(view: view, key: derived, cipher: pages)
             return try scan.knowsKey(lookingAt: format.legacyVersion == nil ? 1 : 64)
         }
-        // Nothing authenticates these pages: only sense does.
+        // Nothing authenticates these pages: only their content can make sense.
         guard let first = try view.page(1),
             let content = first.withUnsafeBytes({ pages.decrypt($0, number: 1) })
         else { return false }
@@ -78,7 +79,7 @@ extension PageFormat {
         kdf == other.kdf && kdfIterations == other.kdfIterations
     }
 
-    /// What a file with this key derivation and page size can be.
+    /// Returns the formats that a file with this key derivation and page size can have.
     fileprivate func candidates(pageSize: Int) -> [PageFormat] {
         var format = self
         format.pageSize = pageSize
@@ -91,7 +92,7 @@ extension PageFormat {
         var without = format
         without.hmac = nil
         guard kdf == .pbkdf2HMACSHA1, kdfIterations <= 4000 else { return hmacs + [without] }
-        // Those of SQLCipher 2.0's first programs.
+        // The variants of the first programs with SQLCipher 2.0.
         format.hmac = .sha1
         let variants = [
             (true, Self.usualSaltMask), (false, 0), (true, 0),
@@ -103,8 +104,9 @@ extension PageFormat {
         return hmacs + variants + [without]
     }
 
-    /// This format as that of the oldest version that it can be of: without HMACs, nothing tells
-    /// how a raw key would have been derived.
+    /// Returns this format as that of the oldest version to which it can belong.
+    ///
+    /// Without HMACs, nothing shows how a raw key would have been derived.
     fileprivate func named(for key: EncryptionKey) -> PageFormat {
         if case .passphrase = key { return self }
         guard hmac == nil else { return self }
@@ -118,7 +120,7 @@ extension PageFormat {
     /// 1, 2 or 3 for the defaults of that version of SQLCipher.
     var legacyVersion: Int? { [3, 2, 1].first { self == PageFormat(legacy: $0) } }
 
-    /// What differs from the rest of the files of that version, for people; nil for nothing.
+    /// The difference from other files of that version, for people; nil for none.
     var variant: String? {
         switch (hasBigEndianNumbers, saltMask == Self.usualSaltMask) {
         case (false, true): nil
@@ -127,8 +129,9 @@ extension PageFormat {
         }
     }
 
-    /// Whether the engine can be told to read such a file: the salt mask is one for all files of
-    /// the process, so it is left alone.
+    /// Whether the engine can be set to read such a file.
+    ///
+    /// The salt mask is process-wide, so it is left alone.
     var isReadByEngine: Bool { saltMask == Self.usualSaltMask }
 
     func finding(_ given: CipherConfiguration) -> FileDiagnosis.Finding {
@@ -141,7 +144,7 @@ extension PageFormat {
         return .otherCipher(cipher)
     }
 
-    /// Why, for people.
+    /// Returns the evidence, for people.
     func evidence(_ given: CipherConfiguration) -> String {
         let version = legacyVersion ?? (variant == nil ? nil : 2)
         if let version {

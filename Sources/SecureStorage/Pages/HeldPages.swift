@@ -1,7 +1,7 @@
-/// The numbers of the pages that a database holds, in order, without a list of them: that of a
-/// sparse file of a terabyte would take gigabytes.
+/// The numbers of the pages that a database holds, in order, without a list of them: a list for a
+/// sparse file of a terabyte would use gigabytes.
 struct HeldPages: RandomAccessCollection, Sendable {
-    /// The whole pages of the file: 1 up to this one.
+    /// The number of whole pages in the file: 1 up to this one.
     let own: UInt32
     /// Pages that only the log or the journal holds, after those of the file.
     let others: ArraySlice<UInt32>
@@ -16,7 +16,7 @@ struct HeldPages: RandomAccessCollection, Sendable {
 
 /// A list of page numbers that stays short, and counts what it leaves out.
 struct PageList: Equatable, Sendable {
-    /// How many numbers a list holds at most.
+    /// The maximum number of page numbers in a list.
     static let limit = 100_000
 
     /// The first ones, in the order in which they were added.
@@ -33,7 +33,7 @@ struct PageList: Equatable, Sendable {
     }
 }
 
-/// Those of some pages that are stored: without those that lie in a hole of a sparse file.
+/// Those of the held pages that are stored, not in a hole of a sparse file.
 struct StoredPages: Sequence, IteratorProtocol {
     private let view: PageView
     private let held: HeldPages
@@ -63,7 +63,7 @@ struct StoredPages: Sequence, IteratorProtocol {
 }
 
 extension RandomAccessCollection where Element == UInt32, Index == Int {
-    /// Where the first number is, at `start` or after it, that is not below `number`.
+    /// Returns the index of the first number, at `start` or after it, that is not below `number`.
     func index(of number: UInt32, from start: Int) -> Int {
         var (low, high) = (start, endIndex)
         while low < high {

@@ -1,19 +1,18 @@
 internal import Foundation
 
-/// Whether the journal that a crash has left is whole, before the engine plays it back.
+/// Determines whether the journal that a crash has left is whole, before the engine plays it back.
 ///
-/// The engine ends at the first record whose checksum is wrong, or at a header that is none, and
-/// takes the file for restored. That is right for what a power cut leaves of a journal that was not
-/// yet synced, since the file was not written to before. Of a journal that was, all records have to
-/// be there.
+/// The engine ends at the first record with a wrong checksum, or at an invalid header, and
+/// considers the file restored. That is right for what a power cut leaves of a journal that was not
+/// yet synced, since the file was not written to before. A synced journal must have all its
+/// records.
 struct JournalExamination {
     let path: String
     let cipher: PageCipher
 
     private var pageSize: Int { cipher.format.pageSize }
 
-    /// What is proved to be damaged; nil for a sound journal, for none, and for one that is being
-    /// written.
+    /// Returns proven damage; nil for a sound journal, for none, and for one that is being written.
     func damage() throws -> JournalDamage? {
         try SideFileLook.confirmed(path + "-journal", look)
     }
@@ -44,7 +43,8 @@ struct JournalExamination {
 
     // MARK: - The first header
 
-    /// A finished journal has zeros in all of its header, or no bytes.
+    /// Whether only the first byte of the header is zero: in a finished journal all of them are, or
+    /// none exist.
     private var endedInFirstByteOnly: Bool {
         guard let content = try? RawFile(path + "-journal"),
             let bytes = try? content.bytes(at: 0, count: 8)
@@ -54,8 +54,8 @@ struct JournalExamination {
 
     private func headerDamage(_ journal: RollbackJournal, _ file: RawFile) throws -> JournalDamage?
     {
-        // Pages of another size belong to a file with another cipher configuration: then it is that
-        // which is wrong. Here the key and the configuration have opened a page of the file.
+        // Pages of another size belong to a file with another cipher configuration: the given one
+        // is then wrong. Here the key and the configuration have opened a page of the file.
         guard try isKeyProved(file) else { return nil }
         guard journal.header == nil else {
             return Self.damage("it was cut off within its header")
@@ -74,8 +74,8 @@ struct JournalExamination {
         return false
     }
 
-    /// The number of pages that the file is cut to: not fewer than its own header had, not more
-    /// than there are.
+    /// Checks the number of pages that the file is cut to: not fewer than its own header had, not
+    /// more than the file has.
     private func pageCountDamage(
         _ header: RollbackJournal.Header, _ journal: RollbackJournal, _ file: RawFile
     ) throws -> JournalDamage? {
@@ -103,8 +103,8 @@ struct JournalExamination {
         _ journal: RollbackJournal, _ file: RawFile
     ) throws -> JournalDamage? {
         var reason: String?
-        // Whether a page of this segment was written to in the file, or the file made longer: that
-        // happens after its sync.
+        // Whether a page of this segment was written to the file, or the file extended, which
+        // happens after the segment's sync.
         var wasUsed = isFirst && file.size / pageSize > journal.pageCount
         for (index, record) in segment.records.enumerated() {
             let original = try page(of: record, journal)
@@ -112,7 +112,7 @@ struct JournalExamination {
                 wasUsed = try wasUsed || ownPage(record.number, file) != original
             } else {
                 reason = reason ?? "record \(index + 1) is not as it was written"
-                // The engine would put such a page into the file.
+                // The engine would write such a page into the file.
                 if original == nil, record.isWhole, Int(record.number) <= journal.pageCount {
                     wasUsed = true
                 }
@@ -132,8 +132,8 @@ struct JournalExamination {
         return Self.damage("what follows its first records is not read")
     }
 
-    /// Whether records of the same transaction follow that the header does not count, or a header
-    /// that is none.
+    /// Returns whether records of the same transaction follow that the header does not count, or
+    /// that follow an invalid header.
     private func goesOn(
         after segment: RollbackJournal.Segment, isLast: Bool, _ journal: RollbackJournal
     ) throws -> Bool {
@@ -149,8 +149,8 @@ struct JournalExamination {
         let end = segment.records.last.map { $0.offset + pageSize + 4 }
         let next = end ?? segment.end
         if try isRecord(at: next, segment.header.nonce) { return true }
-        // A header that does not count yet begins with zeros; so does one that an earlier
-        // transaction has left, but for the first byte.
+        // A header that does not count yet begins with zeros; in one that an earlier transaction
+        // has left, SQLite zeroes the first byte.
         guard isLast, let bytes = try journal.content.bytes(at: segment.end, count: 16),
             bytes[0] != 0
         else { return false }
@@ -160,7 +160,7 @@ struct JournalExamination {
 
     // MARK: - Pages
 
-    /// The content of a record's page; nil when that is not authentic.
+    /// Returns the content of a record's page; nil when it is not authentic.
     private func page(
         of record: RollbackJournal.Record, _ journal: RollbackJournal
     ) throws -> [UInt8]? {
@@ -168,7 +168,7 @@ struct JournalExamination {
             journal.content.bytes(at: record.offset, count: pageSize), record.number)
     }
 
-    /// The content of a page in the file itself; nil when that is not authentic.
+    /// Returns the content of a page in the file itself; nil when it is not authentic.
     private func ownPage(_ number: UInt32, _ file: RawFile) throws -> [UInt8]? {
         try content(
             file.bytes(at: (Int(number) - 1) * pageSize, count: pageSize), number)

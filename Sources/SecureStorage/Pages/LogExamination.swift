@@ -1,12 +1,11 @@
 internal import Foundation
 
-/// Whether a write-ahead log has lost commits that were in it; what counts as a proof says
-/// `LogDamage`.
+/// Determines whether a write-ahead log has lost commits; `LogDamage` defines what counts as proof.
 ///
-/// Frames behind the first that is not whole are looked at one by one: a frame belongs to the log
-/// as it is when it carries the salts of the log's header, and its page is authentic. Each frame's
-/// checksum goes on from the one stored in the frame before it, which tells what was written after
-/// what.
+/// Frames after the first that is not whole are examined one by one. A frame belongs to the current
+/// log when it carries the salts of the log's header and its page is authentic. Each frame's
+/// checksum continues from the one stored in the frame before it, which shows the order of the
+/// writes.
 struct LogExamination {
     let path: String
     let cipher: PageCipher
@@ -16,20 +15,19 @@ struct LogExamination {
     private var pageSize: Int { cipher.format.pageSize }
     private var frameSize: Int { WriteAheadLog.frameHeaderSize + pageSize }
 
-    /// A frame after the first that is not whole.
+    /// A frame after the last commit that counts.
     private struct Frame {
-        /// From 0.
+        /// The index of the frame, from 0.
         let index: Int
         let page: UInt32
         let endsTransaction: Bool
         /// Whether it was written with this log, and its page is authentic.
         let isKnown: Bool
-        /// Whether its checksum goes on from that of the frame before it.
+        /// Whether its checksum continues from that of the frame before it.
         let isLinked: Bool
     }
 
-    /// What is proved to be damaged; nil for a sound log, for none, and for one that is being
-    /// written.
+    /// Returns proven damage; nil for a sound log, for none, and for one that is being written.
     func damage() throws -> LogDamage? {
         let log = path + "-wal"
         guard access(log, F_OK) == 0 else { return nil }
@@ -37,10 +35,10 @@ struct LogExamination {
     }
 
     private func look() throws -> LogDamage? {
-        // Whoever wrote it may have removed it just now.
+        // Its writer may have removed it just now.
         guard let content = try? RawFile(path + "-wal"), content.size > WriteAheadLog.headerSize
         else { return nil }
-        // What comes while it is read is not behind its end.
+        // Frames that arrive while the log is read do not count as following its end.
         let count = (content.size - WriteAheadLog.headerSize) / frameSize
         let log = try WriteAheadLog(content, pageSize: pageSize)
         guard try log.isFollowed(in: content, pageSize: pageSize) else { return nil }
@@ -55,7 +53,8 @@ struct LogExamination {
         guard log.header == nil || !inFile.isEmpty || syncsCommits && hasLaterCommit(frames)
         else { return nil }
         let isAllInFile = try isAllInFile(unread, log, content, file)
-        // Of a page that cannot be read here, the log's whole part may hold an older version.
+        // If a frame cannot be read here, the log's whole part may hold an older version of its
+        // page.
         let hidesPage = log.committedFrames > 0 && unread.count <= last.index - log.committedFrames
         return LogDamage(
             firstDamagedFrame: log.header.map { _ in log.wholeFrames + 1 },
@@ -65,7 +64,7 @@ struct LogExamination {
             mixesStates: !inFile.isEmpty && (!isAllInFile || hidesPage))
     }
 
-    /// The salts of the first frame with an authentic page, as a header: for a log whose own is
+    /// Returns the log's header with the salts of the first frame: for a log whose header is
     /// damaged.
     ///
     /// A header is synced before any frame follows it, so no crash leaves frames without one.
@@ -77,7 +76,7 @@ struct LogExamination {
         return Array(header[..<16]) + Array(frame[8..<16]) + Array(header[24...])
     }
 
-    /// Those after the last commit that counts.
+    /// Returns the frames after the last commit that counts.
     private func unreadFrames(
         of frameCount: Int, _ log: WriteAheadLog, _ header: [UInt8], _ content: RawFile
     ) throws -> [Frame] {
@@ -85,7 +84,8 @@ struct LogExamination {
         let salts = header[16..<24]
         let isBigEndian = header[3] & 1 == 1
         var frames: [Frame] = []
-        // What a frame's checksum goes on from, and where that frame begins.
+        // The previous frame: the stored checksum from which the next one continues, and its
+        // offset.
         var previous: (bytes: [UInt8], offset: Int)?
         if count == 0 { previous = (Array(header[8...]), offset(-1)) }
         try WriteAheadLog.forEachStoredFrame(count..<max(frameCount, count), of: content, pageSize)
@@ -129,8 +129,8 @@ struct LogExamination {
         }
     }
 
-    /// Whether a transaction ends at or after the first frame that is not whole, and another one
-    /// goes on from it.
+    /// Returns whether a transaction ends at or after the first frame that is not whole, and
+    /// another one continues from it.
     private func hasLaterCommit(_ frames: [Frame]) -> Bool {
         zip(frames, frames.dropFirst()).contains { end, next in
             guard end.endsTransaction, next.index == end.index + 1, next.isKnown, next.isLinked
@@ -139,9 +139,11 @@ struct LogExamination {
         }
     }
 
-    /// Whether a frame's header is in one sector, which a power cut leaves as it was or as it is to
-    /// be: then what its first bytes say is as old as the checksum, which the next frame vouches
-    /// for.
+    /// Returns whether a frame's header is in one sector, which a power cut leaves either old or
+    /// new.
+    ///
+    /// The first bytes of the header are then as old as its checksum, for which the next frame
+    /// vouches.
     private func isInOneSector(_ index: Int) -> Bool {
         offset(index) / 512 == (offset(index) + WriteAheadLog.frameHeaderSize - 1) / 512
     }
@@ -151,7 +153,7 @@ struct LogExamination {
         return try file.bytes(at: (Int(frame.page) - 1) * pageSize, count: pageSize) == page
     }
 
-    /// Whether what a connection finds of each page is its newest version.
+    /// Returns whether a connection finds the newest version of each page.
     private func isAllInFile(
         _ unread: [Frame], _ log: WriteAheadLog, _ content: RawFile, _ file: RawFile
     ) throws -> Bool {

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Looks for a first page that claims other sizes than the file's, wherever the engine may take one
-/// from.
+/// Finds a first page that claims other sizes than the file's, wherever the engine may read one.
 ///
-/// SQLite believes what the first page says of its size, and SQLCipher its own settings: where they
-/// differ, pages overflow SQLite's buffers. Which frame of a log and which record of a journal the
-/// engine takes follows rules of its own, so here each one counts, used or not: no program writes
-/// such a page.
+/// SQLite trusts the first page about its size, and SQLCipher its own settings: where they differ,
+/// pages overflow SQLite's buffers. The engine has its own rules for which frame of a log and which
+/// record of a journal it uses, so here each one counts, used or not: no program writes such a
+/// page.
 struct MisstatedSizes {
     let path: String
     let cipher: PageCipher
 
     private var pageSize: Int { cipher.format.pageSize }
 
-    /// Where such a page, or a header that claims another page size, was found; nil for nowhere.
+    /// Returns where such a page, or a header that claims another page size, was found; nil for
+    /// nowhere.
     func place() throws -> String? {
         if let own = try RawFile(path).bytes(at: 0, count: pageSize), cipher.misstatesSizes(own) {
             return "the file's first page"
@@ -31,7 +31,7 @@ struct MisstatedSizes {
         guard let header = try journal.bytes(at: 0, count: 28),
             header.starts(with: RollbackJournal.magic)
         else { return false }
-        // The engine takes over any size that a page can have.
+        // The engine adopts any size that a page can have.
         let size = Int(WriteAheadLog.number(header, at: 24))
         if size != pageSize, size == 0 || Self.isPageSize(size) { return true }
         let records =

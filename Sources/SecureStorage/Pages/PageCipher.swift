@@ -2,20 +2,22 @@ internal import Crypto
 internal import CryptoExtras
 internal import Foundation
 
-/// How the pages of a file are encrypted, of SQLCipher 4 with any settings and of its elders.
+/// The encryption format of a file's pages: SQLCipher 4 with any settings, or a predecessor.
 struct PageFormat: Equatable, Sendable {
     var pageSize: Int
-    /// nil in files of SQLCipher 1, and of others with `PRAGMA cipher_use_hmac = OFF`, whose pages
-    /// nothing protects.
+    /// The HMAC; nil in files of SQLCipher 1, and of others with `PRAGMA cipher_use_hmac = OFF`,
+    /// whose pages nothing protects.
     var hmac: CipherConfiguration.HMACAlgorithm?
     var kdf: CipherConfiguration.KDFAlgorithm
     var kdfIterations: Int
     var plaintextHeaderSize = 0
-    /// How the page's number goes into its HMAC: little-endian but in files of some programs with
-    /// SQLCipher 2.0 (`PRAGMA cipher_hmac_pgno`).
+    /// Whether page numbers enter the HMAC in big-endian order.
+    ///
+    /// Only files of some programs with SQLCipher 2.0 do this (`PRAGMA cipher_hmac_pgno`).
     var hasBigEndianNumbers = false
-    /// What the salt of the HMAC's key differs by from the file's: another one in files of the
-    /// betas of SQLCipher 2.0 (`PRAGMA cipher_hmac_salt_mask`).
+    /// The mask that is XORed with the file's salt for the salt of the HMAC's key.
+    ///
+    /// Files of the betas of SQLCipher 2.0 have another one (`PRAGMA cipher_hmac_salt_mask`).
     var saltMask: UInt8 = Self.usualSaltMask
 
     static let usualSaltMask: UInt8 = 0x3a
@@ -28,7 +30,7 @@ struct PageFormat: Equatable, Sendable {
         plaintextHeaderSize = cipher.plaintextHeaderSize
     }
 
-    /// The format of SQLCipher 1, 2 or 3 by default.
+    /// Creates the default format of SQLCipher 1, 2 or 3.
     init(legacy version: Int) {
         pageSize = 1024
         hmac = version > 1 ? .sha1 : nil
@@ -36,19 +38,19 @@ struct PageFormat: Equatable, Sendable {
         kdfIterations = version > 2 ? 64_000 : 4000
     }
 
-    /// Bytes at the end of each page that the cipher takes: the initialisation vector, the HMAC,
+    /// The bytes at the end of each page that the cipher uses: the initialisation vector, the HMAC,
     /// and padding to whole blocks.
     ///
-    /// SQLite may leave more free than that (`DatabaseHeader.reservedBytes`): what lies between is
-    /// encrypted as any content, and means nothing.
+    /// SQLite may leave more free than that (`DatabaseHeader.reservedBytes`): the bytes in between
+    /// are encrypted as any content, and mean nothing.
     var trailerBytes: Int { (16 + (hmac?.byteCount ?? 0) + 15) / 16 * 16 }
 
-    /// The page that holds the byte on which SQLite takes its locks (at one GiB): nothing is ever
-    /// written there.
+    /// The page that holds the byte on which SQLite locks (at one GiB): nothing is ever written
+    /// there.
     var lockPage: UInt32 { UInt32((1 << 30) / pageSize + 1) }
 
-    /// Where the encrypted part of a page begins: page 1 begins with the salt, or the plaintext
-    /// header.
+    /// Returns where the encrypted part of a page begins: page 1 begins with the salt, or the
+    /// plaintext header.
     func start(ofPage number: UInt32) -> Int {
         number == 1 ? max(plaintextHeaderSize, CipherConfiguration.saltLength) : 0
     }
@@ -64,18 +66,18 @@ extension CipherConfiguration.HMACAlgorithm {
     }
 }
 
-/// Tells whether a page was written with a key, from its HMAC, and decrypts it, without the engine.
+/// Verifies by its HMAC that a page was written with a key, and decrypts it, without the engine.
 ///
-/// A page ends with its initialisation vector (16 bytes), the HMAC over all before it and the
-/// page's number, and padding to a multiple of 16. The key of the HMAC comes from the file's key by
-/// two rounds of PBKDF2 with the salt XOR 0x3a (in old files another one). See [SQLCipher's
-/// design](https://www.zetetic.net/sqlcipher/design/).
+/// A page ends with its initialisation vector (16 bytes), the HMAC over everything before it and
+/// the page's number, and padding to a multiple of 16. The key of the HMAC is derived from the
+/// file's key by two rounds of PBKDF2 with the salt XOR 0x3a (another mask in old files). See
+/// [SQLCipher's design](https://www.zetetic.net/sqlcipher/design/).
 struct PageCipher: Sendable {
     let format: PageFormat
     private let hmacKey: SymmetricKey
     private let key: SecretBytes
 
-    /// Of pages with the format of today.
+    /// Creates the cipher for pages of the current format.
     init(_ key: DerivedKey, _ cipher: CipherConfiguration) throws {
         try self.init(key, format: PageFormat(cipher))
     }
@@ -91,8 +93,8 @@ struct PageCipher: Sendable {
         }
     }
 
-    /// Whether `page`, of exactly the format's size, is page `number` under this key, and, of page
-    /// 1, whether the engine may read it (`misstatesSizes`).
+    /// Returns whether `page`, of exactly the format's size, is page `number` under this key and,
+    /// if it is page 1, may be read by the engine (`misstatesSizes`).
     ///
     /// Always false for a format without HMAC.
     func isAuthentic(_ page: [UInt8], number: UInt32) -> Bool {
@@ -103,12 +105,12 @@ struct PageCipher: Sendable {
         hasRightHMAC(page, number) && (number > 1 || hasRightSizes(page))
     }
 
-    /// Whether this first page, which the engine would take for a sound one, says that pages have
-    /// another size, or that fewer bytes of each are the cipher's.
+    /// Returns whether this first page, which the engine would accept, claims another page size, or
+    /// fewer bytes of each page for the cipher.
     ///
-    /// SQLite believes it and SQLCipher does not: pages then overflow SQLite's buffers. Only
-    /// somebody with the key can have written such a page, or anybody into a plaintext header and
-    /// where no HMAC is.
+    /// SQLite trusts it and SQLCipher does not: pages then overflow SQLite's buffers. Only a holder
+    /// of the key can have written such a page, or anyone where it has a plaintext header or no
+    /// HMAC.
     func misstatesSizes(_ page: [UInt8]) -> Bool {
         page.withUnsafeBytes {
             $0.count == format.pageSize && (format.hmac == nil || hasRightHMAC($0, 1))
@@ -147,17 +149,17 @@ struct PageCipher: Sendable {
         return code.finalize().withUnsafeBytes { $0.elementsEqual(stored) }
     }
 
-    /// The content of a page, whether or not it is authentic; nil when it cannot be decrypted.
+    /// Returns the content of a page, whether or not it is authentic; nil when it cannot be
+    /// decrypted.
     ///
-    /// The bytes of page 1 that are not encrypted are those of every SQLite file, or the plaintext
-    /// header.
+    /// The content of page 1 begins like that of every SQLite file, or with the plaintext header.
     func decrypt(_ page: UnsafeRawBufferPointer, number: UInt32) -> [UInt8]? {
         decrypt(page, number: number, upTo: format.pageSize - format.trailerBytes).map {
             $0 + [UInt8](repeating: 0, count: format.trailerBytes)
         }
     }
 
-    /// The content up to the end of a block of 16 bytes.
+    /// Returns the content up to `end`, the end of a block of 16 bytes.
     private func decrypt(
         _ page: UnsafeRawBufferPointer, number: UInt32, upTo end: Int
     ) -> [UInt8]? {

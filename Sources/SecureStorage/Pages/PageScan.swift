@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Checks the HMACs of a file's pages, beside the engine.
+/// Checks the HMACs of a file's pages, without the engine.
 struct PageScan: Sendable {
     let view: PageView
     let key: DerivedKey
@@ -10,21 +10,21 @@ struct PageScan: Sendable {
         (self.view, self.key, self.cipher) = (view, key, cipher)
     }
 
-    /// The file at `path` as it is now, under its key.
+    /// Creates a scan of the file at `path` as it is now, under its key.
     init(_ path: String, _ key: DerivedKey, _ cipher: CipherConfiguration) throws {
         try self.init(
             view: PageView(path, pageSize: cipher.pageSize), key: key,
             cipher: PageCipher(key, cipher))
     }
 
-    /// The same file as it is now.
+    /// Returns a scan of the same file as it is now.
     func again() throws -> PageScan { PageScan(view: try view.again(), key: key, cipher: cipher) }
 
-    /// The pages among `numbers`, in order, that are missing or not as they were written;
-    /// `progress` is told of every megabyte.
+    /// Returns the pages among `numbers`, in order, that are missing or not as they were written;
+    /// calls `progress` for every megabyte.
     ///
-    /// Nearly all of the time is the hash's, so all processors share it. A hole in a sparse file is
-    /// not read: zeros are no page under any key.
+    /// Hashing uses nearly all of the time, so up to eight processors share it. A hole in a sparse
+    /// file is not read: zeros are not a page under any key.
     func damagedPages<Numbers: RandomAccessCollection<UInt32>>(
         among numbers: Numbers, _ progress: FileProgress.Handler = { _ in }
     ) throws -> PageList where Numbers.Index == Int {
@@ -74,7 +74,7 @@ struct PageScan: Sendable {
         }
     }
 
-    /// Whether all of the pages are as they were written; ends at the first that is not.
+    /// Returns whether all of the pages are as they were written; ends at the first that is not.
     func areAuthentic(_ numbers: HeldPages.SubSequence) throws -> Bool {
         guard let first = numbers.first, let last = numbers.last else { return true }
         guard let stored = view.storedPages(from: first), stored.lowerBound == first else {
@@ -95,7 +95,7 @@ struct PageScan: Sendable {
         }
     }
 
-    /// What the parts of a batch have found.
+    /// The findings in the parts of a batch.
     private final class Findings: @unchecked Sendable {
         // @unchecked: only touched under `lock` while threads work.
         private let lock = NSLock()
@@ -108,9 +108,10 @@ struct PageScan: Sendable {
         }
     }
 
-    /// Whether any page was written with the key: the first ones, then others spread over the file.
+    /// Returns whether any page was written with the key: the first ones, then others spread over
+    /// the file.
     ///
-    /// `progress` is told every megabyte that nothing is done yet, so that it can end the search.
+    /// Calls `progress`, with nothing done yet, for every megabyte, so that it can end the search.
     func knowsKey(
         lookingAt limit: Int, _ progress: FileProgress.Handler = { _ in }
     ) throws -> Bool {

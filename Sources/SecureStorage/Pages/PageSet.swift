@@ -10,7 +10,7 @@ struct PageSet {
         return blocks[block].map { $0[word] & bit != 0 } ?? false
     }
 
-    /// Returns whether the page is new to the set.
+    /// Inserts a page and returns whether it is new to the set.
     @discardableResult
     mutating func insert(_ number: UInt32) -> Bool {
         let (block, word, bit) = Self.place(of: number)

@@ -1,18 +1,19 @@
 internal import Foundation
 
-/// A database's pages as a connection opened now would see them: those of its file, and over them
-/// those of the log, or the originals in the journal of a transaction that a crash has broken off.
+/// A database's pages as a connection opened now would see them.
 ///
-/// A picture of the moment: a process that is writing may move pages from one to the other.
+/// They are those of the file, and over them those of the log, or the originals in the journal of a
+/// transaction that a crash has interrupted. The view is of one moment: a process that is writing
+/// may move pages from one to the other.
 struct PageView: Sendable {
     let file: RawFile
     let pageSize: Int
-    /// What stands beside the file and was looked at.
+    /// The side file that was found, and counts.
     let source: Source
-    /// Whole pages of the database.
+    /// The number of whole pages of the database.
     let pageCount: Int
-    /// Whether frames of the log follow that count for nothing; what they are, `LogExamination`
-    /// finds out.
+    /// Whether frames follow in the log that do not count; `LogExamination` determines what they
+    /// are.
     let isLogFollowed: Bool
     private let overlay: RawFile?
     private let offsets: [UInt32: Int]
@@ -28,7 +29,7 @@ struct PageView: Sendable {
         case journal(pages: Int)
     }
 
-    /// What differs when pages were moved between the file and what stands beside it.
+    /// A stamp that differs when pages were moved between the file and its side files.
     ///
     /// Commits that only make the log longer move nothing.
     private struct Moment: Equatable {
@@ -58,7 +59,7 @@ struct PageView: Sendable {
         isLogFollowed = beside.isLogFollowed
     }
 
-    /// What stands beside the file and counts; nothing by default.
+    /// The side file that counts; none by default.
     private struct Beside {
         private(set) var content: RawFile?
         private(set) var offsets: [UInt32: Int] = [:]
@@ -85,23 +86,23 @@ struct PageView: Sendable {
         }
     }
 
-    /// The same file as it is now.
+    /// Returns a view of the same file as it is now.
     func again() throws -> PageView { try PageView(file.path, pageSize: pageSize) }
 
-    /// Whether nothing was moved since this picture was made: then what it shows is so.
+    /// Whether nothing was moved since this view was made: then it is accurate.
     var isCurrent: Bool { moment.modified.isSettled && Moment(file) == moment }
 
-    /// Bytes behind the last whole page of the file.
+    /// The bytes after the last whole page of the file.
     var surplusBytes: Int { file.size % pageSize }
 
-    /// SQLite's own bound; with it, the number behind a page's is a number too.
+    /// SQLite's own limit; a page number up to it can be incremented without overflow.
     private static let lastPossiblePage: UInt32 = .max - 1
 
-    /// The pages, of the first `count`, that are there, in order.
+    /// Returns those of the first `count` pages that exist, in order.
     ///
-    /// Found without counting up to `count`: in a log or a journal anybody can write any number.
+    /// It does not count up to `count`: in a log or a journal anyone can write any number.
     func heldPages(of count: Int) -> HeldPages {
-        // What is behind the end that a journal names is cut off when it is played back.
+        // Pages after the end that a journal names are cut off when it is played back.
         let count = if case .journal = source { min(count, pageCount) } else { count }
         let last = UInt32(clamping: min(max(count, 0), Int(Self.lastPossiblePage)))
         let own = UInt32(clamping: min(Int(last), file.size / pageSize))
@@ -110,12 +111,13 @@ struct PageView: Sendable {
         return HeldPages(own: own, others: overlaid[start..<end])
     }
 
-    /// Whether a page is in the file, the log or the journal.
+    /// Returns whether a page is in the file, the log or the journal.
     func holds(_ number: UInt32) -> Bool {
         number > 0 && (Int(number) <= file.size / pageSize || offsets[number] != nil)
     }
 
-    /// Pages in a row, at `number` or after it, of which something is stored; nil when none is.
+    /// Returns the next pages in a row, at `number` or after it, of which something is stored; nil
+    /// for none.
     func storedPages(from number: UInt32) -> Range<UInt32>? {
         let next = overlaid.index(of: number, from: 0)
         let other = next < overlaid.count ? overlaid[next] : nil
@@ -129,7 +131,7 @@ struct PageView: Sendable {
         return first..<max(end, first)
     }
 
-    /// Fills `buffer`, of the size of a page; false when the page is missing.
+    /// Fills `buffer`, of the size of a page; returns false when the page is missing.
     func read(_ number: UInt32, into buffer: UnsafeMutableRawBufferPointer) throws -> Bool {
         if let overlay, let offset = offsets[number] {
             return try overlay.read(into: buffer, at: offset) == pageSize
@@ -138,7 +140,7 @@ struct PageView: Sendable {
         return try file.read(into: buffer, at: (Int(number) - 1) * pageSize) == pageSize
     }
 
-    /// A page; nil when it is missing.
+    /// Returns a page; nil when it is missing.
     func page(_ number: UInt32) throws -> [UInt8]? {
         var page = [UInt8](repeating: 0, count: pageSize)
         return try page.withUnsafeMutableBytes { try read(number, into: $0) } ? page : nil

@@ -1,4 +1,4 @@
-/// The first page of a file, looked at as a plain SQLite file.
+/// The first page of a file, read as that of a plain SQLite file.
 ///
 /// The fields are those of [the database
 /// header](https://sqlite.org/fileformat2.html#the_database_header).
@@ -10,8 +10,8 @@ struct PlainHeader {
     /// Whether the file begins with SQLite's magic string.
     var isSQLite: Bool { page.starts(with: "SQLite format 3\0".utf8) }
 
-    /// Whether the rest is readable too: the header's fields have values that they can have, and
-    /// the root of the schema table follows.
+    /// Whether the rest is readable too: the header's fields have possible values, and the root of
+    /// the schema table follows.
     var isReadable: Bool {
         guard isSQLite, page.count >= 512 else { return false }
         let pageSize = Int(page[16]) << 8 | Int(page[17])
@@ -23,13 +23,13 @@ struct PlainHeader {
                 BTreePage.Header(page, at: 100)?.kind)
     }
 
-    /// Bytes per page, as the header of a file with this size has them.
+    /// Bytes per page, according to the header.
     var pageSize: Int {
         let size = Int(page[16]) << 8 | Int(page[17])
         return size == 1 ? 65536 : size
     }
 
-    /// Pages of the database by its header; nil when the header does not know.
+    /// Pages of the database, according to the header; nil when the header's number is not valid.
     var pageCount: Int? {
         guard page.count >= 100, number(at: 24) == number(at: 92), number(at: 28) > 0 else {
             return nil
@@ -42,9 +42,9 @@ struct PlainHeader {
     }
 }
 
-/// Tells encrypted bytes from others, by how often each value occurs.
+/// Distinguishes encrypted bytes from others, by how often each value occurs.
 enum Randomness {
-    /// Why these bytes cannot be encrypted ones; nil when they may be.
+    /// Returns why these bytes cannot be encrypted ones; nil when they may be.
     ///
     /// Pearson's chi-squared test over the 256 values. Random bytes are above 450 once in 10^12
     /// times; text, images and zeros are far above.

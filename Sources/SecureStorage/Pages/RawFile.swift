@@ -1,8 +1,8 @@
 internal import CPlatform
 internal import Foundation
 
-/// A file's bytes as they are stored, read without leaving a trace: not even the time of the last
-/// access changes, where the system allows that.
+/// A file's bytes as they are stored, read without leaving a trace: not even the access time
+/// changes, where the system allows that.
 final class RawFile: Sendable {
     private let descriptor: Int32
     private let identity: FileIdentity
@@ -15,10 +15,10 @@ final class RawFile: Sendable {
         try self.init(path, Self.descriptor(of: path) ?? { throw Self.failure(path, ENOENT) }())
     }
 
-    /// Opens a regular file for reading; nil when there is none.
+    /// Opens a regular file for reading; nil when it does not exist.
     ///
-    /// Not two steps, a look and an opening: a writer may make and remove its journal many times in
-    /// between.
+    /// Not two steps, a check and an opening: a writer may make and remove its journal many times
+    /// in between.
     ///
     /// - Throws: `.openFailed`.
     convenience init?(ifPresent path: String) throws {
@@ -30,17 +30,17 @@ final class RawFile: Sendable {
         self.path = path
         self.descriptor = descriptor
         var status = stat()
-        // Of an open descriptor.
+        // Cannot fail for an open descriptor.
         _ = fstat(descriptor, &status)
         identity = FileIdentity(status)
     }
 
     deinit { OpenFiles.shared.giveBack(descriptor, of: identity) }
 
-    /// nil when there is no such file.
+    /// Returns an open descriptor; nil when the file does not exist.
     private static func descriptor(of path: String) throws -> Int32? {
         if let kept = FileIdentity(path).flatMap(OpenFiles.shared.takeBack) { return kept }
-        // Non-blocking, so that a pipe or a device of that name is no trap.
+        // Non-blocking, so that a pipe or a device of that name does not block.
         let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         #if os(Linux)
             // Only for the owner and root.
@@ -74,7 +74,7 @@ final class RawFile: Sendable {
         #endif
     }
 
-    /// Waits until what was written to the file, by whom ever, is on the disk.
+    /// Waits until everything that any process has written to the file is on the disk.
     ///
     /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
     func sync() throws {
@@ -88,7 +88,7 @@ final class RawFile: Sendable {
 
     /// Fills `buffer` from `offset` on.
     ///
-    /// - Returns: How many bytes there were; fewer only at the end of the file.
+    /// - Returns: The number of bytes read; fewer only at the end of the file.
     /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         var count = 0
@@ -109,11 +109,11 @@ final class RawFile: Sendable {
         return count
     }
 
-    /// The next bytes at `offset` or after it that are stored; nil when only a hole follows, which
+    /// Returns the next stored bytes at `offset` or after it; nil when only a hole follows, which
     /// reads as zeros.
     ///
-    /// All of the file counts as stored where the system cannot tell, or has given it all its
-    /// space.
+    /// All of the file counts as stored where the system cannot find holes, or has allocated all
+    /// its space.
     func storedBytes(from offset: Int) -> Range<Int>? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, offset < status.st_size else { return nil }
@@ -131,7 +131,7 @@ final class RawFile: Sendable {
         return start..<(end > start ? end : max(rest.upperBound, start + 1))
     }
 
-    /// Exactly `count` bytes from `offset` on; nil when the file ends before.
+    /// Returns exactly `count` bytes from `offset` on; nil when the file ends before.
     func bytes(at offset: Int, count: Int) throws -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         let read = try bytes.withUnsafeMutableBytes { try self.read(into: $0, at: offset) }

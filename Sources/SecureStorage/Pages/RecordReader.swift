@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The values of a row or an index entry, as they are stored in
-/// [SQLite's record format](https://sqlite.org/fileformat2.html#record_format).
+/// Decodes the values of a row or an index entry, stored in [SQLite's record
+/// format](https://sqlite.org/fileformat2.html#record_format).
 enum RecordReader {
-    /// The values of a record; nil when the bytes are none, or more than one.
+    /// Returns the values of a record; nil when the bytes are not exactly one record.
     static func values(_ record: [UInt8]) -> [StoredValue]? {
         var position = 0
         guard let headerSize = varint(record, &position, end: record.count),
@@ -12,7 +12,7 @@ enum RecordReader {
         var body = Int(headerSize)
         var values: [StoredValue] = []
         while position < Int(headerSize) {
-            // SQLite's own bound on columns.
+            // SQLite's own limit on columns.
             guard values.count < 32_767 else { return nil }
             guard let type = varint(record, &position, end: Int(headerSize)), type >= 0,
                 let value = value(record, type, &body)
@@ -35,7 +35,7 @@ enum RecordReader {
         case 8: return .integer(0)
         case 9: return .integer(1)
         case 1...6:
-            // Big-endian, the first bit is the sign.
+            // Big-endian; the first bit is the sign.
             let start: Int64 = bytes.first.map { $0 >= 0x80 ? -1 : 0 } ?? 0
             return .integer(bytes.reduce(start) { $0 << 8 | Int64($1) })
         case 7:
@@ -45,7 +45,7 @@ enum RecordReader {
         }
     }
 
-    /// A number of 1 to 9 bytes; nil when it goes on after `end`.
+    /// Reads a number of 1 to 9 bytes; nil when it continues after `end`.
     static func varint(_ bytes: [UInt8], _ position: inout Int, end: Int) -> Int64? {
         var number: UInt64 = 0
         for index in 0..<9 {

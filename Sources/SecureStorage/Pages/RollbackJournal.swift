@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// The rollback journal beside a file, as far as the file's state and its key can be told from it.
+/// The rollback journal beside a file, as far as it shows the file's state and its key.
 ///
 /// A journal that a crash has left is played back before anything of the file can be read, whatever
-/// the key is. It holds the pages as they were before the broken transaction. The layout is in
+/// the key is. It holds the pages as they were before the interrupted transaction. The layout is in
 /// [SQLite's file format](https://sqlite.org/fileformat2.html#the_rollback_journal): segments, each
 /// of a header that fills a sector, and records of a page number, a page and a checksum.
 struct RollbackJournal {
     let content: RawFile
-    /// Of the journal's first segment; nil when it is none that the engine would play back.
+    /// The header of the first segment; nil when the engine would not play it back.
     let header: Header?
     let segments: [Segment]
     private let pageSize: Int
 
     struct Header: Equatable {
-        /// Records of the segment; `.max` for all to the end of the file, by a writer that never
-        /// syncs.
+        /// The number of records in the segment; `.max` for all to the end of the file, from a
+        /// writer that never syncs.
         let recordCount: UInt32
-        /// What the checksum of each record begins with: another one in each header.
+        /// The initial value of each record's checksum, different in each header.
         let nonce: UInt32
         /// Pages of the database before the transaction.
         let pageCount: Int
@@ -27,7 +27,7 @@ struct RollbackJournal {
 
     struct Record {
         let number: UInt32
-        /// Where the page begins.
+        /// The offset at which the page begins.
         let offset: Int
         /// Whether the checksum is right, which covers every 200th byte of the page.
         let isWhole: Bool
@@ -35,19 +35,19 @@ struct RollbackJournal {
 
     struct Segment {
         let header: Header
-        /// Up to the end of the file, whole or not.
+        /// The records up to the end of the file, whole or not.
         let records: [Record]
-        /// Where the next header is looked for.
+        /// Where the next header is expected.
         let end: Int
     }
 
     static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-    /// The journal of the database at `path`.
+    /// Opens the journal of the database at `path`.
     ///
-    /// nil when there is none, when its transaction has ended (its first byte is 0), and when it is
-    /// part of a transaction over several files that was committed: then its super-journal has
-    /// gone.
+    /// The result is nil when no journal exists, when its transaction has ended (its first byte is
+    /// 0), and when it is part of a transaction over several files that was committed: then its
+    /// super-journal no longer exists.
     init?(of path: String, pageSize: Int) {
         guard let content = try? RawFile(path + "-journal"),
             let first = try? content.bytes(at: 0, count: 1), first != [0]
@@ -73,13 +73,13 @@ struct RollbackJournal {
     /// Pages of the database before the transaction.
     var pageCount: Int { header?.pageCount ?? 0 }
 
-    /// The original page 1; nil when the journal does not hold it (yet): then the file is
+    /// Returns the original page 1; nil when the journal does not hold it (yet): then the file is
     /// unchanged.
     func firstPage() -> [UInt8]? {
         offsets[1].flatMap { try? content.bytes(at: $0, count: pageSize) }
     }
 
-    /// Whether any page in the journal is authentic.
+    /// Returns whether any page in the journal is authentic.
     func hasRecord(of cipher: PageCipher) throws -> Bool {
         try segments.lazy.flatMap(\.records).contains { record in
             try content.bytes(at: record.offset, count: pageSize)?.withUnsafeBytes {
@@ -88,11 +88,11 @@ struct RollbackJournal {
         }
     }
 
-    /// Where each original page begins in the journal, of the records whose checksum is right.
+    /// Where each original page begins in the journal, from the records whose checksum is right.
     var offsets: [UInt32: Int] {
         var offsets: [UInt32: Int] = [:]
         for record in segments.flatMap(\.records) where record.isWhole {
-            // The first is the original.
+            // The first record of a page is the original.
             if offsets[record.number] == nil, Int(record.number) <= pageCount {
                 offsets[record.number] = record.offset
             }
@@ -100,7 +100,8 @@ struct RollbackJournal {
         return offsets
     }
 
-    /// The record at `offset`, for a segment with that nonce; nil when the file ends before.
+    /// Returns the record at `offset`, for a segment with that nonce; nil when the file ends
+    /// before.
     func record(at offset: Int, nonce: UInt32) -> Record? {
         Self.record(content, at: offset, nonce, pageSize)
     }
@@ -153,8 +154,8 @@ struct RollbackJournal {
             pageCount: Int(number(bytes, 16)), sectorSize: sectorSize)
     }
 
-    /// The name of the journal that a transaction over several files has in common, at the end of
-    /// each one's.
+    /// Returns the name of the super-journal of a transaction over several files, which is at the
+    /// end of each of their journals.
     private static func superJournal(_ content: RawFile) -> ArraySlice<UInt8>? {
         let size = content.size
         guard let end = try? content.bytes(at: size - 16, count: 16), end[8...].elementsEqual(magic)
@@ -167,10 +168,10 @@ struct RollbackJournal {
         return name.prefix { $0 != 0 }
     }
 
-    /// That of SQLite's VFS for Unix: a longer name is none to it, and the journal is played back.
+    /// The limit of SQLite's VFS for Unix: it ignores a longer name and plays the journal back.
     private static let longestPath = 512
 
-    /// As SQLite asks: an empty file is as good as none.
+    /// Returns whether a file exists as SQLite sees it: an empty file is as good as none.
     private static func isThere(_ path: ArraySlice<UInt8>) -> Bool {
         var status = stat()
         // Not a String: a name need not be UTF-8.
@@ -179,7 +180,8 @@ struct RollbackJournal {
             && (status.st_mode & S_IFMT != S_IFREG || status.st_size > 0)
     }
 
-    /// The checksum of a name, whose bytes are signed numbers on some processors and not on others.
+    /// Returns the checksums of a name, whose bytes are signed on some processors and not on
+    /// others.
     private static func sums(_ name: [UInt8]) -> [UInt32] {
         [
             name.reduce(0) { $0 &+ UInt32($1) },

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Looks at a side file that somebody may be writing to: what is really damaged still is a moment
-/// later.
+/// Examines a side file that another connection may be writing: a moment later, only real damage is
+/// left.
 enum SideFileLook {
     private struct Stamp: Equatable {
         let header: [UInt8]?
@@ -16,7 +16,7 @@ enum SideFileLook {
         }
     }
 
-    /// What `look` finds, when nothing was written while it looked, or when it finds the same
+    /// Returns what `look` finds if nothing was written while it looked, or if it finds the same
     /// twice.
     static func confirmed<D: Equatable>(_ path: String, _ look: () throws -> D?) throws -> D? {
         for _ in 0..<25 {

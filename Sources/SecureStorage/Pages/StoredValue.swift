@@ -9,14 +9,13 @@ enum StoredValue: Equatable {
     case blob(ArraySlice<UInt8>)
 }
 
-/// The encoding of a database's texts, by the number in its header, which is that of SQLite's C
-/// interface too.
+/// The encoding of a database's texts, by its number in the header and in SQLite's C interface.
 enum TextEncoding: UInt8 {
     case utf8 = 1
     case utf16LittleEndian = 2
     case utf16BigEndian = 3
 
-    /// As `PRAGMA encoding` names it.
+    /// The name as in `PRAGMA encoding`.
     var name: String {
         switch self {
         case .utf8: "UTF-8"
@@ -25,7 +24,7 @@ enum TextEncoding: UInt8 {
         }
     }
 
-    /// The text of some bytes; what is not valid comes as U+FFFD.
+    /// Returns the text of some bytes; invalid ones become U+FFFD.
     func text(_ bytes: ArraySlice<UInt8>) -> String {
         guard self != .utf8 else { return String(decoding: bytes, as: UTF8.self) }
         let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map {

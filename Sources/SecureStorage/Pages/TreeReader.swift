@@ -1,8 +1,9 @@
-/// Reads the trees of a damaged database: what is in sound pages, and which pages are not.
+/// Reads the trees of a damaged database: the content of sound pages, and which pages are not
+/// sound.
 ///
-/// Nothing that a page says of another one is believed for itself. First the trees are gone along
-/// to see which pages each of them claims (``claim(_:)``), then rows are read; of a page that is
-/// claimed twice nobody can tell whose it is.
+/// Nothing that a page says of another one is trusted on its own. First the trees are walked to see
+/// which pages each of them claims (``claim(_:)``), then rows are read. The owner of a page that is
+/// claimed twice is unknown.
 final class TreeReader {
     private let view: PageView
     private let cipher: PageCipher
@@ -11,22 +12,22 @@ final class TreeReader {
 
     /// Pages that a tree, one of its long records or the list of free pages leads to.
     private var claimed = PageSet()
-    /// Those to which two lead.
+    /// Pages to which two of them lead.
     private var disputed = PageSet()
     private var free = PageSet()
     /// Pages whose content has been lent, or is part of what has.
     private var read = PageSet()
-    /// Whether the list of free pages could be read to its end: an orphan may be a free page else.
+    /// Whether the list of free pages could be read to its end: else an orphan may be a free page.
     private(set) var knowsFreePages = false
 
     /// A row, or an entry of a table without row ids.
     struct Row {
         let rowID: Int64?
-        /// nil when it cannot be read to its end.
+        /// The values; nil when they cannot be read to the end.
         let values: [StoredValue]?
     }
 
-    /// Where a tree has lost a page: rows whose ids are above one and not above the other.
+    /// A place where a tree has lost a page: rows whose ids are above one and not above the other.
     struct Gap {
         var above: Int64?
         var upTo: Int64?
@@ -75,7 +76,7 @@ final class TreeReader {
         try Self.content(number, view, cipher)
     }
 
-    /// A page of a tree; nil when it is damaged.
+    /// Returns a page of a tree; nil when it is damaged.
     private func page(_ number: UInt32) throws -> BTreePage? {
         try content(number).flatMap { BTreePage($0, number: number, usableSize: usableSize) }
     }
@@ -102,7 +103,7 @@ final class TreeReader {
         if let child = page.rightChild { try claim(child, depth: depth + 1) }
     }
 
-    /// Returns whether the page is there and was not claimed yet.
+    /// Claims a page; returns whether it exists and was not claimed yet.
     private func take(_ number: UInt32) -> Bool {
         guard view.holds(number) else { return false }
         guard claimed.insert(number) else {
@@ -112,7 +113,7 @@ final class TreeReader {
         return true
     }
 
-    /// What is in free pages was deleted; SQLite does not always wipe it.
+    /// Claims the free pages, whose content was deleted; SQLite does not always wipe it.
     private func claimFreePages(_ first: UInt32) throws {
         var trunk = first
         while trunk != 0 {
@@ -132,14 +133,14 @@ final class TreeReader {
         knowsFreePages = true
     }
 
-    /// SQLite's own bound is 20.
+    /// The limit of a tree's depth; SQLite's own is 20.
     private static let deepest = 32
 
     // MARK: - Along the trees
 
     /// Lends all rows of the tree below `root`, in order, and returns where pages are missing.
     ///
-    /// `isTable` says whether its entries have row ids; nil when that is not known.
+    /// `isTable` is whether its entries have row ids, or nil when that is not known.
     func walk(
         _ root: UInt32, isTable: Bool? = nil, _ row: (Row) throws -> Void
     ) throws -> [Gap] {
@@ -186,8 +187,10 @@ final class TreeReader {
         }
     }
 
-    /// Whether the row ids of a page are in order, and where the page above it has them: an older
-    /// page, which a lost write or an attacker has left in its place, may be another table's.
+    /// Returns whether the row ids of a page are in order, and in the range that its parent names.
+    ///
+    /// An older page, which a lost write or an attacker has left in its place, may be another
+    /// table's.
     private func belongs(_ page: BTreePage, in range: Gap) -> Bool {
         guard page.header.kind.isTable else { return true }
         let rowIDs = (0..<page.header.cellCount).compactMap { page.cell($0)?.rowID }
@@ -213,12 +216,12 @@ final class TreeReader {
         guard record.count == cell.payloadSize, let values = RecordReader.values(record) else {
             return lost
         }
-        // Of an orphan they may be the next orphan.
+        // The pages of an orphan's record may be the next orphan.
         if isInTree { for number in chain { read.insert(number) } }
         return Row(rowID: cell.rowID, values: values)
     }
 
-    /// The page in which a long record goes on after this one.
+    /// Returns the page in which a long record continues after this one.
     private static func next(_ page: [UInt8]) -> UInt32? {
         let next = number(page, 0)
         return next == 0 ? nil : next
@@ -226,11 +229,11 @@ final class TreeReader {
 
     // MARK: - Outside of the trees
 
-    /// Lends the rows of those pages of trees to which no tree leads: of leaves, and of all pages
-    /// of tables without row ids.
+    /// Lends the rows of tree pages to which no tree leads: of leaves, and of all pages of tables
+    /// without row ids.
     ///
-    /// `body` says whether they are dealt with. What such a page says of its overflow pages may be
-    /// long out of date. So a row is read only when no other row claims one of them.
+    /// `body` returns whether they are dealt with. What such a page says of its overflow pages may
+    /// be long out of date, so a row is read only when no other row claims one of them.
     func orphans(_ body: (UInt32, BTreePage.Kind, [Row]) throws -> Bool) throws {
         var taken = PageSet()
         var shared = PageSet()
@@ -248,8 +251,8 @@ final class TreeReader {
             }
         }
         try orphanPages { orphan, page in
-            // Below a page that is damaged nothing was claimed; below one that did not belong where
-            // it was, all was.
+            // Below a damaged page nothing was claimed; below one that did not belong where it was,
+            // everything was.
             let isClaimed = claimed.contains(orphan)
             let rows = try (0..<page.header.cellCount).map { index -> Row in
                 guard let cell = page.cell(index) else { return Row(rowID: nil, values: nil) }

@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// The committed part of a write-ahead log, as a connection would find it that opens the file now.
+/// The committed part of a write-ahead log, as a connection that opens the file now would find it.
 ///
 /// The layout is in [SQLite's file
 /// format](https://sqlite.org/fileformat2.html#the_write_ahead_log). Pages in the log are encrypted
 /// as in the file; the checksums are over the encrypted bytes.
 struct WriteAheadLog {
-    /// Where each page of the log begins in the file `-wal`, in its newest committed version.
+    /// The offset in the `-wal` file of each page's newest committed version.
     private(set) var offsets: [UInt32: Int] = [:]
-    /// Pages of the database after the last commit of the log; nil when no commit is in it.
+    /// Pages of the database after the last commit of the log; nil when it has no commit.
     private(set) var pageCount: Int?
     /// The log's header; nil when it is not whole: then nothing of the log counts.
     private(set) var header: [UInt8]?
-    /// Frames up to the last commit.
+    /// The number of frames up to the last commit.
     private(set) var committedFrames = 0
-    /// Frames up to the first that is not whole.
+    /// The number of frames before the first that is not whole.
     private(set) var wholeFrames = 0
-    /// Frames that were there when the log began to be read.
+    /// The number of frames that existed when the reading began.
     private let frameCount: Int
 
     static let headerSize = 32
@@ -36,7 +36,7 @@ struct WriteAheadLog {
         var offset = Self.headerSize
         while try frame.withUnsafeMutableBytes({ try file.read(into: $0, at: offset) }) == frameSize
         {
-            // The salts of a frame that an earlier use of the log has left are others.
+            // A frame that an earlier use of the log has left has other salts.
             guard frame[8..<16] == header[16..<24] else { return }
             sum.add(frame: frame)
             guard sum.matches(frame, at: 16), Self.number(frame, at: 0) > 0 else { return }
@@ -53,12 +53,12 @@ struct WriteAheadLog {
         }
     }
 
-    /// The page size that a log's header names; nil for one that is none.
+    /// Returns the page size that a log's header names; nil for an invalid header.
     static func pageSize(ofHeader header: [UInt8]) -> Int? {
         checksum(ofHeader: header).map { _ in Int(number(header, at: 8)) }
     }
 
-    /// The checksum of a header, where the frames' go on from; nil when it is not right.
+    /// Returns the checksum of a header, from which the frames' continue; nil when it is not right.
     private static func checksum(ofHeader header: [UInt8]) -> Checksum? {
         guard number(header, at: 0) & ~1 == 0x377f_0682 else { return nil }
         var sum = Checksum(isBigEndian: number(header, at: 0) & 1 == 1)
@@ -66,7 +66,7 @@ struct WriteAheadLog {
         return sum.matches(header, at: 24) ? sum : nil
     }
 
-    /// Whether frames follow that may belong to the log, and that nobody reads.
+    /// Returns whether frames follow that may belong to the log, and that no connection reads.
     func isFollowed(in file: RawFile, pageSize: Int) throws -> Bool {
         guard let header else { return frameCount > 0 }
         var isFollowed = false
@@ -78,10 +78,9 @@ struct WriteAheadLog {
         return isFollowed
     }
 
-    /// Lends where each frame begins of which something is stored, until `body` returns false.
+    /// Lends the offset of each frame of which something is stored, until `body` returns false.
     ///
-    /// What is a hole reads as zeros, which are no frame: so a log costs what it holds, not its
-    /// size.
+    /// A hole reads as zeros, which are not a frame: so a log costs what it holds, not its size.
     static func forEachStoredFrame(
         _ frames: Range<Int>, of file: RawFile, _ pageSize: Int, _ body: (Int) throws -> Bool
     ) rethrows {
@@ -109,13 +108,13 @@ struct WriteAheadLog {
 
         init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
-        /// Goes on from the checksum that is stored at `offset`.
+        /// Continues from the checksum that is stored at `offset`.
         init(goingOnFrom bytes: [UInt8], at offset: Int, isBigEndian: Bool) {
             self.isBigEndian = isBigEndian
             sums = (number(bytes, at: offset), number(bytes, at: offset + 4))
         }
 
-        /// A frame's: its first eight bytes and its page, not its salts.
+        /// Adds a frame: its first eight bytes and its page, not its salts.
         mutating func add(frame: [UInt8]) {
             frame.withUnsafeBytes { bytes in
                 add(UnsafeRawBufferPointer(rebasing: bytes[..<8]))

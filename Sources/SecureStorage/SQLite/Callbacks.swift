@@ -1,16 +1,16 @@
-/// What a connection has to know while SQLite calls the caller's functions and collations.
+/// The state that a connection tracks while SQLite calls the caller's functions and collations.
 ///
-/// These run in the middle of a step, where SQLite allows further statements but not the end of the
-/// connection nor of the statement itself, and in the middle of a comparison, where it allows
-/// nothing.
+/// Functions run in the middle of a step, where SQLite allows further statements but neither
+/// closing the connection nor finalising the statement itself. Collations run in the middle of a
+/// comparison, where it allows nothing.
 struct Callbacks {
-    /// How many functions are running, one inside the other.
+    /// The number of functions that are running, one inside the other.
     var functionDepth = 0
     var isComparing = false
-    /// Whether the caller's handler of a progress is called from inside the engine.
+    /// Whether the caller's progress handler is being called from inside the engine.
     var isReporting = false
-    /// What a function has last said with an error of its own, to tell it from what the engine
-    /// says.
+    /// The last error message that a function reported itself, to distinguish it from the engine's
+    /// own messages.
     var functionMessage: String?
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
@@ -20,7 +20,8 @@ struct Callbacks {
     /// Whether the connection is inside a call of the engine that it must outlive.
     var refusesClose: Bool { isRunning || isReporting }
 
-    /// Each level is a parser, a virtual machine and the caller's frames on one stack.
+    /// The maximum nesting: each level puts a parser, a virtual machine and the caller's frames on
+    /// one stack.
     static let maximumDepth = 32
 
     static var closed: SecureStorageError {
@@ -30,10 +31,10 @@ struct Callbacks {
                 + "which stays open; close it when the call has ended")
     }
 
-    /// Forgets that `close()` was refused.
+    /// Throws if `close()` was refused, and clears the record of the refusal.
     ///
-    /// - Throws: `.backingStoreError` code 21 when it was; inside a function or collation its
-    ///   statement says so.
+    /// - Throws: `.backingStoreError` code 21 when it was refused; inside a function or collation,
+    ///   the enclosing statement reports it instead.
     mutating func reportRefusedClose() throws {
         guard wasCloseRefused, !isRunning else { return }
         wasCloseRefused = false
@@ -47,7 +48,7 @@ struct Callbacks {
         }
     }
 
-    /// - Parameter action: What cannot be done, as in "the key cannot be changed".
+    /// - Parameter action: The action that is refused, as in "the key cannot be changed".
     /// - Throws: `.backingStoreError` code 21.
     func requireOutside(_ action: String) throws {
         guard !isRunning else {

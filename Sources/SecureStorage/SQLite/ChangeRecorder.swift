@@ -1,70 +1,71 @@
-/// Follows the statements and transactions of a connection, and tells what was committed.
+/// Follows the statements and transactions of a connection, and reports what was committed.
 ///
-/// The commit hook alone would be too early, since a commit can still fail: what counts is the
+/// The commit hook alone would be too early, since the commit can still fail; what counts is the
 /// state after the statement.
 ///
 /// Not thread-safe, like its connection.
 final class ChangeRecorder {
-    /// A savepoint, or the transaction itself, and what was changed in it.
+    /// A savepoint, or the transaction itself, with the changes made in it.
     private struct Layer {
-        /// nil for the transaction.
+        /// The savepoint's name; nil for the transaction.
         let savepoint: String?
         var changes = RecordedChanges()
-        /// Of the statement whose facts are in `changes`: most run many times.
+        /// The number of the statement whose facts are in `changes`: most statements run many
+        /// times.
         var knownFacts = 0
     }
 
-    /// A table while the statement runs that writes to it.
+    /// A table that the running statement writes to.
     private struct Running {
-        /// The name in the schema, which cannot change meanwhile.
+        /// The name in the schema, which cannot change while the statement runs.
         let name: UnsafePointer<CChar>
         var kinds: DatabaseChange.Kinds
-        /// nil when they are too many, or not wanted.
+        /// The ids of the rows written; nil when there are too many or they are not wanted.
         var rowIDs: [Int64]?
     }
 
-    /// Gets what was committed, and the tables behind virtual tables.
+    /// Receives what was committed, and the shadow tables of virtual tables.
     private let publish: (DatabaseChange, _ shadows: Set<String>) -> Void
-    /// Called before it is asked whether others have committed.
+    /// Called before the connection checks whether other connections have committed.
     let willAsk: () -> Void
     /// Whether row ids are wanted.
     var recordsRowIDs: Bool
 
     private var layers = [Layer(savepoint: nil)]
     private var running: [Running] = []
-    /// Of statements that functions have run inside the one that is running.
+    /// The changes of statements that functions have run inside the running one.
     private var nested = Layer(savepoint: nil)
     private var depth = 0
     private var sawCommit = false
     private var sawRollback = false
-    /// Committed, but not told yet.
+    /// Changes that are committed but not published yet.
     private(set) var committed: [RecordedChanges] = []
 
-    /// Of the statement that is being prepared; nil when nothing has been asked.
+    /// Facts about the statement that is being prepared; nil while none is.
     var facts: StatementFacts?
     private var factsCount = 0
-    /// Of the one that was prepared last.
+    /// Facts about the statement that was prepared last.
     private(set) var preparedFacts: StatementFacts?
-    /// Whether the library's own questions are being prepared.
+    /// Whether the library is running its own queries, which are not recorded.
     var isPaused = false
-    /// Whether the question for foreign commits waits for the end of a transaction.
+    /// Whether the check for foreign commits is postponed to the end of a transaction.
     var owesQuestion = false
-    /// `PRAGMA data_version` when it was last asked; nil when that has failed.
+    /// `PRAGMA data_version` when it was last queried; nil when that query failed.
     var knownVersion: Int64?
-    /// The question, prepared when first asked; the connection ends it.
+    /// The `PRAGMA data_version` statement, prepared at first use and finalised by the connection.
     var versionQuery: OpaquePointer?
     var schema = ObservedSchema()
-    /// Tells the rows of this connection in the change log from those of others.
+    /// Distinguishes this connection's rows in the change log from those of others.
     let writer = Int64.random(in: .min ... .max)
-    /// The newest row of the change log before which none of another connection is unread.
+    /// The newest row of the change log up to which all rows of other connections have been read.
     var lastLogged: Int64 = 0
     /// The newest row that this connection has written; nil when its transaction was rolled back.
     var ownLogged: Int64?
 
-    /// The caller's count of changed rows, when a row of the log has been written since.
+    /// The caller's count of changed rows, if a row of the log has been written since.
     var countBeforeLog: Int?
 
-    /// What the transaction has changed up to now.
+    /// The changes that the transaction has made so far.
     var pending: RecordedChanges {
         layers.reduce(into: RecordedChanges()) { $0.merge($1.changes) }
     }
@@ -76,7 +77,7 @@ final class ChangeRecorder {
         self.recordsRowIDs = recordsRowIDs
         self.willAsk = willAsk
         self.publish = publish
-        // What the transaction has done before nobody has seen.
+        // The changes that the transaction made before this point were not observed.
         layers[0].changes.isUnknown = isInTransaction
     }
 
@@ -91,7 +92,7 @@ final class ChangeRecorder {
             return
         }
         running[index].kinds.formUnion(kind)
-        // A row can come more than once: twice the limit is still little memory.
+        // A row can occur more than once; twice the limit is still little memory.
         guard recordsRowIDs, let count = running[index].rowIDs?.count else { return }
         if count < 2 * DatabaseChange.Table.rowIDLimit {
             running[index].rowIDs?.append(rowID)
@@ -106,7 +107,7 @@ final class ChangeRecorder {
 
     // MARK: - Statements
 
-    /// Runs `body`, which prepares a statement.
+    /// Runs `body`, which prepares a statement, and collects the statement's facts.
     func preparing<R>(_ body: () throws -> R) rethrows -> R {
         let outer = facts
         facts = StatementFacts()
@@ -119,9 +120,9 @@ final class ChangeRecorder {
         return try body()
     }
 
-    /// What a step's end says.
+    /// The outcome of a step.
     struct Outcome {
-        /// Whether the step has not failed, and whether it was the last.
+        /// Whether the step succeeded, and whether it was the last one.
         let isSuccess: Bool
         let isEnd: Bool
         /// Whether SQLite's count of changed rows has grown.
@@ -129,12 +130,12 @@ final class ChangeRecorder {
         let isAutocommit: Bool
     }
 
-    /// Runs a step of a statement.
+    /// Runs a step of a statement and records its changes.
     ///
     /// - Parameters:
-    ///   - known: What is known of the statement; replaced when SQLite prepares it anew.
-    ///   - mayReplace: Whether its text speaks of `REPLACE`.
-    ///   - step: Says how it has ended.
+    ///   - known: The known facts about the statement; extended when SQLite prepares it again.
+    ///   - mayReplace: Whether its text mentions `REPLACE`.
+    ///   - step: Runs the step and returns its outcome.
     func recording(
         _ known: inout StatementFacts?, mayReplace: Bool, _ step: () -> Outcome
     ) {
@@ -146,7 +147,7 @@ final class ChangeRecorder {
         depth += 1
         let outcome = step()
         depth -= 1
-        // Added to what is known: a virtual table prepares statements of its own in a step.
+        // Merged with the known facts: a virtual table prepares its own statements during a step.
         if let facts {
             known = known.map { $0.merging(facts) } ?? facts
             factsCount += 1
@@ -155,7 +156,7 @@ final class ChangeRecorder {
         let ran = running
         swap(&outerNested, &nested)
         (facts, running) = (outerFacts, outerRunning)
-        // One that has failed has been taken back, but for `ON CONFLICT FAIL`.
+        // A failed statement was rolled back, except with `ON CONFLICT FAIL`.
         if outcome.isSuccess || outcome.hasChangedRows {
             if depth > 0 {
                 note(ran, known, outcome, mayReplace, in: &nested)
@@ -186,7 +187,8 @@ final class ChangeRecorder {
                 String(cString: table.name), table.kinds, replaces ? nil : table.rowIDs)
         }
         guard let facts else {
-            // Never prepared under observation: that cannot be, and must not hide anything.
+            // Never prepared under observation: this should be impossible, but must not hide
+            // anything.
             if outcome.hasChangedRows { layer.changes.isUnknown = true }
             return
         }
@@ -205,7 +207,7 @@ final class ChangeRecorder {
         switch operation {
         case .begin: layers.append(Layer(savepoint: name))
         case .release:
-            // One that began before anybody observed has no layer.
+            // A savepoint that began before the observation has no layer.
             guard let index else { return }
             while layers.count > index, let layer = layers.popLast() {
                 layers[layers.count - 1].changes.merge(layer.changes)
@@ -217,14 +219,14 @@ final class ChangeRecorder {
         }
     }
 
-    /// Looks whether the transaction has ended, and how.
+    /// Determines whether the transaction has ended, and how.
     func settle(isAutocommit: Bool) {
         guard sawCommit || sawRollback else {
-            // A savepoint that nothing was written in.
+            // A savepoint in which nothing was written.
             if isAutocommit, layers.count > 1 { collapse() }
             return
         }
-        // Still in the transaction: a COMMIT that has failed.
+        // Still in the transaction: a COMMIT has failed.
         guard isAutocommit else {
             sawCommit = false
             return
@@ -242,7 +244,7 @@ final class ChangeRecorder {
         return layers.reduce(into: RecordedChanges()) { $0.merge($1.changes) }
     }
 
-    /// What was committed since the last call.
+    /// Returns what was committed since the last call.
     func takeCommitted() -> [RecordedChanges] {
         defer { committed = [] }
         return committed

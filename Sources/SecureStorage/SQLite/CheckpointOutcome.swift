@@ -1,25 +1,26 @@
 internal import CSQLCipher
 
-/// What a checkpoint has come to, as SQLite says it.
+/// The outcome of a checkpoint, as SQLite reports it.
 struct CheckpointOutcome {
     var code: Int32 = SQLITE_OK
-    /// Whether a lock was refused, and the checkpoint therefore ended before its first page.
+    /// Whether a lock was refused, which ended the checkpoint before its first page.
     var gaveUp = false
-    /// -1 for a database without a log, and where SQLite does not know.
+    /// The frames in the log; -1 for a database without a log, and where SQLite does not know.
     var logFrames: Int32 = -1
     var checkpointedFrames: Int32 = -1
 }
 
 extension Connection {
-    /// A checkpoint that the app asks for.
+    /// Runs a checkpoint that the app requests.
     ///
     /// - Parameters:
     ///   - mode: How far to go.
-    ///   - database: nil for the main one and those attached; the frames are the main one's.
-    /// - Returns: The frames in the log, and those of them in the file.
-    /// - Throws: `.backingStoreError` code 6 in a transaction and beside a running query, which
-    ///   SQLite would refuse too, but whose statements an interruption would meet; code 5 when
-    ///   another connection stands in the way; SQLite's code.
+    ///   - database: The database; nil for the main one and those attached, where the frames are
+    ///     the main one's.
+    /// - Returns: The frames in the log, and how many of them are in the file.
+    /// - Throws: `.backingStoreError` code 6 in a transaction and beside a running query: SQLite
+    ///   would refuse these too, but an interruption would hit their statements; code 5 when
+    ///   another connection is in the way; otherwise SQLite's code.
     func checkpoint(
         _ mode: CheckpointMode, of database: String?
     ) throws -> (logFrames: Int, checkpointedFrames: Int) {
@@ -54,7 +55,7 @@ extension Connection {
                     &outcome.checkpointedFrames)
                 return outcome
             case .passive:
-                // A passive one does not keep writers out, which is the race of that bug.
+                // A passive checkpoint does not keep writers out, which is the race of that bug.
                 return runCheckpoint(SQLITE_CHECKPOINT_FULL, of: name, waiting: false)
             case .full:
                 return runCheckpoint(SQLITE_CHECKPOINT_FULL, of: name, waiting: true)

@@ -1,20 +1,22 @@
-/// The names of a statement's columns, and where each of them is.
+/// The names of a statement's columns and their indexes.
 ///
-/// A class, so that a look into its table is not guarded against changes.
+/// A class, so that lookups in its table need no exclusivity check.
 final class ColumnNames {
     let names: [String]
     private var exactIndexes: [ByteString: Int]?
     private var foldedIndexes: [String: Int]?
-    /// Names that were asked for, in the order of their first time; found by where their text is
-    /// stored, as a literal's always is in one place, which reads no text.
+    /// The names that were looked up, in the order of first use.
+    ///
+    /// An entry is found by where its text is stored, without reading the text: a literal is always
+    /// stored in one place.
     private let asked: UnsafeMutablePointer<Asked>
     private static let askedCapacity = 32
     private var askedCount = 0
-    /// The one after the last that was found: rows are mostly read in one order.
+    /// The entry after the one found last: rows are mostly read in one order.
     private var expected = 0
 
     private struct Asked {
-        /// Keeps its storage, so that no other text can have the same identity.
+        /// Keeps its storage alive, so that no other text can have the same identity.
         let name: String
         let index: Int
     }
@@ -29,8 +31,8 @@ final class ColumnNames {
         asked.deallocate()
     }
 
-    /// The index of the column with this name, or else of the first one that differs in case only;
-    /// nil if there is none.
+    /// Returns the index of the column with this name, or else of the first one that differs only
+    /// in case; nil if no column matches.
     func index(of name: String) -> Int? {
         let identity = TextIdentity(name)
         var place = expected
@@ -59,7 +61,7 @@ final class ColumnNames {
         return folded[name.lowercased()]
     }
 
-    /// Of several columns of one name the first is meant.
+    /// Maps each transformed name to its index; among columns of one name, the first one counts.
     private func makeIndexes<Name: Hashable>(_ transform: (String) -> Name) -> [Name: Int] {
         Dictionary(
             names.enumerated().map { (transform($1), $0) },

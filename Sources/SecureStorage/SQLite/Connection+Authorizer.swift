@@ -1,10 +1,10 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// What SQL may not do, since the store does it, or since it would break what the store promises.
+/// Refuses SQL that does what the store does itself, or that would break the store's promises.
 extension Connection {
-    /// Refuses, with SQLITE_AUTH, what `SQLOrigin` and `PragmaRules` say, while it is prepared, and
-    /// notes which statements control transactions.
+    /// Refuses with SQLITE_AUTH what `SQLOrigin` and `PragmaRules` forbid, while a statement is
+    /// prepared, and notes which statements control transactions.
     func installAuthorizer() throws {
         let code = sqlite3_set_authorizer(
             try requireHandle(),

@@ -3,11 +3,11 @@ internal import CSQLCipher
 extension Connection {
     /// Copies all pages of `source` into this connection's new file, under this connection's key.
     ///
-    /// The cipher's settings are the same on both sides, or the sizes of the pages would differ.
+    /// The cipher settings are the same on both sides; otherwise the page sizes would differ.
     ///
-    /// In WAL mode a reader disturbs nobody, so the source is read in one snapshot. Otherwise
-    /// writers would have to wait for all of the copy; so they may come between two steps, which
-    /// begins it anew, until that has happened three times.
+    /// In WAL mode a reader blocks no one, so the source is read in one snapshot. In other modes
+    /// writers would have to wait for the whole copy, so they may write between two steps, which
+    /// restarts the copy. After three restarts, the copy uses one snapshot there too.
     func copyPages(from source: Connection, _ progress: FileProgress.Handler) throws {
         let (handle, sourceHandle) = (try requireHandle(), try source.requireHandle())
         guard let backup = sqlite3_backup_init(handle, "main", sourceHandle, "main") else {
@@ -27,11 +27,11 @@ extension Connection {
             let total = sqlite3_backup_pagecount(backup)
             let left = sqlite3_backup_remaining(backup)
             guard code == SQLITE_OK || code == SQLITE_DONE else {
-                // Its reason is with the connection that met it.
+                // The connection that met the error holds its reason.
                 let reason = sqlite3_errcode(sourceHandle) & 0xff == code & 0xff ? source : self
                 throw reason.failure(code)
             }
-            // A damaged page was lent as zeros; see `Connection+DamagedPages`.
+            // SQLCipher returns a damaged page as zeros; see `Connection+DamagedPages`.
             guard source.isPagerSound() else {
                 throw source.foreignRekey(.corrupt, "")
                     ?? SecureStorageError.statementFailed(
@@ -47,7 +47,7 @@ extension Connection {
         try check(sqlite3_backup_finish(backup))
     }
 
-    /// Begins a read transaction, unless there is one.
+    /// Begins a read transaction, unless one is open.
     func beginSnapshot() throws {
         guard !isInTransaction else { return }
         try execute("BEGIN")

@@ -1,17 +1,17 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// Which tables each commit has changed, in a table of the file, for the observers of other
-/// connections and processes; see `SecureDatabaseConfiguration.keepsChangeLog`.
+/// The change log: a table in the file that lists which tables each commit has changed.
 ///
-/// A row is written in the transaction that it tells of, before its commit. A statement that
-/// commits by itself is told of by a row of its own afterwards.
+/// It serves observers on other connections and in other processes; see
+/// `SecureDatabaseConfiguration.keepsChangeLog`. A row is written in the transaction that it
+/// describes, before its commit. A statement that commits by itself gets a separate row afterwards.
 extension Connection {
     static let changeLog = "securestorage_changes"
-    /// The newest rows that are kept; who has missed more knows that he has.
+    /// The number of newest rows that are kept; a reader that has missed more detects the gap.
     private static let changeLogLimit: Int64 = 1000
 
-    /// Writes what the transaction has changed into the log; before its commit.
+    /// Writes what the transaction has changed into the log; called before its commit.
     func logChanges() throws {
         guard keepsChangeLog, let recorder, isInTransaction else { return }
         let pending = recorder.pending
@@ -20,13 +20,13 @@ extension Connection {
             recorder.schema.change(of: pending, hasNewSchema: !pending.schema.isEmpty), recorder)
     }
 
-    /// Writes a row for what was committed without one.
+    /// Writes a row for a commit that has none yet.
     func logCommitted(_ recorded: RecordedChanges, _ change: DatabaseChange) {
         guard keepsChangeLog, let recorder, !recorded.isLogged,
             !change.tables.isEmpty || change.hasUnknownTables
         else { return }
-        // When it cannot be written, because another process is writing, say, the next reader finds
-        // a commit that no row explains.
+        // If it cannot be written, for example because another process is writing, the next reader
+        // finds a commit that no row explains.
         try? log(change, recorder)
     }
 
@@ -35,8 +35,7 @@ extension Connection {
     }
 
     private func log(_ change: DatabaseChange, _ recorder: ChangeRecorder) throws {
-        // What the caller's own statement has done stays what `lastInsertRowID` and the count of
-        // rows tell.
+        // `lastInsertRowID` and the row count must still describe the caller's own statement.
         let (rowID, count) = (lastInsertRowID, changedRowCount)
         defer {
             if let handle { sqlite3_set_last_insert_rowid(handle, rowID) }
@@ -68,8 +67,8 @@ extension Connection {
         try prune.run()
     }
 
-    /// What other connections have committed since the last call, by the log; everything when it
-    /// does not tell.
+    /// Returns what other connections have committed since the last call, according to the log;
+    /// everything when the log does not explain it.
     func foreignChange(_ recorder: ChangeRecorder) -> DatabaseChange {
         guard configuration.keepsChangeLog else { return .foreign }
         var change = DatabaseChange(tables: [:], hasUnknownTables: false, includesForeign: true)
@@ -79,7 +78,7 @@ extension Connection {
             SELECT id, writer, tables FROM \(Self.changeLog) WHERE id > \(recorder.lastLogged) ORDER BY id
             """
         let code = numbersAndText(sql, recorder) { id, writer, text in
-            // A gap: rows have been pruned that were not read.
+            // A gap: rows were pruned before they were read.
             if id != expected { change.hasUnknownTables = true }
             expected = id + 1
             recorder.lastLogged = id
@@ -100,12 +99,12 @@ extension Connection {
         return change
     }
 
-    /// Skips the rows that this connection has written, when there are no others.
+    /// Skips the rows that this connection has written, when no other connection has committed.
     func skipOwnRows(_ recorder: ChangeRecorder) {
         recorder.lastLogged = max(recorder.lastLogged, recorder.ownLogged ?? 0)
     }
 
-    /// Skips what was logged before anybody observed.
+    /// Skips the rows that were logged before the observation began.
     func skipChangeLog(_ recorder: ChangeRecorder) {
         guard configuration.keepsChangeLog else { return }
         _ = numbersAndText(
@@ -115,7 +114,7 @@ extension Connection {
 
     // MARK: - A row's text
 
-    /// JSON: the tables' names, each with the bits of its kinds.
+    /// Returns the change as JSON: the tables' names, each with the bits of its kinds.
     private static func text(of change: DatabaseChange) -> String {
         let kinds = change.tables.mapValues { Int($0.kinds.rawValue) }
         let data = try? JSONSerialization.data(withJSONObject: kinds, options: .sortedKeys)

@@ -1,19 +1,19 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// The hooks that a connection has while somebody observes it, and only then.
+/// The hooks that a connection has while it is observed, and only then.
 extension Connection {
-    /// Whether the authorizer has more to do than to refuse.
+    /// Whether the authorizer has to observe statements, not only refuse them.
     var isObserved: Bool {
         readTables != nil || recorder.map { !$0.isPaused } == true
     }
 
-    /// Follows the connection from now on.
+    /// Starts recording what the connection commits.
     ///
     /// - Parameters:
     ///   - recordsRowIDs: Whether row ids are wanted.
-    ///   - willAsk: Called before it is asked whether others have committed.
-    ///   - publish: Gets what is committed, in this order, and the names of the shadow tables.
+    ///   - willAsk: Called before each check whether other connections have committed.
+    ///   - publish: Receives the commits, in order, and the names of the shadow tables.
     func startRecording(
         rowIDs recordsRowIDs: Bool, willAsk: @escaping () -> Void,
         publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
@@ -46,15 +46,16 @@ extension Connection {
                 guard let context else { return }
                 Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteRollback()
             }, context)
-        // Setting an authorizer lets SQLite prepare each statement anew at its next run, and so
-        // tells what it writes. The same call has been made before, with the same handle.
+        // Setting an authorizer makes SQLite prepare each statement again at its next run, which
+        // reports what the statement writes. The same call has been made before, with the same
+        // handle.
         try? installAuthorizer()
         refreshSchema(recorder)
         _ = question(recorder)
         skipChangeLog(recorder)
     }
 
-    /// Takes the hooks away; harmless where there are none.
+    /// Removes the hooks; harmless if none are set.
     func stopRecording() {
         guard let recorder else { return }
         sqlite3_finalize(recorder.versionQuery)
@@ -64,11 +65,11 @@ extension Connection {
             _ = sqlite3_rollback_hook(handle, nil, nil)
         }
         self.recorder = nil
-        // Statements are prepared anew, and may empty a table without looking at its rows again.
+        // Statements are prepared again, and may then empty a table without visiting its rows.
         try? installAuthorizer()
     }
 
-    /// Runs `body`, which prepares a statement.
+    /// Runs `body`, which prepares a statement, and records its facts while observed.
     func preparing(_ body: () -> Int32) -> Int32 {
         guard let recorder else { return body() }
         return recorder.preparing(body)
@@ -83,7 +84,7 @@ extension Connection {
 
     /// Notes what a statement may do, while it is prepared.
     ///
-    /// - Returns: Whether to answer with SQLITE_IGNORE, which for a deletion means: row by row. "If
+    /// - Returns: Whether to answer with SQLITE_IGNORE, which makes a deletion run row by row: "If
     ///   the action code is SQLITE_DELETE and the callback returns SQLITE_IGNORE then the DELETE
     ///   operation proceeds but the truncate optimization is disabled."
     func observe(
@@ -159,10 +160,10 @@ extension StatementFacts {
 }
 
 extension Connection {
-    /// Notes in `readTables` what statements read, from now on.
+    /// Starts noting in `readTables` which tables statements read.
     func beginNotingTables() throws {
         readTables = []
-        // Those that are kept are prepared anew, and so tell it as well.
+        // Cached statements are prepared again, and so report their tables as well.
         try installAuthorizer()
     }
 }

@@ -2,21 +2,23 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Takes over automatic check-pointing where the engine has the WAL-reset bug.
+    /// Replaces automatic checkpoints where the engine has the WAL-reset bug.
     ///
     /// The engine's automatic checkpoint is passive: it lets another connection commit and restart
-    /// the log meanwhile, which is the race of that bug (SQLite 3.7.0 to 3.51.2, two processes, the
-    /// same instant). A FULL checkpoint holds the writer lock; see ``checkpoint(_:waiting:)``.
+    /// the log while it runs, which is the race of that bug (SQLite 3.7.0 to 3.51.2, two processes,
+    /// the same instant). A FULL checkpoint holds the writer lock; see
+    /// ``checkpoint(_:of:waiting:)``.
     func installCheckpointing(_ engine: Engine) {
         guard engine.hasWALResetBug, !configuration.isReadOnly, let handle else { return }
         _ = sqlite3_wal_hook(
             handle,
             { connection, _, database, pages in
-                // 1000 pages: the engine's own default for `wal_autocheckpoint`.
+                // 1000 pages is the engine's default for `wal_autocheckpoint`.
                 guard pages >= 1000, let connection, let database else { return SQLITE_OK }
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                // Busy is no error here: the commit stands, and the next one tries again.
-                // Nor beside a running statement, which the interruption would meet as well.
+                // Busy is not an error here: the commit is done, and the next one tries again. Nor
+                // is a checkpoint taken beside a running statement, which the interruption would
+                // hit as well.
                 guard !owner.hasRunningStatement else { return SQLITE_OK }
                 _ = owner.checkpoint(SQLITE_CHECKPOINT_FULL, of: database, waiting: false)
                 return SQLITE_OK
@@ -25,14 +27,14 @@ extension Connection {
 
     /// Copies the log into the file under the writer lock, or does nothing.
     ///
-    /// SQLite goes on without the writer lock when it cannot have it, which is the race described
-    /// above. So the first refusal (or the first after the busy timeout) interrupts the checkpoint:
-    /// it then ends before its first page.
+    /// If SQLite cannot get the writer lock it continues without it, which is the race described at
+    /// `installCheckpointing(_:)`. So the first refusal (or the first after the busy timeout)
+    /// interrupts the checkpoint, which then ends before its first page.
     ///
     /// - Parameters:
     ///   - mode: `SQLITE_CHECKPOINT_FULL`, `…_RESTART` or `…_TRUNCATE`.
-    ///   - database: Its name; nil for the main one and those attached.
-    ///   - waiting: Whether to wait as long as the busy timeout says for writers and readers.
+    ///   - database: The database's name; nil for the main one and those attached.
+    ///   - waiting: Whether to wait for writers and readers, up to the busy timeout.
     /// - Returns: Whether the whole log is in the file now.
     func checkpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>? = nil, waiting: Bool
@@ -40,7 +42,7 @@ extension Connection {
         runCheckpoint(mode, of: database, waiting: waiting).code == SQLITE_OK
     }
 
-    /// As ``checkpoint(_:of:waiting:)``, with all that SQLite says of it.
+    /// Does the same as ``checkpoint(_:of:waiting:)`` and returns everything that SQLite reports.
     func runCheckpoint(
         _ mode: Int32, of database: UnsafePointer<CChar>?, waiting: Bool
     ) -> CheckpointOutcome {
@@ -49,11 +51,12 @@ extension Connection {
             outcome.code = SQLITE_MISUSE
             return outcome
         }
-        // Its own interruption is another: it ends a checkpoint that has not begun.
+        // Defers the caller's interruptions. The busy handler's own ends only a checkpoint that has
+        // not begun.
         interruption?.pause()
         defer { interruption?.resume() }
         dropIdleInterruption()
-        // Non-nil when the app has set another one with `PRAGMA busy_timeout`.
+        // Non-nil when the app has set another timeout with `PRAGMA busy_timeout`.
         let ownTimeout = setsBusyTimeout ? Engine.text(of: "PRAGMA busy_timeout", handle) : nil
         let timeout = ownTimeout.flatMap { Int32($0) }
         var patience = Patience(
@@ -74,7 +77,7 @@ extension Connection {
                     usleep(1000)
                     return 1
                 }, patience)
-            // nil is every attached database.
+            // nil means every attached database.
             outcome.code = sqlite3_wal_checkpoint_v2(
                 handle, database, mode, &outcome.logFrames, &outcome.checkpointedFrames)
             if let timeout {
@@ -99,10 +102,10 @@ extension Connection {
         return false
     }
 
-    /// What the busy handler of a checkpoint knows.
+    /// The state of a checkpoint's busy handler.
     private struct Patience {
         let handle: OpaquePointer?
-        /// Milliseconds.
+        /// The time left to wait, in milliseconds.
         var remaining: Int32
         /// Whether a lock was refused for good.
         var gaveUp = false

@@ -2,10 +2,10 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Makes `collation` known to the statements of this connection, in place of one of its name.
+    /// Registers `collation` for the statements of this connection, replacing one of the same name.
     ///
     /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
-    ///   runs.
+    ///   is running.
     func install(_ collation: SQLCollation) throws {
         let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledCollation(collation, on: self))
@@ -21,7 +21,7 @@ extension Connection {
             { collation in
                 if let collation { Unmanaged<InstalledCollation>.fromOpaque(collation).release() }
             })
-        // Unlike that of a function, the destructor is not called when the call fails.
+        // Unlike for a function, SQLite does not call the destructor when the call fails.
         if code != SQLITE_OK { installed.release() }
         try check(code)
     }
@@ -57,8 +57,8 @@ private final class InstalledCollation {
         bytes.withMemoryRebound(to: UInt8.self) { String(validatingUTF8: $0) }
     }
 
-    /// A collation cannot fail, so what is not UTF-8 has a place too: by its bytes, behind all
-    /// text.
+    /// Orders values that are not UTF-8 by their bytes, after all text, since a collation cannot
+    /// fail.
     private func compareUnreadable(
         _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
     ) -> Int32 {

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// How a file is read or written whose content is copied from one kind of file to another.
+/// The way to open a file whose content is copied from one kind of file to another.
 enum ContentAccess {
     /// A plain SQLite file.
     case plaintext
@@ -11,9 +11,9 @@ enum ContentAccess {
 }
 
 extension Connection {
-    /// Opens a file of any kind, for statements of the library only.
+    /// Opens a file of any kind, for the library's own statements only.
     ///
-    /// - Throws: `.backingStoreError`, code 26 for another kind of file or a wrong key.
+    /// - Throws: `.backingStoreError`; code 26 for another kind of file or a wrong key.
     static func open(
         _ path: String, content: ContentAccess, configuration: SecureDatabaseConfiguration
     ) throws -> Connection {
@@ -47,7 +47,7 @@ extension Connection {
         let derived = try key.derived(salt: readFirstBytes(), cipher: cipher)
         let pages = try PageCipher(derived, format: format)
         try refuseMisstatedSizes(pages)
-        // Without HMACs nothing tells a page from another.
+        // Without HMACs no page can be authenticated.
         if format.hmac != nil { try examineSideFiles(pages) }
         switch key {
         case .passphrase(let passphrase):
@@ -71,7 +71,7 @@ extension Connection {
         }
         try text("PRAGMA cipher_kdf_algorithm = \(format.kdf.rawValue)")
         try text("PRAGMA kdf_iter = \(format.kdfIterations)")
-        // Not named where it need not be: SQLCipher calls it deprecated.
+        // Set only where it is needed: SQLCipher calls it deprecated.
         if format.hasBigEndianNumbers { try text("PRAGMA cipher_hmac_pgno = be") }
     }
 
@@ -83,15 +83,15 @@ extension Connection {
         #if canImport(Darwin)
             try text("PRAGMA fullfsync = ON")
         #endif
-        // Rows that were let in stay in.
+        // Rows that violate a CHECK but were accepted before are copied too.
         try text("PRAGMA ignore_check_constraints = ON")
         try text("PRAGMA cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)")
         origin = .library
         try installAuthorizer()
     }
 
-    /// Runs `body`, in which the schema's own table can be written: it is copied as it is, virtual
-    /// tables and all.
+    /// Runs `body` while the schema table can be written, since it is copied verbatim, virtual
+    /// tables included.
     func writingSchema<R>(_ body: () throws -> R) throws -> R {
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0))
         // Cannot fail; the same call has succeeded before.

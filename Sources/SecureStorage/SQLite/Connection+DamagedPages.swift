@@ -1,12 +1,12 @@
 internal import CSQLCipher
 
-/// Finds out that SQLCipher has lent zeros instead of a damaged page.
+/// Detects that SQLCipher has returned zeros instead of a damaged page.
 ///
-/// When the HMAC of a page fails, SQLCipher up to 4.9 at least puts the pager into its error state,
-/// so that the *next* page that is asked for is an error. The damaged page itself is handed to
-/// SQLite as zeros, with no error. Most pages are not valid as zeros, but the last overflow page of
-/// a long value is: that value would end in zeros. So after each step that has read pages from the
-/// file, the pager is asked whether it is in its error state.
+/// When a page's HMAC fails, SQLCipher up to 4.9 at least puts the pager into its error state, so
+/// that the *next* page request is an error. The damaged page itself reaches SQLite as zeros,
+/// without an error. Most pages are not valid as zeros, but the last overflow page of a long value
+/// is: that value would end in zeros. So after each step that has read pages from the file, the
+/// pager is checked for its error state.
 ///
 /// SQLCipher 4.9 reports "out of memory" for a damaged page, and for every page that it reads
 /// afterwards.
@@ -14,22 +14,22 @@ extension Connection {
     enum StepVerdict {
         case sound
         case damaged
-        /// The file is read without locks and has been changed meanwhile.
+        /// The file is read without locks and was changed since it was opened.
         case changed
-        /// The error state, if there was one, has gone with the read transaction; only running the
-        /// statement once more inside a transaction can tell.
+        /// The error state, if any, ended with the read transaction; only running the statement
+        /// once more inside a transaction shows it.
         case unknown
     }
 
-    /// Whether the pages that the last step has read are as they were written.
+    /// Determines whether the pages that the last step has read are as they were written.
     ///
     /// - Parameters:
-    ///   - hasReadPages: What `hasReadPages()` said after the step.
-    ///   - isFirstStep: Whether the statement has begun with this step.
-    ///   - isAtEnd: Whether the step has ended the statement, and with it perhaps the transaction.
-    ///   - isQuery: Whether the statement returns columns and writes nothing. What writes cannot be
-    ///     committed after an error, and what returns no columns returns nothing wrong.
-    /// - Returns: Whether what the step has returned can be believed.
+    ///   - hasReadPages: The result of `hasReadPages()` after the step.
+    ///   - isFirstStep: Whether the statement began with this step.
+    ///   - isAtEnd: Whether the step ended the statement, and with it perhaps the transaction.
+    ///   - isQuery: Whether the statement returns columns and writes nothing. A writing statement
+    ///     cannot be committed after an error, and one without columns returns nothing wrong.
+    /// - Returns: The verdict on whether the step's result can be trusted.
     func verdict(
         hasReadPages: Bool, isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool
     ) -> StepVerdict {
@@ -42,7 +42,7 @@ extension Connection {
         }
         guard hasReadPages else { return .sound }
         guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
-        // Leaving the error state resets the pager, and a reset counts as a new version; so does a
+        // Leaving the error state resets the pager, and a reset counts as a new version. So does a
         // commit of another connection, but only when a statement begins.
         let before = knownDataVersion
         knownDataVersion = dataVersion
@@ -50,10 +50,11 @@ extension Connection {
         return isFirstStep ? .unknown : .damaged
     }
 
-    /// To be called at the first row of a statement and when one that writes is given back: what
-    /// changes from here on is not the commit of another connection, nor of this one.
+    /// Notes the data version at the first row of a statement and when a writing statement is given
+    /// back.
     ///
-    /// Inside a transaction it is not asked for, and the transaction's end notes it.
+    /// Later changes are then due neither to a commit of another connection nor to one of this
+    /// connection. Inside a transaction the version is not queried; the transaction's end notes it.
     func noteDataVersion() {
         if handle != nil, !isInTransaction { knownDataVersion = dataVersion }
     }
@@ -71,18 +72,18 @@ extension Connection {
         handle.map { sqlite3_txn_state($0, nil) != SQLITE_TXN_NONE } ?? false
     }
 
-    /// Asks the pager of each database for a page that is in its cache: an error in its error
-    /// state.
+    /// Returns whether no pager is in its error state, by requesting a cached page from each
+    /// database.
     ///
-    /// Only of those that are in a transaction: no other pager stays in that state, and a lock of
-    /// another connection says nothing.
+    /// Only pagers in a transaction are checked: no other pager stays in that state, and a lock of
+    /// another connection proves nothing.
     func isPagerSound() -> Bool {
         guard let handle else { return true }
         var index: Int32 = 0
         while let name = sqlite3_db_name(handle, index) {
             defer { index += 1 }
             guard index != 1, sqlite3_txn_state(handle, name) != SQLITE_TXN_NONE else { continue }
-            // The main one is asked after each page that a scan reads, so its question is kept.
+            // The main one is checked after each page that a scan reads, so its query is kept.
             if index == 0, pagerProbe == nil { pagerProbe = prepareProbe(of: name) }
             let probe = index == 0 ? pagerProbe : prepareProbe(of: name)
             defer { if index != 0 { sqlite3_finalize(probe) } }
@@ -94,7 +95,7 @@ extension Connection {
         return true
     }
 
-    /// nil when the schema cannot be read.
+    /// Prepares the query that checks a pager; nil when the schema cannot be read.
     private func prepareProbe(of name: UnsafePointer<CChar>) -> OpaquePointer? {
         let schema = "\(SQLText.identifier(String(cString: name))).sqlite_schema"
         var probe: OpaquePointer?
@@ -104,10 +105,10 @@ extension Connection {
         return probe
     }
 
-    /// Whether the file, read without the engine, has a page that is not as it was written.
+    /// Returns whether the file, read without the engine, has a page that is not as it was written.
     ///
-    /// For an engine that has reported something else. It reads the whole file, once: what was
-    /// found is remembered, as no engine forgets it either.
+    /// This is for an engine that has reported something else. It reads the whole file. Damage that
+    /// was found is remembered, as no engine forgets it either.
     func hasDamagedPage() -> Bool {
         guard !knowsDamage, let key else { return knowsDamage }
         guard let scan = try? PageScan(path, key, configuration.cipher),
@@ -117,7 +118,7 @@ extension Connection {
         return knowsDamage
     }
 
-    /// Whether the last step has read pages from the file: without that, none can have been
+    /// Returns whether the last step has read pages from the file; if not, none can have been
     /// damaged.
     @inline(__always)
     func hasReadPages() -> Bool {

@@ -1,20 +1,20 @@
 internal import CSQLCipher
 
-/// Whether another connection has committed, and telling what was committed in the order of the
-/// commits.
+/// Detects commits of other connections, and publishes all commits in order.
 extension Connection {
     enum Question {
-        /// As of now; what others have written may become visible yet.
+        /// The answer holds as of now; a commit in progress may still become visible.
         case answered
-        /// Nobody is writing.
+        /// No other connection is writing.
         case final
-        /// Somebody holds a lock.
+        /// Another connection holds a lock.
         case busy
     }
 
-    /// Tells what has been committed since the last call, and before it that others have committed.
+    /// Publishes what was committed since the last call, preceded by the commits of other
+    /// connections.
     ///
-    /// To be called after a statement's end, when nothing of its outcome is needed any more.
+    /// Called after a statement's end, when nothing of its outcome is needed any more.
     func tellCommitted() {
         guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
         recorder.settle(isAutocommit: !isInTransaction)
@@ -32,21 +32,21 @@ extension Connection {
                 hasNewSchema = recorder.schema.version != before || before == nil
             }
             var change = recorder.schema.change(of: recorded, hasNewSchema: hasNewSchema)
-            // The log itself is nobody's business.
+            // The log itself is not reported.
             change.tables[Self.changeLog] = nil
             logCommitted(recorded, change)
             if !change.tables.isEmpty || change.hasUnknownTables { recorder.tell(change) }
         }
     }
 
-    /// Asks whether others have committed, and tells it.
+    /// Checks whether other connections have committed, and publishes their commits.
     ///
-    /// With `isLast` it makes sure that nobody is about to, for which the writer's lock is taken
-    /// for a moment.
+    /// With `isLast` it makes sure that no other connection is about to commit, by taking the
+    /// writer lock for a moment.
     func lookForForeignCommits(isLast: Bool) -> Question {
         guard let recorder else { return .final }
         guard seesTheLatest else {
-            // In a transaction or beside an open result set; asked at their end.
+            // In a transaction or beside an open result set; the check follows at their end.
             recorder.owesQuestion = true
             return .final
         }
@@ -60,7 +60,7 @@ extension Connection {
         return hasLock || configuration.isReadOnly ? .final : .busy
     }
 
-    /// Whether the next statement sees what others have committed until now.
+    /// Whether the next statement sees everything that other connections have committed so far.
     private var seesTheLatest: Bool {
         guard !isInTransaction, let handle else { return false }
         return sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
@@ -78,7 +78,7 @@ extension Connection {
         let (answer, change) = inSnapshot { () -> (Question, DatabaseChange?) in
             let question = question(recorder)
             guard question != .busy else { return (.busy, nil) }
-            // Also when the question has failed: nil tells nothing, so it counts as a change.
+            // Also when the query has failed: nil proves nothing, so it counts as a change.
             guard recorder.knownVersion == nil || recorder.knownVersion != before else {
                 skipOwnRows(recorder)
                 return (question, nil)
@@ -95,12 +95,12 @@ extension Connection {
 
     /// Runs `body`, whose statements all see the file as of one moment.
     ///
-    /// A commit between the look at the version and the look at the change log would be read with
-    /// the log now, and found without a row in the log at the next look.
+    /// Otherwise a commit between the queries of the version and of the change log would be read
+    /// with the log now, and the next check would find it without a row in the log.
     private func inSnapshot<R>(_ body: () -> R) -> R {
-        // Without the log only the version is looked at.
+        // Without the log, only the version is queried.
         let begins = configuration.keepsChangeLog && !isInTransaction && succeeds("BEGIN")
-        // Not a rollback, which the recorder would take for the end of the caller's transaction.
+        // Not a rollback, which the recorder would mistake for the end of the caller's transaction.
         defer { if begins { _ = succeeds("COMMIT") } }
         return body()
     }
@@ -110,7 +110,7 @@ extension Connection {
         return uninterrupted { sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK }
     }
 
-    /// Looks up `PRAGMA data_version`, which no commit of this connection changes.
+    /// Queries `PRAGMA data_version`, which no commit of this connection changes.
     func question(_ recorder: ChangeRecorder) -> Question {
         neverWaits = true
         defer { neverWaits = false }
@@ -133,11 +133,11 @@ extension Connection {
 
     // MARK: - The schema
 
-    /// Reads what has to be known of the schema.
+    /// Reads the facts about the schema that the recorder needs.
     func refreshSchema(_ recorder: ChangeRecorder) {
         var schema = ObservedSchema()
         schema.version = number("PRAGMA schema_version", recorder).1
-        // Those of dropped tables stay known: what was done to them before may be told later.
+        // Dropped tables stay known: earlier changes to them may be published later.
         schema.rowTables = recorder.schema.rowTables
         schema.shadows = recorder.schema.shadows
         rows(
@@ -161,14 +161,15 @@ extension Connection {
         recorder.schema = schema
     }
 
-    /// The number in the first row; nil when there is none, with the primary code of the failure.
+    /// Returns the query's primary result code and the number in its first row, nil without a row.
     private func number(_ sql: String, _ recorder: ChangeRecorder) -> (Int32, Int64?) {
         var number: Int64?
         let code = rows(sql, recorder) { number = sqlite3_column_int64($0, 0) }
         return (code, number)
     }
 
-    /// Hands over two numbers and a text of each row; false when the query has failed.
+    /// Passes two numbers and a text of each row to `body`; returns false when the query has
+    /// failed.
     func numbersAndText(
         _ sql: String, _ recorder: ChangeRecorder, _ body: (Int64, Int64, String?) -> Void
     ) -> Bool {
@@ -180,7 +181,7 @@ extension Connection {
         return code == SQLITE_DONE
     }
 
-    /// Runs a query of the library's own beside the statements of the caller.
+    /// Runs one of the library's own queries beside the statements of the caller.
     @discardableResult
     private func rows(
         _ sql: String, _ recorder: ChangeRecorder, _ body: (OpaquePointer) -> Void

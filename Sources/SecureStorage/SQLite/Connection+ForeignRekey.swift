@@ -1,23 +1,24 @@
 internal import CSQLCipher
 
-// What a connection says when somebody else has changed the key of its file: to the engine, pages
-// under another key are damaged ones.
+// Reports that another connection has changed the key of the file: to the engine, pages under
+// another key are damaged ones.
 
 extension Connection {
-    /// The error for a failure of the engine whose cause is that the file has another key now.
+    /// Returns the error for a failure of the engine whose cause is that the file now has another
+    /// key.
     ///
-    /// The pages are looked at beside the engine, so that is asked after a failure only.
+    /// The pages are read without the engine, so this is called only after a failure.
     ///
     /// - Parameters:
-    ///   - code: The engine's.
+    ///   - code: The engine's code.
     ///   - reason: The engine's message.
-    /// - Returns: nil for all other failures, and for those of a connection whose key has opened
-    ///   nothing yet.
+    /// - Returns: nil for all other failures, and for a connection whose key has not opened
+    ///   anything yet.
     func foreignRekey(_ code: ResultCode, _ reason: String) -> SecureStorageError? {
         switch code.primary {
         case .corrupt, .notADatabase, .noMemory: break
-        // SQLCipher up to 4.6 says no more when a page's HMAC fails; 4.9 says that it is out of
-        // memory.
+        // SQLCipher up to 4.6 reports nothing more specific when a page's HMAC fails; 4.9 reports
+        // that it is out of memory.
         case .error where reason == "SQL logic error": break
         default: return nil
         }
@@ -29,7 +30,7 @@ extension Connection {
 }
 
 extension SecureStorageError {
-    /// The error for a key that has opened the file, and does no more.
+    /// Returns the error for a key that has opened the file before and no longer does.
     static func foreignRekey(of path: String) -> SecureStorageError {
         .authenticationFailed(
             message:

@@ -2,15 +2,16 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Makes `function` known to the statements of this connection, in place of one of its
+    /// Registers `function` for the statements of this connection, replacing one of the same
     /// signature.
     ///
     /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
-    ///   runs.
+    ///   is running.
     func install(_ function: SQLFunction) throws {
         let handle = try requireHandle()
         let installed = Unmanaged.passRetained(InstalledFunction(function, on: self)).toOpaque()
-        // SQLite calls the destructor in the end, and also when the call itself fails.
+        // SQLite calls the destructor when it drops the function, and also when the call itself
+        // fails.
         let release: @convention(c) (UnsafeMutableRawPointer?) -> Void = { installed in
             if let installed { Unmanaged<InstalledFunction>.fromOpaque(installed).release() }
         }
@@ -29,7 +30,7 @@ extension Connection {
                     { InstalledFunction.of($0)?.step($0, $1, $2) },
                     { InstalledFunction.of($0)?.finish($0) }, release))
         }
-        // Of several of one name, any that is not for others keeps them all from them.
+        // If any function of a name is not innocuous, foreign SQL may call none of that name.
         if !function.isInnocuous { directFunctions.insert(name.lowercased()) }
     }
 
@@ -43,8 +44,8 @@ extension Connection {
 }
 
 extension SQLFunction {
-    /// Without INNOCUOUS a schema from outside must not call it, not even where the engine trusts
-    /// it.
+    /// The flags for SQLite; without INNOCUOUS a schema from outside must not call the function,
+    /// not even where the engine trusts that schema.
     fileprivate var flags: Int32 {
         SQLITE_UTF8 | (isDeterministic ? SQLITE_DETERMINISTIC : 0)
             | (isInnocuous ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY)
@@ -84,7 +85,8 @@ private final class InstalledFunction {
         _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
     ) {
         guard case .aggregate(let makeState) = function.body else { return }
-        // SQLite zeroes the memory at its first use in a group and always ends it with `finish`.
+        // SQLite zeroes the memory at its first use in a group and always ends the group with
+        // `finish`.
         guard let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<Slot>.size)) else {
             return sqlite3_result_error_nomem(context)
         }
@@ -121,8 +123,8 @@ private final class InstalledFunction {
 
     // MARK: - Calling the caller
 
-    /// Runs code of the caller's inside SQLite's step; nothing that it does or throws gets past
-    /// here.
+    /// Runs the caller's code inside SQLite's step, and turns an error or a call of `close()` into
+    /// an error of the function.
     private func guarded(_ context: OpaquePointer?, _ body: () throws -> Void) {
         guard connection.callbacks.functionDepth < Callbacks.maximumDepth else {
             return fail(context, "is called from inside itself too often")
@@ -130,8 +132,8 @@ private final class InstalledFunction {
         let wasCloseRefused = connection.callbacks.wasCloseRefused
         connection.callbacks.wasCloseRefused = false
         connection.callbacks.functionDepth += 1
-        // Statements in the function look for damaged pages too; what they found read must not
-        // count as already examined for the statement around them.
+        // Statements in the function check for damaged pages too; the reads that they account for
+        // must not count as checked for the enclosing statement.
         let misses = connection.knownCacheMisses
         do {
             try body()
@@ -146,7 +148,7 @@ private final class InstalledFunction {
         connection.callbacks.wasCloseRefused = wasCloseRefused
     }
 
-    /// nil, with the error set, when one of them is text that no `String` can hold.
+    /// Returns the arguments; nil, with the error set, when one is text that no `String` can hold.
     private func arguments(
         _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
     ) -> [SQLiteValue]? {
@@ -171,7 +173,8 @@ private final class InstalledFunction {
         value.setResult(of: context)
     }
 
-    /// Says which type of error it was, and no more: a description may quote the arguments.
+    /// Reports the type of the error and SQLite's code, no more: a description may quote the
+    /// arguments.
     private func fail(_ context: OpaquePointer?, _ error: any Error) {
         if let error = error as? SecureDatabaseFunctionError { return fail(context, error) }
         var kind = String(describing: type(of: error))
@@ -179,7 +182,7 @@ private final class InstalledFunction {
             kind += ", code \(code)"
         }
         let interruption = SecureDatabaseInterruption(error)
-        // The statement around is interrupted as well, for the same reason.
+        // The enclosing statement is interrupted as well, for the same reason.
         if let interruption { connection.interruption?.note(interruption) }
         fail(context, "failed: \(kind)", interruption == nil ? SQLITE_ERROR : SQLITE_INTERRUPT)
     }
@@ -203,14 +206,14 @@ private final class InstalledFunction {
 
     private func report(_ context: OpaquePointer?, _ message: String, _ code: Int32) {
         sqlite3_result_error(context, message, -1)
-        // Keeps the message.
+        // This call keeps the message.
         if code != SQLITE_ERROR { sqlite3_result_error_code(context, code) }
     }
 
     /// Whether the engine ends the statement with this code, and does nothing else.
     ///
-    /// By others it rolls the transaction back (out of memory, interrupted, I/O error, full), takes
-    /// the file for damaged, runs the statement again (schema), or takes them for no error at all.
+    /// For other codes it rolls the transaction back (out of memory, interrupted, I/O error, full),
+    /// considers the file damaged, runs the statement again (schema), or sees no error at all.
     private static func mayReport(_ code: SQLiteResultCode) -> Bool {
         let harmless: Set<SQLiteResultCode> = [
             .error, .permission, .abort, .busy, .locked, .readOnly, .notFound, .tooBig, .constraint,
@@ -221,7 +224,7 @@ private final class InstalledFunction {
 }
 
 extension SQLiteValue {
-    /// The argument of a function; nil for TEXT that is not UTF-8.
+    /// Reads a function's argument; nil for TEXT that is not UTF-8.
     fileprivate init?(argument: OpaquePointer?) {
         switch StorageClass(rawValue: sqlite3_value_type(argument)) {
         case .integer: self = .integer(sqlite3_value_int64(argument))
@@ -241,7 +244,7 @@ extension SQLiteValue {
         }
     }
 
-    /// Hands over by length; SQLite itself refuses what is longer than its limit.
+    /// Passes the value with its length; SQLite itself refuses a value that exceeds its limit.
     fileprivate func setResult(of context: OpaquePointer?) {
         switch self {
         case .null: sqlite3_result_null(context)

@@ -2,15 +2,16 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// The first bytes of the file: 16 are the salt, or the beginning of a plain SQLite database.
+    /// Returns the first bytes of the file: 16 are the salt, or the beginning of a plain SQLite
+    /// database.
     ///
-    /// Read through SQLite's own descriptor: closing one of our own would drop the locks that other
-    /// connections of this process hold on the file.
+    /// They are read through SQLite's own descriptor: closing a separate one would drop the locks
+    /// that other connections of this process hold on the file.
     func readFirstBytes(_ count: Int = CipherConfiguration.saltLength) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         try withFile { file, methods in
             let code = methods.xRead(file, &bytes, Int32(bytes.count), 0)
-            // A shorter file reads as zeros, and the proof of the key refuses it.
+            // A shorter file reads as zeros, which the proof of the key refuses.
             if code & 0xff != SQLITE_IOERR { try check(code) }
         }
         return bytes

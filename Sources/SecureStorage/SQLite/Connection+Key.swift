@@ -3,13 +3,13 @@ internal import Foundation
 internal import Logging
 
 extension Connection {
-    /// What a connection can be keyed with.
+    /// The key to open a connection with.
     enum Key {
-        /// As the caller gave it, for a file that has its salt already.
+        /// The caller's key, for a file that already has its salt.
         case given(EncryptionKey)
-        /// As the caller gave it, for a file that is still empty.
+        /// The caller's key, for a file that is still empty.
         case new(EncryptionKey)
-        /// As an earlier connection derived it.
+        /// The key as an earlier connection derived it.
         case derived(DerivedKey)
     }
 
@@ -49,14 +49,15 @@ extension Connection {
         }
     }
 
-    /// Derives the key of a file in the middle of a transaction, and proves it before SQLite plays
-    /// back the journal, if that is what a crash has left.
+    /// Derives the key of a file in the middle of a transaction.
+    ///
+    /// The key is proved before SQLite plays back the journal, in case a crash has left it.
     private func derive(
         _ key: EncryptionKey, checkingAgainst journal: RollbackJournal
     ) throws -> DerivedKey {
         let cipher = configuration.cipher
-        // Another process may be writing page 1 just now: then the second look finds it whole, or
-        // its original in the journal.
+        // Another process may be writing page 1 just now; the next attempt then finds it whole, or
+        // finds its original in the journal.
         for attempt in 1...3 {
             let ownPage = try readFirstBytes(cipher.pageSize)
             let original = journal.firstPage()
@@ -68,8 +69,8 @@ extension Connection {
             if let derived = try key.derived(provedBy: original ?? ownPage, salts, cipher) {
                 return derived
             }
-            // The original may be damaged. After a broken re-key it is under another key, as all
-            // records are.
+            // The original may be damaged. After an interrupted re-key, however, it is under
+            // another key, as all records are.
             if original != nil, let derived = try key.derived(provedBy: ownPage, salts, cipher),
                 try journal.hasRecord(of: PageCipher(derived, cipher))
             {
@@ -83,14 +84,15 @@ extension Connection {
 
     /// Proves the key on the first page before the engine reads the file.
     ///
-    /// What an engine does to a file that its key does not open, and which code it then reports,
-    /// differs from release to release.
+    /// Engines differ from release to release in what they do to a file that the key does not open,
+    /// and in the code that they then report.
     func proveFirstPage(_ cipher: PageCipher) throws {
         let pageSize = cipher.format.pageSize
         // Another process may be writing page 1 just now.
         for attempt in 1...3 {
             if try cipher.isAuthentic(readFirstBytes(pageSize), number: 1) { return }
-            // The file's own may be damaged, or not written yet, and the one in the log sound.
+            // The file's own page may be damaged, or not written yet, while the one in the log is
+            // sound.
             let current = try? PageView(path, pageSize: pageSize).page(1)
             if let current, cipher.isAuthentic(current, number: 1) { return }
             if attempt < 3 { usleep(10_000) }
@@ -99,9 +101,9 @@ extension Connection {
             .notADatabase, "the key does not open the file's first page")
     }
 
-    /// Refuses a file that makes the engine write outside of its memory; see `MisstatedSizes`.
+    /// Refuses a file that makes the engine write outside its memory; see `MisstatedSizes`.
     ///
-    /// - Throws: `.backingStoreError` code 11. Nothing was changed.
+    /// - Throws: `.backingStoreError` code 11; nothing was changed.
     func refuseMisstatedSizes(_ cipher: PageCipher) throws {
         let sizes = MisstatedSizes(path: path, cipher: cipher)
         for attempt in 1...3 {
@@ -117,14 +119,14 @@ extension Connection {
         }
     }
 
-    /// Whether no other connection of this process has the file open: then nothing of it was looked
-    /// at yet.
+    /// Whether no other connection of this process has the file open, so that it was not examined
+    /// yet.
     var isAlone: Bool { FileIdentity(path).map(OpenFiles.shared.hasOneConnection) ?? true }
 
-    /// Derives the key of a coming re-key, which keeps the file's salt.
+    /// Derives the key for a re-key, which keeps the file's salt.
     ///
-    /// SQLCipher can replace it, but puts the new one into the rollback journal's copy of page 1: a
-    /// kill would leave a file that neither key opens.
+    /// SQLCipher can replace the salt, but writes the new one into the rollback journal's copy of
+    /// page 1: a kill would leave a file that neither key opens.
     func deriveForRekey(_ key: EncryptionKey) throws -> DerivedKey {
         guard let salt = self.key?.salt else { throw SecureStorageError.closed }
         if case .rawWithSalt(_, let given) = key, given != salt {
@@ -138,11 +140,11 @@ extension Connection {
 
     var file: DatabaseFile { DatabaseFile(resolvedPath: path) }
 
-    /// Sees to it that the salt of a file with a plaintext header is kept beside it, unless the
-    /// caller keeps it.
+    /// Ensures that the salt of a file with a plaintext header is kept beside it, unless the caller
+    /// keeps the salt.
     ///
-    /// Of a new file, and of one that was opened although its salt file is missing: with a key that
-    /// holds the salt, or by a connection that got the derived key.
+    /// This applies to a new file, and to one that was opened although its salt file is missing:
+    /// with a key that holds the salt, or by a connection that received the derived key.
     func keepSalt() throws {
         let cipher = configuration.cipher
         guard cipher.plaintextHeaderSize > 0, cipher.salt == nil, !configuration.isReadOnly,
@@ -151,9 +153,9 @@ extension Connection {
         try SaltFile(of: file).keep(key.salt, timeout: configuration.busyTimeout)
     }
 
-    /// Keys the new handle and tells SQLCipher how the file is encrypted.
+    /// Keys the new handle and sets SQLCipher's parameters for the file.
     ///
-    /// Each parameter is set, the defaults too: `PRAGMA cipher_default_…` is the process's, and
+    /// Each parameter is set, the defaults too: `PRAGMA cipher_default_…` is process-wide, and
     /// another library may have changed it.
     func applyKey(_ key: DerivedKey) throws {
         self.key = key
@@ -172,7 +174,7 @@ extension Connection {
         try text("PRAGMA cipher_plaintext_header_size = \(cipher.plaintextHeaderSize)")
     }
 
-    /// Reads page 1 and the schema: SQLCipher takes any key, only the first read tells.
+    /// Reads page 1 and the schema: SQLCipher accepts any key, and only the first read proves it.
     func proveKey() throws {
         // Waiting for a lock is part of opening.
         try installBusyHandler()
@@ -185,7 +187,7 @@ extension Connection {
             && [SQLITE_ERROR, SQLITE_NOMEM].contains(Int32(code))
         {
             // The header is right under any key, and the rest of the page is not: SQLCipher up to
-            // 4.6 reports the first of these, 4.9 the second.
+            // 4.6 reports the first of these codes, 4.9 the second.
             throw SecureStorageError.backingStoreError(code: Int(SQLITE_NOTADB), message: message)
         }
         isProven = true

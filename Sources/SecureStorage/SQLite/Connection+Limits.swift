@@ -5,13 +5,13 @@ extension Connection {
         handle.map { Int(sqlite3_limit($0, limit.code, -1)) } ?? 0
     }
 
-    /// Sets the limit and returns what it was.
+    /// Sets the limit and returns its previous value.
     ///
-    /// - Throws: `.backingStoreError` code 25 for a value that SQLite would not take as it is; the
-    ///   limit is then as before.
+    /// - Throws: `.backingStoreError` code 25 for a value that SQLite would not accept unchanged;
+    ///   the limit then stays as it was.
     func setLimit(_ limit: SecureDatabaseLimit, to value: Int) throws -> Int {
         guard let number = Int32(exactly: value), number >= 0 else { throw outOfRange(limit, nil) }
-        // Or a transaction could neither be committed nor rolled back.
+        // With less, a transaction could neither be committed nor rolled back.
         guard limit != .sqlLength || number >= 1000 else { throw outOfRange(limit, 1000) }
         let handle = try requireHandle()
         let previous = sqlite3_limit(handle, limit.code, number)

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// How a connection waits for the locks of others.
+/// Waits for the locks of other connections.
 extension Connection {
     struct LockWait {
         var began = ContinuousClock.now
@@ -9,9 +9,9 @@ extension Connection {
         var wasInterrupted = false
     }
 
-    /// Waits as long as the configuration says, unless it is interrupted.
+    /// Installs a busy handler that waits as long as configured, unless it is interrupted.
     ///
-    /// SQLite's own timeout takes no notice of an interruption, of a cancelled task or a deadline.
+    /// SQLite's own timeout ignores interruptions, cancelled tasks and deadlines.
     func installBusyHandler() throws {
         let code = sqlite3_busy_handler(
             try requireHandle(),
@@ -25,11 +25,11 @@ extension Connection {
 
     private var isInterrupted: Bool { handle.map { sqlite3_is_interrupted($0) != 0 } ?? false }
 
-    /// Sleeps for a moment, when there is time left.
+    /// Sleeps for a moment and returns true, if time is left.
     private func goesOnWaiting(round: Int32) -> Bool {
         guard !neverWaits else { return false }
         if round == 0 { lockWait = LockWait() }
-        // What is paused has to run to its end.
+        // An operation that defers interruptions has to complete.
         if interruption?.isPaused != true,
             isInterrupted || watcher?() == true
         {
@@ -38,17 +38,17 @@ extension Connection {
         }
         let left = configuration.busyTimeout - (ContinuousClock.now - lockWait.began)
         guard left > .zero else { return false }
-        // Longer each time, as SQLite's own, so that many who wait cost little.
+        // Pauses grow, as SQLite's own do, so that many waiters cost little.
         let pauses = [1, 2, 5, 10, 15, 20] as [Int64]
         let pause = pauses.indices.contains(Int(round)) ? pauses[Int(round)] : 25
         usleep(UInt32(min(.milliseconds(pause), left) / .microseconds(1)))
         return true
     }
 
-    /// Whether `code` says that a lock was not waited for to the end, which SQLite takes for one
-    /// that was.
+    /// Returns whether `code` reports an interrupted lock wait, which SQLite treats like one that
+    /// timed out.
     ///
-    /// True once for each such wait: the next code 5 may be one that nobody has waited for.
+    /// True once for each such wait: the next code 5 may belong to a lock that was not waited for.
     func isInterruptedWait(_ code: ResultCode) -> Bool {
         guard code.primary == .busy else { return false }
         defer { lockWait.wasInterrupted = false }

@@ -4,27 +4,28 @@ internal import Logging
 extension Connection {
     /// Re-encrypts the whole file with `newKey`, in one transaction of the engine.
     ///
-    /// `sqlite3_rekey_v2` returns SQLITE_OK whatever happens, and after a failure the connection
-    /// would write with one key what it reads with the other. So the outcome is read from the file
-    /// with a second connection.
+    /// `sqlite3_rekey_v2` returns SQLITE_OK in all cases, and after a failure the connection would
+    /// write with one key what it reads with the other. So a second connection reads the outcome
+    /// from the file.
     ///
-    /// - Throws: Before anything is written: the file has its old key, and this connection goes on.
+    /// - Throws: Before anything is written: the file has its old key, and this connection stays
+    ///   usable.
     func rekey(to newKey: DerivedKey, _ progress: RekeyProgress) throws -> RekeyOutcome {
         statements.removeAll()
-        // What can be refused is refused here, where there is a code for it and the key is
-        // untouched: a read-only file, a lock of another connection. With this one no commit can be
-        // busy.
+        // Whatever can be refused is refused here, where a code for it exists and the key is
+        // untouched: a read-only file, a lock of another connection. With the exclusive lock, no
+        // commit can be busy.
         guard !configuration.isReadOnly else {
             throw SecureStorageError.statementFailed(.readOnly, "the store is read-only")
         }
         interruption?.pause()
         defer { interruption?.resume() }
-        // The handler of the progress is called from inside the engine.
+        // The progress handler is called from inside the engine.
         callbacks.isReporting = true
         defer { callbacks.isReporting = false }
         let handle = try requireHandle()
         try execute("BEGIN EXCLUSIVE")
-        // So that every page is read once, from the file.
+        // Empties the cache, so that every page is read once, from the file.
         _ = sqlite3_db_release_memory(handle)
         progress.pageCount = Int((try? text("PRAGMA page_count")) ?? "") ?? 0
         let tap = csqlcipher_tap_begin(
@@ -40,8 +41,8 @@ extension Connection {
                 handle, "main", specification.baseAddress, Int32(specification.count))
         }
         progress.isCommitted = true
-        // It commits what it has written by itself. The rollback ends the transaction of the SQL
-        // level; a COMMIT would, after a failure, write with the wrong key.
+        // The re-key commits its writes itself. The rollback ends the SQL-level transaction; after
+        // a failure, a COMMIT would write with the wrong key.
         var probe = configuration
         probe.isReadOnly = true
         guard (try? execute("ROLLBACK")) != nil, code == SQLITE_OK,
@@ -49,8 +50,8 @@ extension Connection {
         else { return .failed }
         reader.close()
         key = newKey
-        // Until a checkpoint the old pages are still in the file, under the old key. Readers of
-        // other connections may prevent it; that is no failure of the re-key, which is committed.
+        // Until a checkpoint, the old pages are still in the file, under the old key. Readers on
+        // other connections may prevent it; that does not fail the re-key, which is committed.
         let isDurable: Bool
         switch runCheckpoint(SQLITE_CHECKPOINT_TRUNCATE, of: nil, waiting: true).code {
         case SQLITE_OK:
@@ -69,13 +70,15 @@ extension Connection {
         return isDurable ? .changed : .changedNotDurably
     }
 
-    /// Moves the log into the file, and sees to it that file, log and their names are on the disk.
+    /// Moves the log into the file, and syncs the file, the log and their directory.
     ///
-    /// - Returns: Whether a power cut changes nothing any more.
+    /// - Returns: Whether a power cut can no longer change anything.
     func makeDurable() -> Bool {
         checkpoint(SQLITE_CHECKPOINT_TRUNCATE, waiting: true) && isOnDisk()
     }
 
+    /// Syncs the file, its log and their directory; returns false when that fails.
+    ///
     /// A commit syncs the log only with `synchronous = .full`, and a directory that could not be
     /// synced after a journal was removed from it leaves no trace in the file.
     private func isOnDisk() -> Bool {
@@ -91,29 +94,28 @@ extension Connection {
     }
 }
 
-/// What a re-key has come to, as far as its connection can tell.
+/// The outcome of a re-key, as far as its connection can determine it.
 enum RekeyOutcome {
-    /// The new key is the file's, also after a power cut.
+    /// The file has the new key, also after a power cut.
     case changed
-    /// The new key is the file's now; the disk has failed, and a power cut may bring the old one
-    /// back.
+    /// The file has the new key now, but the disk has failed: a power cut may restore the old one.
     case changedNotDurably
-    /// The connection's two halves disagree about the key; it must be closed, and the file looked
-    /// at.
+    /// The connection may read with one key and write with the other; it must be closed, and the
+    /// file examined.
     case failed
 }
 
-/// What a re-key is told by the file as it reads and writes it.
+/// Counts the pages that a re-key reads and writes, and reports its progress.
 final class RekeyProgress {
     private let handler: FileProgress.Handler
     fileprivate var pageCount = 0
     fileprivate var isCommitted = false
     private var pagesRead = 0
     private var pagesWritten = 0
-    /// What the handler has thrown: it has ended the re-key.
+    /// The error that the handler has thrown, which has ended the re-key.
     private(set) var failure: (any Error)?
 
-    /// Not escaping: it is only called in the scope of `run`.
+    /// Not escaping: the handler is only called in the scope of `run`.
     private init(_ handler: @escaping FileProgress.Handler) { self.handler = handler }
 
     static func run<R>(
@@ -122,13 +124,13 @@ final class RekeyProgress {
         try withoutActuallyEscaping(handler) { try body(RekeyProgress($0)) }
     }
 
-    /// Each page is read and re-encrypted, and then comes into the file.
+    /// The progress so far: each page is read and re-encrypted, and then written to the file.
     private var present: FileProgress {
         FileProgress(
             min(pagesRead, pageCount) + min(pagesWritten, pageCount), of: pageCount * 2)
     }
 
-    /// False to end the re-key.
+    /// Counts a page; returns false to end the re-key.
     fileprivate func tick(isWrite: Bool) -> Bool {
         if isWrite { pagesWritten += 1 } else if !isCommitted { pagesRead += 1 }
         guard failure == nil, (pagesRead + pagesWritten) % 256 == 1 else { return true }
@@ -136,7 +138,7 @@ final class RekeyProgress {
             try handler(present)
             return true
         } catch {
-            // Behind the commit it is too late to end it.
+            // Too late to end it during a write or after the commit.
             guard !isCommitted, !isWrite else { return true }
             failure = error
             return false

@@ -2,11 +2,10 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Whether a message is made of the schema's words alone, so that it holds no value, whatever
-    /// the values are.
+    /// Returns whether a message consists of the schema's words alone, and so cannot hold a value.
     ///
-    /// That is so for violated constraints, and for what a trigger's RAISE says as it stands in the
-    /// trigger. From SQLite 3.47 on RAISE takes any expression, with values in it: such a text is
+    /// That holds for violated constraints, and for the text of a trigger's RAISE as written in the
+    /// trigger. From SQLite 3.47 on RAISE accepts any expression, with values in it: such a text is
     /// not found in the schema.
     func isOfSchema(_ message: String, _ code: ResultCode) -> Bool {
         switch code.rawValue {
@@ -19,10 +18,11 @@ extension Connection {
         }
     }
 
-    /// Whether some trigger, of any database of this connection, has this text as a literal.
+    /// Returns whether some trigger, of any database of this connection, has this text as a
+    /// literal.
     private func isTextOfTrigger(_ text: String) -> Bool {
         guard let handle else { return false }
-        // The statement that has failed is not given back yet, and these are none of the app's.
+        // The failed statement is not given back yet, and these queries are not the app's.
         let wasPaused = recorder?.isPaused ?? false
         recorder?.isPaused = true
         defer { recorder?.isPaused = wasPaused }

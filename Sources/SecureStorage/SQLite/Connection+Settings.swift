@@ -2,9 +2,10 @@ internal import CSQLCipher
 internal import Foundation
 
 extension Connection {
-    /// Makes hostile files and slips harmless, before anything of the file is read.
+    /// Makes hostile files and mistakes harmless, before anything of the file is read.
     func applyDefences() throws {
-        // Shadow tables and the schema are not writable by SQL; what a schema calls is not trusted.
+        // SQL cannot write shadow tables and the schema; functions that a schema calls are not
+        // trusted.
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1))
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
         try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
@@ -14,7 +15,7 @@ extension Connection {
 
     /// Applies the configuration.
     func applySettings() throws {
-        // A double-quoted string is a name.
+        // Double quotes mark a name, never a string.
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DML, 0))
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 0))
         try text(
@@ -23,7 +24,7 @@ extension Connection {
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
         try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
         #if canImport(Darwin)
-            // An fsync there does not reach the medium.
+            // On Darwin an fsync does not reach the medium.
             let full = configuration.synchronous == .full ? "ON" : "OFF"
             try text("PRAGMA fullfsync = \(full)")
             try text("PRAGMA checkpoint_fullfsync = ON")
@@ -32,14 +33,15 @@ extension Connection {
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         origin = configuration.runsUntrustedSQL ? .stranger : .app
         try installAuthorizer()
-        // What was prepared before has not been seen by it.
+        // The authorizer has not seen the statements that were prepared before.
         statements.removeAll()
     }
 
-    /// Moves the log that stays beside the file into it, and cuts it to nothing, unless the
-    /// transaction of another connection is in the way; at the end of this one.
+    /// Moves the log that is kept beside the file into it and truncates it, when this connection
+    /// closes.
     ///
-    /// The last connection does that by itself, but one that only reads cannot.
+    /// Does nothing if a transaction of another connection is in the way. The last connection does
+    /// this by itself, but a read-only one cannot.
     func emptyKeptLog() {
         guard configuration.keepsWriteAheadLog, !configuration.isReadOnly, isProven,
             let handle, ((try? file.status("-wal"))??.st_size ?? 0) > 0
@@ -52,7 +54,7 @@ extension Connection {
         var keeps: Int32 = 1
         try check(
             sqlite3_file_control(requireHandle(), "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
-        // With a limit, whichever, the last connection empties the log that it leaves.
+        // With any limit, the last connection empties the log that it leaves.
         try text("PRAGMA journal_size_limit = \(16 << 20)")
     }
 
@@ -70,7 +72,7 @@ extension SecureDatabaseConfiguration {
     /// The value of `PRAGMA synchronous`.
     ///
     /// FULL does not sync the directory after it has removed a journal: a power cut can bring the
-    /// journal back, and that takes back what was committed. EXTRA does, and is FULL with a log.
+    /// journal back, which then undoes a commit. EXTRA does, and equals FULL with a log.
     var synchronousLevel: String {
         switch (synchronous, journalMode) {
         case (.full, .delete): "EXTRA"

@@ -2,11 +2,11 @@ internal import CSQLCipher
 internal import Foundation
 internal import Logging
 
-// What a crash has left beside the file, looked at before the engine does anything with it.
+// Examines what a crash has left beside the file, before the engine acts on it.
 
 extension Connection {
-    /// Refuses a file whose journal or log would make the engine mix two states, and warns of a log
-    /// that has lost commits.
+    /// Refuses a file whose journal or log would make the engine mix two states, and logs a warning
+    /// about a log that has lost commits.
     ///
     /// - Throws: `.openFailed` code 11; nothing was changed then.
     func examineSideFiles(_ cipher: PageCipher) throws {
@@ -21,7 +21,7 @@ extension Connection {
         logger.warning("\"\(path)\": \(damage.description)")
     }
 
-    /// Commits in the log that this connection does not find.
+    /// Returns the damage to the log: commits in it that this connection does not find.
     func logDamage() throws -> LogDamage? {
         guard let key else { return nil }
         return try logDamage(PageCipher(key, configuration.cipher))
@@ -33,10 +33,11 @@ extension Connection {
 
     private var syncsCommits: Bool { configuration.synchronous == .full }
 
-    /// Has the journal that a crash has left played back by a short connection that writes, since
-    /// one that only reads may not: under SQLite's locks, and after `examineSideFiles`.
+    /// Plays back the journal that a crash has left, through a temporary connection that may write.
     ///
-    /// Where this process may not write there is nothing to be done; `explainingJournal` says so.
+    /// A read-only connection may not do so itself. This happens under SQLite's locks, and after
+    /// `examineSideFiles`. Where this process may not write, it does nothing; `explainingJournal`
+    /// reports that.
     func playBackJournal(_ key: DerivedKey) throws {
         guard configuration.isReadOnly, hasJournal, mayWrite else { return }
         var writable = configuration
@@ -47,7 +48,7 @@ extension Connection {
         try connection.proveKey()
     }
 
-    /// Says what to do about a journal that this process may not play back.
+    /// Explains what to do about a journal that this process may not play back.
     func explainingJournal(_ body: () throws -> Void) throws {
         do {
             try body()

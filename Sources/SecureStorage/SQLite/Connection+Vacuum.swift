@@ -1,10 +1,10 @@
 internal import CSQLCipher
 
 extension Connection {
-    /// Rewrites the file, and moves what that has put into the log when nobody is in the way.
+    /// Rewrites the file, and moves the resulting log into it if no other connection is in the way.
     func vacuum() throws {
         try execute("VACUUM")
-        // It is committed; that a reader keeps the log from being moved is no failure of it.
+        // The vacuum is committed; a reader that keeps the log from being moved does not fail it.
         _ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, of: "main", waiting: false)
     }
 }

@@ -1,10 +1,9 @@
 internal import CSQLCipher
 
 extension Connection {
-    /// Ends the statements to come, and those that run, as soon as `isOver` says so; nil watches no
-    /// longer.
+    /// Ends running and later statements as soon as `isOver` returns true; nil ends the watch.
     ///
-    /// The question is asked every thousand instructions of the engine. Unlike `sqlite3_interrupt`,
+    /// The closure is called every thousand instructions of the engine. Unlike `sqlite3_interrupt`,
     /// which does nothing between two statements, this cannot come too early.
     func watch(_ isOver: (() -> Bool)?) {
         watcher = isOver
@@ -24,10 +23,10 @@ extension Connection {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Runs `body`, whose statements ask `tick` every thousand instructions, beside what they ask
-    /// already.
+    /// Runs `body`, whose statements call `tick` every thousand instructions, in addition to the
+    /// watcher.
     ///
-    /// - Throws: What `tick` throws, which ends the statement that runs; what `body` throws.
+    /// - Throws: The error of `tick`, which ends the running statement; the error of `body`.
     func withTicks<R>(_ tick: () throws -> Void, _ body: () throws -> R) throws -> R {
         _ = try requireHandle()
         let outer = watcher
@@ -40,7 +39,7 @@ extension Connection {
                 guard failure == nil, outer?() != true else { return true }
                 do {
                     try tick()
-                    // `close()` in `tick`; the step reports it.
+                    // `tick` has called `close()`; the step reports it.
                     return self.callbacks.wasCloseRefused
                 } catch {
                     failure = error

@@ -1,11 +1,12 @@
-/// What one or several commits have changed.
+/// The changes that one or several commits have made.
 ///
-/// Names tables of the main database as the schema spells them. `sqlite_schema` is among them when
-/// the schema has changed. The tables behind a virtual table are not: the virtual table is.
+/// It names tables of the main database as the schema spells them, and `sqlite_schema` when the
+/// schema has changed. For a virtual table it names the virtual table, not the tables that store
+/// its data.
 public struct DatabaseChange: Sendable, Equatable {
-    /// What has happened to the rows of a table.
+    /// The kinds of changes to the rows of a table.
     public struct Kinds: OptionSet, Sendable, Hashable {
-        /// One bit a kind.
+        /// One bit per kind.
         public let rawValue: UInt8
 
         /// Rows were inserted.
@@ -15,13 +16,13 @@ public struct DatabaseChange: Sendable, Equatable {
         /// Rows were removed.
         public static let delete = Kinds(rawValue: 4)
 
-        /// A set of kinds.
+        /// Creates a set of kinds.
         ///
-        /// - Parameter rawValue: One bit a kind.
+        /// - Parameter rawValue: One bit per kind.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
     }
 
-    /// What has happened to one table.
+    /// The changes to one table.
     public struct Table: Sendable, Equatable {
         /// Each kind that occurred.
         ///
@@ -31,9 +32,9 @@ public struct DatabaseChange: Sendable, Equatable {
 
         /// The row ids of the rows inserted, changed and removed; nil when they are not known.
         ///
-        /// Not known are those nobody has asked for, those of virtual tables and of tables without
-        /// row ids, those of a statement that may have replaced rows or changed row ids, and more
-        /// than 10,000.
+        /// They are unknown if no observer requested them, for virtual tables and tables without
+        /// row ids, for a statement that may have replaced rows or changed row ids, and if there
+        /// are more than 10,000.
         public internal(set) var rowIDs: Set<Int64>?
 
         init(kinds: Kinds, rowIDs: Set<Int64>?) {
@@ -41,7 +42,7 @@ public struct DatabaseChange: Sendable, Equatable {
             self.rowIDs = rowIDs
         }
 
-        /// More than these are not worth the memory.
+        /// The number of row ids above which they are not worth the memory.
         static let rowIDLimit = 10_000
     }
 
@@ -50,18 +51,18 @@ public struct DatabaseChange: Sendable, Equatable {
 
     /// Whether any other table may have changed as well.
     ///
-    /// So it is for commits of other connections, and when the file could not be watched for a
-    /// while.
+    /// This is true for commits of other connections that no change log explains, and when the file
+    /// could not be watched for a while.
     public internal(set) var hasUnknownTables: Bool
 
     /// Whether a commit of another connection or process is, or may be, among these.
     public internal(set) var includesForeign: Bool
 
-    /// Of a file that another connection has written to, or that has not been looked at.
+    /// The change for a file that another connection has written to, or that was not examined.
     static let foreign = DatabaseChange(
         tables: [:], hasUnknownTables: true, includesForeign: true)
 
-    /// Whether the rows of a table may have changed.
+    /// Returns whether the rows of a table may have changed.
     ///
     /// - Parameter table: A name, in any case.
     /// - Returns: true also when the tables are not known.
@@ -97,7 +98,7 @@ extension DatabaseChange.Table {
 }
 
 extension DatabaseChange {
-    /// Adds what has changed later.
+    /// Merges a later change into this one.
     mutating func merge(_ later: DatabaseChange) {
         for (name, table) in later.tables {
             tables[name, default: Table(kinds: table.kinds, rowIDs: [])].merge(table)

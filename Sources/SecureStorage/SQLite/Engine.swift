@@ -2,20 +2,24 @@ internal import CSQLCipher
 internal import Foundation
 internal import Logging
 
-/// The SQLCipher that this process is linked with: what it is, and its process-wide state.
+/// The SQLCipher that this process is linked with, and its process-wide state.
 struct Engine: @unchecked Sendable {
     // @unchecked: `keeper` is only kept, never used.
 
     let description: SecureDatabaseEngine
-    /// A connection that stays open for the life of the process: the last one to close would tear
-    /// SQLCipher's global state down while another thread opens its first.
+    /// A connection that stays open for the life of the process.
+    ///
+    /// Otherwise the last connection to close would tear down SQLCipher's global state while
+    /// another thread opens its first one.
     private let keeper: OpaquePointer
 
-    /// SQLite 3.7.0 to 3.51.2 can damage a WAL file when two connections check-point and write at
-    /// the same instant ("WAL-reset bug", fixed in 3.51.3): see `Connection.installCheckpointing`.
+    /// Whether the engine has the "WAL-reset bug", which is fixed in SQLite 3.51.3.
+    ///
+    /// SQLite 3.7.0 to 3.51.2 can damage a WAL file when two connections checkpoint and write at
+    /// the same instant: see `Connection.installCheckpointing`.
     var hasWALResetBug: Bool { sqlite3_libversion_number() < 3_051_003 }
 
-    /// The engine, examined once per process.
+    /// Returns the engine, examined once per process.
     ///
     /// - Throws: `.openFailed` when the linked library is not SQLCipher 4 or later: a program that
     ///   also loads the system's SQLite can end up with that one, and would write plain text.
@@ -38,8 +42,8 @@ struct Engine: @unchecked Sendable {
             sqlite3_close(handle)
             throw unusable("the SQLite engine cannot start; is memory exhausted?")
         }
-        // Any key starts SQLCipher's machinery, which then logs to standard error unless told not
-        // to; the level is the process's, and can be lowered only now.
+        // Any key starts SQLCipher's machinery, which then logs to standard error unless that is
+        // disabled; the level is process-wide, and can be lowered only now.
         _ = sqlite3_key_v2(handle, "main", "engine", 6)
         guard let version = text(of: "PRAGMA cipher_version", handle), isSupported(version)
         else {
@@ -62,7 +66,7 @@ struct Engine: @unchecked Sendable {
             keeper: handle)
     }
 
-    /// In the order of the alphabet; none when the engine was built not to say.
+    /// Returns the options in alphabetical order; none when the engine was built without the list.
     private static func compileOptions() -> [String] {
         var options: [String] = []
         while let option = sqlite3_compileoption_get(Int32(options.count)) {
@@ -76,7 +80,7 @@ struct Engine: @unchecked Sendable {
         Int(version.prefix { $0.isNumber }).map { $0 >= 4 } ?? false
     }
 
-    /// The first column of the first row, or nil.
+    /// Returns the first column of the first row, or nil.
     static func text(of sql: String, _ handle: OpaquePointer?) -> String? {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
@@ -86,7 +90,8 @@ struct Engine: @unchecked Sendable {
         return String(cString: text)
     }
 
-    /// Says once per process, to the first logger, which engine this is, and warns of an old one.
+    /// Logs, once per process and to the first logger, which engine this is, and warns of an old
+    /// one.
     private func announce(to logger: Logger) {
         logger.debug(
             "engine",
@@ -113,7 +118,7 @@ struct Engine: @unchecked Sendable {
     }
 }
 
-/// Tells the first caller from all later ones.
+/// Distinguishes the first caller from all later ones.
 private final class FirstTurn: @unchecked Sendable {
     // @unchecked: `taken` is only touched under `lock`.
     private let lock = NSLock()

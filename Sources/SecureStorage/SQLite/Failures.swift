@@ -1,8 +1,8 @@
 extension SecureStorageError {
-    /// The error for a statement that failed with `code`.
+    /// Returns the error for a statement that failed with `code`.
     ///
-    /// `sql` is shown, unless it may spell out a key; then SQLite's message may too. The message
-    /// ends with what `ErrorTrailer` reads back.
+    /// `sql` is shown, unless it may spell out a key; then SQLite's message, which may do so too,
+    /// is hidden as well. The message ends with the text that `ErrorTrailer` reads back.
     static func statementFailed(
         _ code: ResultCode, _ reason: String, in sql: String? = nil,
         by interruption: SecureDatabaseInterruption? = nil
@@ -17,7 +17,7 @@ extension SecureStorageError {
         return .backingStoreError(code: code.primary.rawValue, message: message)
     }
 
-    /// The error for what SQLite itself reports, with a hint where its message has none.
+    /// Returns the error for a failure that SQLite reports, with a hint where its message has none.
     static func engineFailed(
         _ code: ResultCode, _ message: String, _ hint: String?, in sql: String? = nil
     ) -> SecureStorageError {
@@ -25,11 +25,11 @@ extension SecureStorageError {
         return statementFailed(code, hint.map { "\(message); \($0)" } ?? message, in: sql)
     }
 
-    /// The error for a file that cannot be attached; nil for other statements, and where SQLite's
-    /// message says enough.
+    /// Returns the error for a file that cannot be attached; nil for other statements, and where
+    /// SQLite's message is sufficient.
     ///
-    /// Names the file where its path stands in the statement, of which nothing else is shown: a
-    /// bound path is a value.
+    /// It names the file if its path is written in the statement. It shows nothing else of the
+    /// statement: a bound path is a value.
     private static func attachFailed(_ code: ResultCode, in sql: String) -> SecureStorageError? {
         guard let file = SQLText.attachedFile(in: sql) else { return nil }
         let name = file.path.map { "\"\($0)\"" } ?? "the file"
@@ -47,16 +47,16 @@ extension SecureStorageError {
         }
     }
 
-    /// The error for a statement that has met a page whose HMAC fails.
+    /// Returns the error for a statement that has met a page whose HMAC fails.
     static func damagedPage(in sql: String?) -> SecureStorageError {
         statementFailed(.corrupt, "the file is damaged: a page is not as it was written", in: sql)
     }
 
-    /// The error for a statement, or a call, that was ended before its time.
+    /// Returns the error for a statement, or a call, that was ended before its time.
     ///
     /// - Parameters:
-    ///   - cause: By what.
-    ///   - isWait: Whether it waited for a lock.
+    ///   - cause: What ended it.
+    ///   - isWait: Whether it was waiting for a lock.
     ///   - sql: The statement.
     /// - Returns: `.suspended`, or an error with code 9.
     static func ended(

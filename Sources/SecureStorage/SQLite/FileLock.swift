@@ -1,29 +1,30 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// SQLite's exclusive lock on a file that nobody shall use meanwhile: to move it, or to remove it.
+/// SQLite's exclusive lock on a file that no other connection may use while it is moved or removed.
 ///
-/// Taken through SQLite, below its pager: no key is needed, nothing is read, no journal is played
-/// back and no log is moved. A lock of our own making would not do: closing a descriptor that
-/// SQLite does not know drops the locks of this process's connections.
+/// It is taken through SQLite, below its pager: no key is needed, nothing is read, no journal is
+/// played back and no log is moved. A separate lock would not do: closing a descriptor that SQLite
+/// does not know drops the locks of this process's connections.
 ///
-/// It tells whether another connection of any process is in a transaction, and in WAL mode whether
-/// one is open. An idle connection to a file with a rollback journal holds no lock, and cannot be
-/// told.
+/// It detects whether another connection of any process is in a transaction, and in WAL mode
+/// whether one is open. An idle connection to a file with a rollback journal holds no lock and
+/// cannot be detected.
 final class FileLock {
     private var handle: OpaquePointer?
     private let file: UnsafeMutablePointer<sqlite3_file>
-    /// Keeps others of this process from closing a descriptor of the file, and with it this lock.
+    /// Keeps other code in this process from closing a descriptor of the file, and so dropping this
+    /// lock.
     private let identity: FileIdentity
 
-    /// Locks the file at `path`, at once or not at all.
+    /// Locks the file at `path` without waiting, or fails.
     ///
-    /// - Throws: `.backingStoreError`; code 5 when somebody else has it locked.
+    /// - Throws: `.backingStoreError`; code 5 when another connection has it locked.
     init(_ path: String) throws {
         guard let identity = FileIdentity(path) else {
             throw SecureStorageError.statementFailed(.cannotOpen, "there is no such file")
         }
-        // Not announced: there is no logger of the caller here.
+        // Not announced: the caller's logger is not available here.
         _ = try Engine.examined.get()
         let flags =
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
@@ -47,7 +48,7 @@ final class FileLock {
             sqlite3_close_v2(opened)
             throw SecureStorageError.statementFailed(.readOnly, "the file may not be written")
         }
-        // A shared one first: that is the way SQLite itself goes.
+        // A shared lock first, in the order that SQLite itself uses.
         for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] where code == SQLITE_OK {
             code = methods.pointee.xLock(file, level)
         }
@@ -63,7 +64,7 @@ final class FileLock {
         self.identity = identity
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func release() {
         guard let handle else { return }
         _ = file.pointee.pMethods?.pointee.xUnlock(file, SQLITE_LOCK_NONE)

@@ -1,10 +1,10 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// What another thread may hold of a connection: the way to end its running statements.
+/// The way for other threads to end a connection's running statements.
 ///
 /// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So
-/// the handle is lent under a lock, and taken back before it goes.
+/// the handle is lent under a lock, and withdrawn before it is closed.
 final class Interruption: @unchecked Sendable {
     // @unchecked: everything below is only touched under `lock`.
     private let lock = NSLock()
@@ -13,7 +13,7 @@ final class Interruption: @unchecked Sendable {
     private var isPending = false
     private var lastCause: SecureDatabaseInterruption?
 
-    /// Ends what runs, or does nothing; during a pause once it is over.
+    /// Ends the running statements, if any; during a pause, as soon as the pause is over.
     func interrupt(_ cause: SecureDatabaseInterruption = .request) {
         lock.withLock {
             guard let handle else { return }
@@ -34,29 +34,29 @@ final class Interruption: @unchecked Sendable {
         }
     }
 
-    /// To be called before the handle is closed; another handle may have come meanwhile.
+    /// Withdraws the handle before it is closed, unless another one was attached in the meantime.
     func detach(_ handle: OpaquePointer?) {
         lock.withLock { if self.handle == handle { self.handle = nil } }
     }
 
-    /// Why the last statement that was ended before its time was so.
+    /// Why the last statement that ended before its time did so.
     var cause: SecureDatabaseInterruption { lock.withLock { lastCause ?? .request } }
 
-    /// Notes what ends a statement in another way than by `interrupt(_:)`.
+    /// Notes the cause of an interruption that does not use `interrupt(_:)`.
     func note(_ cause: SecureDatabaseInterruption) { lock.withLock { keep(cause) } }
 
     /// Forgets the causes of earlier blocks.
     func beginBlock() { lock.withLock { lastCause = nil } }
 
-    /// The latest counts, but in a block that a suspension ends nothing hides that: it may be
-    /// repeated.
+    /// Keeps the latest cause, but lets nothing replace a suspension: the block that it ended may
+    /// be repeated.
     private func keep(_ cause: SecureDatabaseInterruption) {
         if lastCause != .suspension { lastCause = cause }
     }
 
     var isPaused: Bool { lock.withLock { pauses > 0 } }
 
-    /// Keeps interruptions off what must not end half way; nests.
+    /// Defers interruptions while an operation that must complete is running; may be nested.
     func pause() {
         lock.withLock { pauses += 1 }
     }
@@ -72,24 +72,24 @@ final class Interruption: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Runs `body` so that no interruption of the caller ends it half way.
+    /// Runs `body` and defers the caller's interruptions until it ends.
     func uninterrupted<R>(_ body: () throws -> R) rethrows -> R {
         interruption?.pause()
         defer { interruption?.resume() }
         return try body()
     }
 
-    /// The error for a statement that has ended with `code` before its time; nil for any other
-    /// code.
+    /// Returns the error for a statement that has ended with `code` before its time; nil for any
+    /// other code.
     func interrupted(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
         let isWait = isInterruptedWait(code)
         guard isWait || code.primary == .interrupted else { return nil }
         return .ended(by: interruption?.cause ?? .request, whileWaiting: isWait, in: sql)
     }
 
-    /// Drops an interruption that came while nothing ran.
+    /// Drops an interruption that arrived while nothing was running.
     ///
-    /// Statements do that themselves when they begin, a checkpoint does not: it would end before
+    /// Statements do that themselves when they begin. A checkpoint does not: it would end before
     /// its first page.
     func dropIdleInterruption() {
         // Even this statement makes SQLite 3.50 read the file, and recover what a crash has left
@@ -101,10 +101,10 @@ extension Connection {
 }
 
 extension Connection {
-    /// Keeps the connection open for the step that is running, and sees to it that the step fails.
+    /// Keeps the connection open for the running step, and makes that step fail.
     func refuseClose() {
         callbacks.wasCloseRefused = true
-        // A collation has no result that could be an error.
+        // A collation cannot return an error.
         if callbacks.isComparing, let handle { sqlite3_interrupt(handle) }
     }
 }

@@ -1,4 +1,4 @@
-/// What has to be known of the schema to understand what the hooks tell.
+/// The facts about the schema that are needed to interpret the hooks.
 struct ObservedSchema {
     /// `PRAGMA schema_version`.
     var version: Int64?
@@ -8,12 +8,12 @@ struct ObservedSchema {
     var shadows: Set<String> = []
     /// The column that is the row id, by lower-case name of the table.
     var rowIDColumns: [String: String] = [:]
-    /// Whether a table's constraint or a trigger speaks of REPLACE.
+    /// Whether a table's constraint or a trigger mentions REPLACE.
     var mayReplace = false
 
-    /// What one transaction has committed, by the tables' kinds.
+    /// Returns what one transaction has committed, according to the tables' kinds.
     ///
-    /// What it did to the schema counts when the schema's version is another one.
+    /// Its changes to the schema count if the schema's version has changed.
     func change(of recorded: RecordedChanges, hasNewSchema: Bool) -> DatabaseChange {
         var change = DatabaseChange(
             tables: recorded.rows, hasUnknownTables: recorded.isUnknown, includesForeign: false)

@@ -1,19 +1,20 @@
 internal import Foundation
 
-/// Which pragmas SQL may run, and with which values: one rule for each that SQLite 3.46 and
+/// The pragmas that SQL may run, and their allowed values: one rule for each that SQLite 3.46 and
 /// SQLCipher 4.6 know.
 ///
 /// A pragma is refused where it would silently break what the store promises: that the file stays
-/// encrypted, that a commit lasts, that a page is checked before it is used. What is the app's own
-/// to decide (how SQL behaves, how much memory it takes, what fails with an error) is allowed. The
+/// encrypted, that a commit lasts, that a page is checked before it is used. What is the app's
+/// decision (how SQL behaves, how much memory it uses, what fails with an error) is allowed. The
 /// engine ignores pragmas that it does not know, so those have no rule.
 struct PragmaRules {
     let configuration: SecureDatabaseConfiguration
 
-    /// Why a statement of the app may not run a pragma, and what to do instead; nil when it may.
+    /// Returns why a statement of the app may not run a pragma, and what to do instead; nil when it
+    /// may.
     ///
-    /// The name is as it is spelled in the statement, the argument without quotes; the database is
-    /// the schema in front of the name.
+    /// The name is as spelled in the statement, the argument without quotes; the database is the
+    /// schema in front of the name.
     func refusal(_ name: String, argument: String?, database: String?) -> String? {
         let name = name.lowercased()
         guard let (rule, reason) = rule(for: name) else { return nil }
@@ -26,7 +27,7 @@ struct PragmaRules {
             case (.values(let allowed), .some(let value)): allowed.contains(value)
             case (.setting(let allows), .some(let value)): allows(value, isMain(database))
             }
-        // What ends so may be a key itself, where a quote is missing.
+        // A name with this ending may be a key itself, where a quote is missing.
         let shown = name.hasSuffix("key") ? "with a key" : name
         return isAllowed ? nil : "PRAGMA \(shown) is refused: \(reason)"
     }
@@ -38,22 +39,22 @@ struct PragmaRules {
     // MARK: - The rules
 
     enum Rule {
-        /// With any value and none.
+        /// Allowed with any value and without one.
         case free
-        /// Not even without a value, since it acts or shows then too.
+        /// Refused even without a value, since the pragma acts or reveals something then too.
         case never
-        /// Without a value only.
+        /// Allowed without a value only.
         case looking
-        /// With these values, in lower case, and without any.
+        /// Allowed with these values, in lower case, and without one.
         case values(Set<String>)
-        /// With the values that fit the configuration; `isMain` is false for an attached file.
+        /// Allowed with values that fit the configuration; `isMain` is false for an attached file.
         case setting((_ value: String, _ isMain: Bool) -> Bool)
     }
 
-    /// The rule of a pragma and the reason for it; nil for one that is not known.
+    /// Returns the rule of a pragma and the reason for it; nil for an unknown pragma.
     func rule(for name: String) -> (Rule, reason: String)? {
         // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change without the
-        // store's knowledge and leave traces. No other pragma ends so.
+        // store's knowledge and leave traces. No other pragma has this ending.
         if name.hasSuffix("key") {
             return (.never, "open(with:) and changeEncryptionKey(with:) take the key")
         }
@@ -61,14 +62,14 @@ struct PragmaRules {
         return durability(name) ?? safety(name) ?? process(name) ?? cipher(name)
     }
 
-    /// What nothing of the store rests on.
+    /// Pragmas on which no promise of the store depends.
     private static let appsOwn: Set<String> = [
-        // What is in the file, and what the engine knows. They only look.
+        // What is in the file, and what the engine knows. These only read.
         "collation_list", "compile_options", "data_version", "database_list", "foreign_key_check",
         "foreign_key_list", "freelist_count", "function_list", "index_info", "index_list",
         "index_xinfo", "integrity_check", "module_list", "page_count", "pragma_list", "quick_check",
         "table_info", "table_list", "table_xinfo",
-        // Numbers for the app, and layout that changes nothing of what is promised.
+        // Numbers for the app, and layout that does not affect any promise.
         "application_id", "user_version", "auto_vacuum", "encoding", "incremental_vacuum",
         "max_page_count", "default_cache_size", "legacy_file_format",
         // Memory and speed. Pages that leave the cache early are encrypted like all others.
@@ -77,13 +78,13 @@ struct PragmaRules {
         // Waiting; see `SecureDatabaseConfiguration.busyTimeout`.
         "busy_timeout",
         // How SQL behaves on this connection. SQLite's manual has an app turn foreign keys and the
-        // rewriting of names off for changes of a schema, and CHECKs for rows that are known.
+        // rewriting of names off for schema changes, and CHECKs for rows that are known.
         "case_sensitive_like", "defer_foreign_keys", "foreign_keys", "ignore_check_constraints",
         "legacy_alter_table", "query_only", "read_uncommitted", "recursive_triggers",
         "reverse_unordered_selects",
-        // How columns are named and counted; SQLite calls them deprecated.
+        // How columns are named and counted; SQLite calls these deprecated.
         "count_changes", "empty_result_callbacks", "full_column_names", "short_column_names",
-        // Of engines that are built to be debugged.
+        // For engines that are built for debugging.
         "parser_trace", "vdbe_addoptrace", "vdbe_debug", "vdbe_eqp", "vdbe_listing", "vdbe_trace",
         "lock_status",
     ]
@@ -91,7 +92,7 @@ struct PragmaRules {
     private static let on: Set<String> = ["on", "yes", "true", "1"]
     private static let off: Set<String> = ["off", "no", "false", "0"]
 
-    /// That a commit lasts, and that others can use the file.
+    /// Returns the rules that make a commit last and let other connections use the file.
     private func durability(_ name: String) -> (Rule, String)? {
         switch name {
         case "synchronous":
@@ -137,8 +138,8 @@ struct PragmaRules {
         }
     }
 
-    /// As `PRAGMA synchronous` numbers them, from NORMAL; nil for OFF, and for what SQLite would
-    /// guess at.
+    /// Returns the number of a `PRAGMA synchronous` level from NORMAL up; nil for OFF, and for a
+    /// value that SQLite would guess at.
     private static func level(_ value: String) -> Int? {
         switch value {
         case "normal", "1", "on", "yes", "true": 1
@@ -152,10 +153,10 @@ struct PragmaRules {
         Self.level(configuration.synchronousLevel.lowercased()) ?? 3
     }
 
-    /// The configured mode.
+    /// Returns whether a journal mode is the configured one or as safe.
     ///
-    /// TRUNCATE and PERSIST are as safe as DELETE. An attached file has a mode of its own, as a
-    /// file has that keeps its mode; MEMORY and OFF are safe nowhere.
+    /// TRUNCATE and PERSIST are as safe as DELETE. An attached file has its own mode, as does a
+    /// file that keeps its mode; MEMORY and OFF are safe nowhere.
     private func allowsJournal(_ value: String, isMain: Bool) -> Bool {
         let isFree = !isMain || configuration.keepsJournalMode
         return switch value {
@@ -165,7 +166,7 @@ struct PragmaRules {
         }
     }
 
-    /// That nothing is written in plain, read unchecked or left behind.
+    /// Returns the rules that keep data from being written in plain, read unchecked or left over.
     private func safety(_ name: String) -> (Rule, String)? {
         switch name {
         case "temp_store":
@@ -199,7 +200,7 @@ struct PragmaRules {
         }
     }
 
-    /// What belongs to the whole process.
+    /// Returns the rules for what belongs to the whole process.
     private func process(_ name: String) -> (Rule, String)? {
         switch name {
         case "hard_heap_limit", "soft_heap_limit":
@@ -212,10 +213,12 @@ struct PragmaRules {
         }
     }
 
-    /// How pages are read and written must not change under an open file; `cipher_default_…` and
-    /// the log, which would show values, are the whole process's.
+    /// Returns the rules for the cipher's settings.
+    ///
+    /// The way pages are read and written must not change under an open file; `cipher_default_…`
+    /// and the log, which would show values, are process-wide.
     private func cipher(_ name: String) -> (Rule, String)? {
-        // Works on the file's name, with keys of its own making.
+        // Works on the file by its name, with keys that it makes itself.
         if name == "cipher_migrate" {
             return (.never, "SecureDatabaseStore.migrate(at:key:) brings a file into the format")
         }
@@ -232,10 +235,10 @@ struct PragmaRules {
 // MARK: - Statements from elsewhere
 
 extension PragmaRules {
-    /// Why a statement of a stranger may not run a pragma; nil when it may.
+    /// Returns why a statement of a stranger may not run a pragma; nil when it may.
     ///
-    /// Only what looks is allowed, what numbers the file, and what a dump begins with where it does
-    /// nothing.
+    /// Allowed are pragmas that only read, those that number the file, and those that a dump begins
+    /// with where they have no effect.
     func refusalForStranger(
         _ name: String, argument: String?, database: String?, isInTransaction: Bool
     ) -> String? {
@@ -244,14 +247,14 @@ extension PragmaRules {
         let isAllowed: Bool
         switch (argument, name) {
         case (nil, _): isAllowed = !Self.acting.contains(name)
-        case (.some, "foreign_keys"): isAllowed = isInTransaction  // does nothing there
+        case (.some, "foreign_keys"): isAllowed = isInTransaction  // has no effect there
         case (.some, _): isAllowed = Self.strangersOwn.contains(name)
         }
         return isAllowed
             ? nil : "PRAGMA \(name) is refused: the SQL comes from elsewhere and sets nothing"
     }
 
-    /// Without a value too.
+    /// Pragmas that act without a value too.
     private static let acting: Set<String> = [
         "incremental_vacuum", "optimize", "shrink_memory", "cipher_integrity_check",
     ]

@@ -1,20 +1,20 @@
-/// What statements have changed, as the hooks of a connection tell it: by name, not yet compared
-/// with the schema.
+/// The changes of statements as a connection's hooks report them: by name, not yet compared with
+/// the schema.
 struct RecordedChanges {
-    /// Of tables with row ids, which the update hook sees row by row.
+    /// Changes to tables with row ids, which the update hook sees row by row.
     var rows: [String: DatabaseChange.Table] = [:]
-    /// Of statements that have changed something: what they may write, by the authorizer.
+    /// The writes that the authorizer has seen in statements that have changed something.
     ///
-    /// Counts for the tables that the update hook does not see.
+    /// These count for the tables that the update hook does not see.
     var writes: [String: DatabaseChange.Kinds] = [:]
-    /// By statements on the schema; they count when the schema's version has changed.
+    /// Changes by schema statements; they count when the schema's version has changed.
     var schema: [String: DatabaseChange.Kinds] = [:]
-    /// Columns that were set, by lower-case name of the table: one may be the row id.
+    /// The columns that were set, by lower-case name of the table: one may be the row id.
     var columns: [String: Set<String>] = [:]
-    /// Whether something has happened that nobody has recorded.
+    /// Whether something has happened that was not recorded.
     var isUnknown = false
 
-    /// Whether a row of the change log tells of it already.
+    /// Whether a row of the change log already covers these changes.
     var isLogged: Bool { rows[Connection.changeLog] != nil }
 
     var isEmpty: Bool { rows.isEmpty && writes.isEmpty && schema.isEmpty && !isUnknown }
@@ -35,18 +35,18 @@ struct RecordedChanges {
     }
 }
 
-/// What a statement may do, as the authorizer is told while SQLite prepares it.
+/// The actions that a statement may take, as the authorizer sees them while SQLite prepares it.
 struct StatementFacts {
     enum Savepoint { case begin, release, rollback }
 
-    /// Another one for each statement; 0 while it is prepared.
+    /// A different number for each statement; 0 while it is prepared.
     var number = 0
     var writes: [String: DatabaseChange.Kinds] = [:]
     var columns: [String: Set<String>] = [:]
     var schema: [String: DatabaseChange.Kinds] = [:]
-    /// With the name of the savepoint.
+    /// The operation on a savepoint, with the savepoint's name.
     var savepoint: (Savepoint, String)?
-    /// Whether it drops something, which must not be told to ignore its deletions.
+    /// Whether it drops something; its deletions must not be answered with SQLITE_IGNORE.
     var isDrop = false
 
     func merging(_ other: StatementFacts) -> StatementFacts {

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A function of the caller's, as the store remembers it: independent of any connection.
+/// A caller's function, as the store remembers it: independent of any connection.
 struct SQLFunction {
     enum Body {
         case scalar(([SQLiteValue]) throws -> (any SQLiteDatatypeBridgeable)?)
-        /// Makes the state of a group.
+        /// The closure makes the state of a group.
         case aggregate(() -> any SQLAccumulator)
     }
 
@@ -13,10 +13,10 @@ struct SQLFunction {
     let isInnocuous: Bool
     let body: Body
 
-    /// What tells functions apart; SQLite ignores the case of ASCII letters.
+    /// The identity of a function; SQLite ignores the case of ASCII letters.
     struct Signature: Hashable {
         let name: SQLName
-        /// nil for any number.
+        /// The number of arguments; nil for any number.
         let argumentCount: Int?
 
         /// - Throws: `.backingStoreError`, code 21 for a name and 25 for a count that SQLite
@@ -24,7 +24,7 @@ struct SQLFunction {
         init(_ name: String, _ argumentCount: Int?) throws {
             self.name = try SQLName(name, of: "function")
             self.argumentCount = argumentCount
-            // The engine's own bound, which later versions have raised.
+            // The engine's own limit, which later versions have raised.
             guard argumentCount.map({ (0...127).contains($0) }) ?? true else {
                 throw SecureStorageError.statementFailed(
                     .range, "a function takes 0 to 127 arguments, or any number with nil")
@@ -33,7 +33,7 @@ struct SQLFunction {
     }
 }
 
-/// A collation of the caller's, as the store remembers it.
+/// A caller's collation, as the store remembers it.
 struct SQLCollation {
     let name: SQLName
     let compare: (String, String) -> ComparisonResult
@@ -65,15 +65,15 @@ final class StateAccumulator<State>: SQLAccumulator {
     func result() throws -> (any SQLiteDatatypeBridgeable)? { try finalBody(state) }
 }
 
-/// The name of a function or collation, equal to others as in SQLite: by bytes, whatever the case
-/// of ASCII letters.
+/// The name of a function or collation, compared as in SQLite: by bytes, ignoring the case of ASCII
+/// letters.
 struct SQLName: Hashable {
     let text: String
     private let folded: [UInt8]
 
     /// - Parameters:
-    ///   - text: As the caller wrote it.
-    ///   - kind: What is named, for the message.
+    ///   - text: The name as the caller wrote it.
+    ///   - kind: The kind of thing that is named, for the message.
     /// - Throws: `.backingStoreError` code 21.
     init(_ text: String, of kind: String) throws {
         // 255 bytes is the engine's limit, and only for functions.

@@ -1,25 +1,24 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// Whose SQL a connection runs, and so what it may do.
+/// The origin of the SQL that a connection runs, which decides what it may do.
 enum SQLOrigin {
-    /// The app's statements, and the library's for it.
+    /// The app's statements, and the library's statements on its behalf.
     case app
     /// Statements from elsewhere; see `SecureDatabaseConfiguration.runsUntrustedSQL`.
     case stranger
-    /// The text of a table, an index, a view or a trigger out of the schema of a file from
-    /// elsewhere.
+    /// The text of a table, an index, a view or a trigger from the schema of a file from elsewhere.
     case schema
     /// Statements of the library alone, on a file from elsewhere.
     case library
 }
 
 extension Connection {
-    /// Why a statement is refused, in words for its error; nil when it is not.
+    /// Returns why a statement is refused, worded for its error; nil when it is not.
     ///
-    /// The authorizer asks for each thing that a statement does while it is prepared, and once more
-    /// for the statements that it makes SQLite run: that of a table-valued `pragma_…` or of a
-    /// virtual table.
+    /// The authorizer calls this for each thing that a statement does while it is prepared, and
+    /// once more for the statements that it makes SQLite run: that of a table-valued `pragma_…` or
+    /// of a virtual table.
     func reasonToRefuse(
         _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
         _ database: UnsafePointer<CChar>?
@@ -36,8 +35,8 @@ extension Connection {
             }
         case (_, .app): return nil
         case (SQLITE_ATTACH, _):
-            // VACUUM attaches a database without a name, in memory; a name in an expression is
-            // unknown here.
+            // VACUUM attaches an in-memory database with an empty name; nil is an expression, whose
+            // value is unknown here.
             guard name == nil || name?.pointee != 0 else { return nil }
             return "ATTACH is refused: the SQL comes from elsewhere and reaches no other file"
         case (SQLITE_DETACH, _):
@@ -48,7 +47,7 @@ extension Connection {
             return "the virtual table is refused: the SQL comes from elsewhere and its module is "
                 + "none of those for text and places"
         case (SQLITE_READ, .stranger):
-            // Shows the app's statements; writes pages.
+            // The first shows the app's statements; the second writes pages.
             guard Self.isNamed(name, "sqlite_stmt") || Self.isNamed(name, "sqlite_dbpage") else {
                 return nil
             }
@@ -71,7 +70,8 @@ extension Connection {
     // MARK: - Functions
 
     private func reasonToRefuse(function name: UnsafePointer<CChar>) -> String? {
-        // Code of another file; pointers into memory, given out as blobs and taken as such.
+        // The first loads code of another file; the second gives out pointers as blobs and accepts
+        // them.
         for refused in ["load_extension", "fts3_tokenizer"] where Self.isNamed(name, refused) {
             return "\(refused)() is refused: SQL loads no code into the process"
         }
@@ -85,7 +85,7 @@ extension Connection {
             + "reaches other files"
     }
 
-    /// The last four come with shells, or as extensions.
+    /// Functions that reach other files; the last four come with shells, or as extensions.
     private static let functionsOfFiles: Set<String> = [
         "sqlcipher_export", "readfile", "writefile", "edit", "fsdir",
     ]
@@ -101,7 +101,9 @@ extension Connection {
 
     // MARK: - Schemas
 
-    /// What a CREATE does: it reads and writes the schema, makes one thing, and orders an index.
+    /// Returns why a schema's text is refused; nil for what a CREATE does.
+    ///
+    /// A CREATE reads and writes the schema, makes one thing, and builds an index.
     private func reasonToRefuseInSchema(
         _ action: Int32, _ name: UnsafePointer<CChar>?
     ) -> String? {
@@ -120,7 +122,7 @@ extension Connection {
             + "view or a trigger"
     }
 
-    /// Runs a text out of the schema of a file from elsewhere, which makes one thing of this
+    /// Runs a text from the schema of a file from elsewhere, which makes one thing in this
     /// database.
     ///
     /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH) for a text that does anything else.

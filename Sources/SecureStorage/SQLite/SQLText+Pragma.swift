@@ -12,8 +12,8 @@ extension SQLText {
         return false
     }
 
-    /// The word that comes next, in capitals, after blanks, semicolons and comments; nil for
-    /// anything else and at the end.
+    /// Returns the next word, in capitals, after blanks, semicolons and comments; nil for anything
+    /// else and at the end.
     private static func nextWord(_ text: inout Substring.UTF8View) -> String? {
         while let first = text.first {
             switch first {

@@ -1,19 +1,18 @@
 internal import Foundation
 
-/// Takes values out of the engine's messages.
+/// Removes values from the engine's messages.
 ///
-/// Most of SQLite's messages name schema only; some quote what they were given, as in `no such
-/// column: …` for the column of a full-text query, or in `unable to open database: …`.
+/// Most of SQLite's messages name only the schema; some quote their input, as in
+/// `no such column: …` for the column of a full-text query, or in `unable to open database: …`.
 extension SQLText {
-    /// `message` with every word replaced that may come from a value.
+    /// Returns `message` with every word replaced that may come from a value.
     ///
     /// - Parameters:
-    ///   - message: SQLite's.
-    ///   - sql: The statement; its own words may stand in the message, which shows it anyway.
-    ///   - expanded: The statement with its values filled in. A blob stands there as `x'…'`, and is
-    ///   looked for as text
-    ///     too, in each encoding that a database can have: wherever SQLite wants a text, it takes a
-    ///     blob's bytes for one.
+    ///   - message: SQLite's message.
+    ///   - sql: The statement; its own words may stay, since the error shows the statement anyway.
+    ///   - expanded: The statement with its values filled in. A blob appears there as `x'…'`, and
+    ///     is searched for as text too, in each encoding that a database can have: wherever SQLite
+    ///     expects a text, it accepts a blob's bytes as one.
     /// - Returns: The message, with `…` for each run of such words.
     static func redact(_ message: String, sql: String, expanded: String) -> String {
         let known = Set(words(of: folded(sql.utf8)).map(Array.init) + [Array("null".utf8)])
@@ -27,14 +26,15 @@ extension SQLText {
             result += isHidden ? Array("…".utf8) : Array(word)
             rest = rest[word.endIndex...]
         }
-        // What stands between two words of a value is the value's as well.
+        // The characters between two words of a value belong to the value as well.
         return String(decoding: result + rest, as: UTF8.self).replacingOccurrences(
             of: #"…([^\w\s"'\[\]…]*…)+"#, with: "…", options: .regularExpression)
     }
 
-    /// Whether one of `values` has this word, or one that it is a part of, as after `substr`, or
-    /// that is a part of it, as after `||`; the parts not too short, since every other word would
-    /// have them.
+    /// Returns whether one of `values` has this word, a longer one that contains it (as after
+    /// `substr`), or a part of it (as after `||`).
+    ///
+    /// The parts must not be too short, since every other word would have them.
     private static func comesFromValue(
         _ word: [UInt8], _ values: [[UInt8]], _ known: Set<[UInt8]>
     ) -> Bool {
@@ -58,7 +58,7 @@ extension SQLText {
         }
     }
 
-    /// In lower case as far as ASCII goes: functions of SQL change it.
+    /// Converts ASCII letters to lower case, since SQL functions change case.
     private static func folded(_ text: some Sequence<UInt8>) -> [UInt8] {
         text.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
     }
@@ -67,7 +67,8 @@ extension SQLText {
         text.split { !isInWord($0) }
     }
 
-    /// As in SQLite's names, where every byte beyond ASCII is a letter.
+    /// Returns whether a byte is part of a word: as in SQLite's names, every non-ASCII byte is a
+    /// letter.
     private static func isInWord(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -77,7 +78,7 @@ extension SQLText {
         }
     }
 
-    /// The texts that the blobs in `expanded` can be taken for.
+    /// Returns the texts as which the blobs in `expanded` can be read.
     private static func blobTexts(in expanded: String) -> [String] {
         let bytes = Array(expanded.utf8)
         var texts: [String] = []

@@ -3,9 +3,9 @@ internal import CSQLCipher
 extension SQLText {
     /// Refuses a VACUUM INTO that is the first statement of `text`, up to its NUL.
     ///
-    /// SQLite makes its file with the mode 0644, unchecked and under its final name, and SQLCipher
-    /// (4.6.1) with the default page size, HMAC and header, so that nothing opens it where the
-    /// configuration says otherwise. The authorizer sees it as an ATTACH, while it runs.
+    /// SQLite creates its file with the mode 0644, unchecked and under its final name, and
+    /// SQLCipher (4.6.1) with the default page size, HMAC and header, so that nothing opens it
+    /// where the configuration differs. The authorizer sees it as an ATTACH, while it runs.
     ///
     /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH).
     static func refuseVacuumInto(_ text: UnsafePointer<CChar>) throws {
@@ -25,13 +25,13 @@ extension SQLText {
         return begins(rest, "into")
     }
 
-    /// Whether `word` stands there as a word, in any case.
+    /// Returns whether `text` begins with `word` as a whole word, in any case.
     private static func begins(_ text: UnsafePointer<CChar>, _ word: String) -> Bool {
         let length = word.utf8.count
         return sqlite3_strnicmp(text, word, Int32(length)) == 0 && !isInName(text[length])
     }
 
-    /// What comes after the name of a schema, quoted or not.
+    /// Returns the text after the name of a schema, quoted or not.
     private static func behindName(_ text: UnsafePointer<CChar>) -> UnsafePointer<CChar> {
         var text = text
         let first = UInt8(bitPattern: text[0])
@@ -42,7 +42,7 @@ extension SQLText {
                 text += 1
                 while text[0] != 0, UInt8(bitPattern: text[0]) != end { text += 1 }
                 if text[0] != 0 { text += 1 }
-                // Doubled, it stands for itself.
+                // A doubled quote is part of the name.
             } while UInt8(bitPattern: text[0]) == end && first == end
         default:
             while isInName(text[0]) { text += 1 }
@@ -59,9 +59,9 @@ extension SQLText {
         }
     }
 
-    /// The first byte that is no blank, comment or byte-order mark to SQLite.
+    /// Returns the first byte that SQLite does not treat as a blank, comment or byte-order mark.
     ///
-    /// A byte behind another one is only looked at when that one is not the NUL.
+    /// A byte is read only if the one before it is not the NUL.
     private static func beginning(
         _ text: UnsafePointer<CChar>, skippingSemicolons: Bool = false
     ) -> UnsafePointer<CChar> {

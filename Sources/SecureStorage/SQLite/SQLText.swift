@@ -1,21 +1,20 @@
 internal import Foundation
 
-/// What the library needs to know of SQL as text.
+/// Functions that examine SQL as text.
 enum SQLText {
-    /// Whether `sql` may spell out a key, as `PRAGMA key`, `PRAGMA rekey` and `ATTACH … KEY` do:
-    /// neither it nor SQLite's message on it may be shown then.
+    /// Whether `sql` may spell out a key, as `PRAGMA key`, `PRAGMA rekey` and `ATTACH … KEY` do.
     ///
-    /// Errs on the safe side.
+    /// Neither it nor SQLite's message about it may be shown then. Errs on the safe side.
     static func holdsKey(_ sql: String) -> Bool {
         guard sql.range(of: "key", options: .caseInsensitive) != nil else { return false }
-        // As words: a table of attachments with a primary key is none.
+        // Whole words only: a table of attachments with a primary key does not count.
         return sql.range(
             of: #"\b(pragma\b[\s\S]*key|attach\b[\s\S]*\bkey)\b"#,
             options: [.regularExpression, .caseInsensitive]) != nil
     }
 
-    /// `sql` as a message may show it: not endless, and without the literal behind a word such as
-    /// KEY, which a misspelt PRAGMA or ATTACH leaves standing.
+    /// Returns `sql` as a message may show it: of limited length, and without the literal after a
+    /// word such as KEY, which a misspelt PRAGMA or ATTACH may contain.
     static func forMessage(_ sql: String) -> String {
         let limit = 500
         let short = sql.utf8.count > limit ? String(sql.prefix(limit)) + "…" : sql
@@ -24,8 +23,10 @@ enum SQLText {
             options: [.regularExpression, .caseInsensitive])
     }
 
-    /// `sql` up to its first semicolon outside of quotes and comments; all of it when it may spell
-    /// out a key, so that nobody shows a part that no longer tells.
+    /// Returns `sql` up to its first semicolon outside quotes and comments.
+    ///
+    /// Returns all of it when it may spell out a key, since the key might not be recognised in a
+    /// part.
     static func firstStatement(of sql: String) -> String {
         guard !holdsKey(sql) else { return sql }
         let bytes = Array(sql.utf8)
@@ -52,16 +53,15 @@ enum SQLText {
         return sql
     }
 
-    /// `message` with everything in quotes or brackets replaced.
+    /// Returns `message` with everything in quotes or brackets replaced.
     static func withoutQuotations(_ message: String) -> String {
         message.replacingOccurrences(
             of: #"'[\s\S]*'|"[\s\S]*"|\[[\s\S]*\]"#, with: "…", options: .regularExpression)
     }
 
-    /// Whether `text`, up to its NUL, is nothing but blanks, byte-order marks, semicolons and
-    /// comments.
+    /// Whether `text`, up to its NUL, holds only blanks, byte-order marks, semicolons and comments.
     ///
-    /// Read here and not by preparing it: some pragmas act while they are prepared.
+    /// Parsed here instead of prepared: some pragmas act while they are prepared.
     static func holdsNoStatement(_ text: UnsafePointer<CChar>) -> Bool {
         func byte(_ character: Unicode.Scalar) -> CChar { CChar(character.value) }
         var text = text
@@ -69,7 +69,7 @@ enum SQLText {
             switch text[0] {
             case byte(" "), byte(";"), 0x09...0x0d:
                 text += 1
-            // A byte-order mark, which is a blank to SQLite.
+            // A byte-order mark is a blank to SQLite.
             case CChar(bitPattern: 0xef)
             where text[1] == CChar(bitPattern: 0xbb) && text[2] == CChar(bitPattern: 0xbf):
                 text += 3
@@ -87,7 +87,8 @@ enum SQLText {
         return true
     }
 
-    /// `name` as a quoted identifier: safe for any text but NUL, which no identifier can hold.
+    /// Returns `name` as a quoted identifier: safe for any text but NUL, which no identifier can
+    /// hold.
     static func identifier(_ name: String) -> String {
         let doubled =
             name.utf8.contains(UInt8(ascii: "\""))
@@ -95,7 +96,7 @@ enum SQLText {
         return "\"" + doubled + "\""
     }
 
-    /// An INSERT with a placeholder for each of `columns`, which are spelled as SQL wants them.
+    /// Returns an INSERT with a placeholder for each of `columns`, which must be spelled as SQL.
     static func insert(into table: String, _ columns: [String]) -> String {
         """
         INSERT INTO main.\(identifier(table)) (\(columns.joined(separator: ", ")))
@@ -105,13 +106,13 @@ enum SQLText {
 }
 
 extension SQLText {
-    /// What an ATTACH attaches, as its text has it.
+    /// The file that an ATTACH attaches, as its text names it.
     struct AttachedFile: Equatable {
-        /// nil when it is bound, or an expression.
+        /// The path; nil when it is bound, or an expression.
         let path: String?
     }
 
-    /// nil when `sql` is no ATTACH.
+    /// Returns the file that `sql` attaches; nil when `sql` is not an ATTACH.
     static func attachedFile(in sql: String) -> AttachedFile? {
         let blank = #"(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)"#
         let options: NSString.CompareOptions = [.regularExpression, .caseInsensitive]
@@ -120,8 +121,7 @@ extension SQLText {
                 of: "^(?:\(blank)|;)*attach\\b(?:\(blank)*database\\b)?\(blank)*", options: options)
         else { return nil }
         let rest = sql[start.upperBound...]
-        // Nothing but a single literal: of an expression, a part might be something else than a
-        // path.
+        // Only a single literal: part of an expression might not be a path.
         guard
             let literal = rest.range(
                 of: #"^('(?:[^']|'')*'|"(?:[^"]|"")*")(?=\s+as\b)"#, options: options),
@@ -132,7 +132,7 @@ extension SQLText {
             path: quoted.replacingOccurrences(of: "\(quote)\(quote)", with: "\(quote)"))
     }
 
-    /// Whether a statement, or one of its names or texts, speaks of REPLACE.
+    /// Returns whether a statement, or one of its names or texts, mentions REPLACE.
     static func mayReplace(_ sql: String) -> Bool {
         sql.range(of: "replace", options: .caseInsensitive) != nil
     }

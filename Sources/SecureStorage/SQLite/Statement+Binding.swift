@@ -1,7 +1,7 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// The name of a placeholder, with its `:`, `@` or `$` and without.
+/// The name of a placeholder, with and without its `:`, `@` or `$`.
 struct ParameterName: CustomStringConvertible {
     let full: String
     let bare: String
@@ -12,10 +12,10 @@ struct ParameterName: CustomStringConvertible {
 extension Statement {
     typealias NamedValues = [String: (any SQLiteDatatypeBridgeable)?]
 
-    /// Binds values to the placeholders in their order.
+    /// Binds values to the placeholders in order.
     ///
-    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) when their number is not that of the
-    ///   placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
+    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) when the number of values is not that
+    ///   of the placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
     func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
         guard values.count == parameterCount else {
             throw SecureStorageError.statementFailed(
@@ -26,12 +26,12 @@ extension Statement {
         for index in values.indices { try bindInPlace(values[index], at: Int32(index + 1)) }
     }
 
-    /// Binds values to the placeholders of their names, given with or without `:`, `@` or `$`.
+    /// Binds values to placeholders by name, given with or without `:`, `@` or `$`.
     ///
     /// - Parameters:
     ///   - values: Names and values.
-    ///   - allowsSurplus: Whether a value without a placeholder is passed over; nil for what the
-    ///     configuration says.
+    ///   - allowsSurplus: Whether a value without a placeholder is ignored; nil for the configured
+    ///     behaviour.
     /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
     ///   value, or a value without a placeholder.
     func bind(_ values: NamedValues, allowingSurplus allowsSurplus: Bool? = nil) throws {
@@ -53,7 +53,7 @@ extension Statement {
             // In place: each copy of a value costs as much as binding it.
             try bind(try values.values[place]?.sqliteValue ?? .null, at: Int32(offset + 1))
         }
-        // Every name found its value, so only a larger number of values can leave one over.
+        // Every name found its value, so a surplus is possible only if values outnumber names.
         guard !isPlain, !(allowsSurplus ?? connection.configuration.allowsSurplusNames) else {
             return
         }
@@ -77,11 +77,11 @@ extension Statement {
                     .range, "two values are named \(name)", in: sql)
             }
         }
-        // They stand beside the statement: a surplus one is a slip.
+        // They are written beside the statement: a surplus one is a mistake.
         try bind(byName, allowingSurplus: false)
     }
 
-    /// Binds pairs that are in the order of the placeholders, which takes no search.
+    /// Binds pairs that are in the order of the placeholders, which needs no search.
     ///
     /// - Returns: false when they are not; then some may have been bound.
     private func bindInOrder(
@@ -99,15 +99,15 @@ extension Statement {
         return true
     }
 
-    /// Binds values to the placeholders in their order; there are as many.
+    /// Binds values to the placeholders in order; their numbers must match.
     func bind(stored values: [SQLiteValue]) throws {
         for (offset, value) in values.enumerated() { try bind(value, at: Int32(offset + 1)) }
     }
 
-    /// Binds values as a page held them to the placeholders in their order; there are as many.
+    /// Binds values as a page held them to the placeholders in order; their numbers must match.
     ///
-    /// Texts are bound byte for byte, valid or not: into a database of the same encoding they come
-    /// as they were.
+    /// Texts are bound byte for byte, valid or not: a database of the same encoding stores them
+    /// unchanged.
     func bind(stored values: [StoredValue], _ encoding: TextEncoding) throws {
         hasBoundValues = true
         for (offset, value) in values.enumerated() {
@@ -145,8 +145,8 @@ extension Statement {
         }
     }
 
-    /// Binds the values of another statement's current row, as they are stored, to the placeholders
-    /// in their order.
+    /// Binds the values of another statement's current row, as stored, to the placeholders in
+    /// order.
     func bindColumns(of row: Statement) throws {
         hasBoundValues = true
         for index in 0..<Int32(parameterCount) {
@@ -155,13 +155,13 @@ extension Statement {
         }
     }
 
-    /// Where the placeholder's value is: under the name as it stands in the SQL, or without its
-    /// prefix, or with another.
+    /// Returns where the placeholder's value is: under the name as written in the SQL, without its
+    /// prefix, or with another one.
     private static func place(
         of name: ParameterName, in values: NamedValues
     ) -> NamedValues.Index? {
         if let bare = values.index(forKey: name.bare) {
-            // `:a` and `@a` are two placeholders, and may have been told apart.
+            // `:a` and `@a` are two placeholders, and may have different values.
             return values.index(forKey: name.full) ?? bare
         }
         for spelling in [name.full, ":" + name.bare, "@" + name.bare, "$" + name.bare] {
@@ -170,7 +170,7 @@ extension Statement {
         return nil
     }
 
-    /// The name of the parameter at `offset`; nil for `?` and `?1`.
+    /// Returns the name of the parameter at `offset`; nil for `?` and `?1`.
     func parameterName(at offset: Int) -> ParameterName? {
         guard let name = sqlite3_bind_parameter_name(handle, Int32(offset + 1)),
             name.pointee != CChar(UInt8(ascii: "?"))
@@ -178,9 +178,9 @@ extension Statement {
         return ParameterName(full: String(cString: name), bare: String(cString: name + 1))
     }
 
-    /// Binds a value where it stands.
+    /// Binds a value in place.
     ///
-    /// Not inlined: the array's element would be copied then, which costs more than binding it.
+    /// Not inlined: inlining would copy the array's element, which costs more than binding it.
     @inline(never)
     private func bindInPlace(
         _ value: borrowing (any SQLiteDatatypeBridgeable)?, at index: Int32
@@ -194,7 +194,7 @@ extension Statement {
         guard code == SQLITE_OK else { throw connection.failure(code, sql: sql) }
     }
 
-    /// Binds by length: a NUL inside a text survives, and an empty blob is not NULL.
+    /// Binds a value with its length: a NUL inside a text survives, and an empty blob is not NULL.
     private func bindValue(_ value: SQLiteValue, at index: Int32) -> Int32 {
         switch value {
         case .null:
@@ -207,7 +207,7 @@ extension Statement {
             if let code = text.utf8.withContiguousStorageIfAvailable({ bind($0, at: index) }) {
                 return code
             }
-            // Only on Apple platforms: a text that is an NSString still.
+            // Only on Apple platforms: a text that is still an NSString.
             var copy = text
             return copy.withUTF8 { bind($0, at: index) }
         case .blob(let data):
@@ -232,7 +232,7 @@ extension Statement {
     }
 }
 
-/// Lends what an optional holds; `if let` and `?.` would copy it, since it could be copied.
+/// Lends the content of an optional; `if let` and `?.` would copy it, since it is copyable.
 @inline(__always)
 private func lend<Wrapped: ~Copyable, R>(
     _ value: borrowing Wrapped?, _ body: (borrowing Wrapped) throws -> R

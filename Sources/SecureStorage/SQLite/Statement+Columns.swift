@@ -1,25 +1,26 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// The values of the current row. The index must be in range and a row current: the callers see to
-/// it.
+/// Reads the values of the current row.
+///
+/// Callers ensure that a row is current and the index is in range.
 extension Statement {
-    /// One column of the current row.
+    /// Returns one column of the current row.
     ///
-    /// An "unprotected" value of SQLite: the functions that read it take no lock, which nothing
-    /// here needs, since a connection is used by one thread at a time and opened without SQLite's
+    /// It is an "unprotected" value of SQLite: the functions that read it take no lock. None is
+    /// needed here, since a connection is used by one thread at a time and opened without SQLite's
     /// mutex.
     @inline(__always)
     func column(_ index: Int) -> Column { Column(sqlite3_column_value(handle, Int32(index))) }
 
-    /// What is stored, before any conversion.
+    /// Returns the storage class before any conversion.
     @inline(__always)
     func storageClass(at index: Int) -> StorageClass { column(index).storageClass }
 
-    /// The bytes of a BLOB, or the UTF-8 of a TEXT, whatever the encoding of the database.
+    /// Returns the bytes of a BLOB, or the UTF-8 of a TEXT, whatever the encoding of the database.
     func bytes(at index: Int) -> Data { column(index).data }
 
-    /// The value as it is stored; nil for TEXT that is not UTF-8.
+    /// Returns the value as it is stored; nil for TEXT that is not UTF-8.
     func value(at index: Int) -> SQLiteValue? {
         let column = column(index)
         return switch column.storageClass {
@@ -48,12 +49,12 @@ struct Column {
     @inline(__always)
     var real: Double { sqlite3_value_double(value) }
 
-    /// The text of a value of any type but NULL, converted as SQLite's CAST does; nil when the
-    /// bytes are not UTF-8.
+    /// The value as text, converted as SQLite's CAST does; nil for NULL, and when the bytes are not
+    /// UTF-8.
     var text: String? {
         guard let start = sqlite3_value_text(value) else { return nil }
         let length = Int(sqlite3_value_bytes(value))
-        // Ends at the first NUL, behind which there is nothing as a rule.
+        // Ends at the first NUL, which is the end of the text as a rule.
         if let text = UnsafeRawPointer(start).withMemoryRebound(
             to: CChar.self, capacity: length + 1, { String(validatingCString: $0) }),
             text.utf8.count == length
@@ -95,10 +96,10 @@ struct StorageClass: RawRepresentable, Equatable {
 }
 
 extension String {
-    /// The text of exactly these bytes; nil, not a repaired text, when they are not UTF-8.
+    /// Creates the text of exactly these bytes; nil, not a repaired text, when they are not UTF-8.
     ///
-    /// Not `String(validating:as:)`, which is newer than the oldest system here and is not
-    /// specialised: it costs more than the rest of reading a short text.
+    /// `String(validating:as:)` is newer than the oldest supported system and is not specialised:
+    /// it costs more than the rest of reading a short text.
     init?(validatingUTF8 bytes: UnsafeBufferPointer<UInt8>) {
         var text = String(decoding: bytes, as: UTF8.self)
         let isUnchanged = text.withUTF8 { text in

@@ -1,11 +1,11 @@
 internal import CSQLCipher
 internal import Foundation
 
-// What a step that failed, or that has met a damaged page without saying so, is reported as.
+// Maps a step that failed, or that met a damaged page without reporting it, to an error.
 
 extension Statement {
-    /// Runs a statement that has ended without a row once more, in a transaction, where a damaged
-    /// page cannot go unnoticed.
+    /// Repeats a statement that has ended without a row, in a transaction, where a damaged page
+    /// cannot go unnoticed.
     func repeatInTransaction() throws -> Bool {
         sqlite3_reset(handle)
         try connection.execute("BEGIN")
@@ -22,19 +22,21 @@ extension Statement {
         return false
     }
 
-    /// Whether a step that has failed without a reason failed for a damaged page: the pager still
-    /// says so in a transaction, so outside of one the statement is run once more inside.
+    /// Returns whether a step that failed without a reason failed because of a damaged page.
+    ///
+    /// In a transaction the pager still shows this; outside, the statement is run once more in one.
     private func meetsDamagedPage() throws -> Bool {
         if connection.isInTransaction { return !connection.isPagerSound() }
         sqlite3_reset(handle)
         guard (try? connection.execute("BEGIN")) != nil else { return false }
         defer { connection.uninterrupted { try? connection.execute("ROLLBACK") } }
         let code = try advance()
-        // It ends the transaction of a statement that writes, which is no damage.
+        // An interruption ends the transaction of a writing statement, which is not damage.
         guard code & 0xff != SQLITE_INTERRUPT else { throw connection.failure(code, sql: sql) }
-        // Of every page, damaged or not, once SQLCipher 4.9 has met a damaged one.
+        // Once SQLCipher 4.9 has met a damaged page, it reports this for every page, damaged or
+        // not.
         if code & 0xff == SQLITE_NOMEM { return connection.hasDamagedPage() }
-        // What writes cannot even be rolled back as a statement then, and the transaction goes with
+        // A writing statement then cannot even be rolled back alone, so the transaction ends with
         // it.
         return !connection.isInTransaction || !connection.isPagerSound()
     }
@@ -45,7 +47,7 @@ extension Statement {
 
     func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }
-        // Of this failure only: the engine may say the same words of the next one.
+        // For this failure only: the engine may use the same words for the next one.
         let functionMessage = connection.callbacks.functionMessage
         connection.callbacks.functionMessage = nil
         let code = ResultCode(code)
@@ -57,7 +59,7 @@ extension Statement {
         // The app's own words need no hint, and may have quotation marks.
         let isOwn = reason == functionMessage
         if code == .error, !isOwn {
-            // SQLCipher says no more when a page's HMAC fails, nor do some virtual tables.
+            // SQLCipher reports nothing more when a page's HMAC fails, nor do some virtual tables.
             if reason == "SQL logic error", connection.hasReadPages() {
                 do {
                     if try meetsDamagedPage() { return damagedPage() }
@@ -67,7 +69,7 @@ extension Statement {
                     return .statementFailed(code, "the statement failed", in: sql)
                 }
             }
-            // Functions and virtual tables quote what they were given, from values or from rows.
+            // Functions and virtual tables quote their input, from values or from rows.
             reason = SQLText.withoutQuotations(reason)
         }
         let hint = isOwn ? nil : code.hint

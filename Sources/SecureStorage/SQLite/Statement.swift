@@ -3,60 +3,60 @@ internal import Foundation
 
 /// The sole owner of a `sqlite3_stmt`: one statement, prepared once, run any number of times.
 ///
-/// Reading the values of a row is in `Statement+Columns`, setting parameters in
-/// `Statement+Binding`, what a step that failed is reported as in `Statement+Failures`. Not
-/// thread-safe, like its connection.
+/// `Statement+Columns` reads the values of a row, `Statement+Binding` sets parameters, and
+/// `Statement+Failures` maps a failed step to an error. Not thread-safe, like its connection.
 final class Statement {
     let sql: String
     let identity: TextIdentity
-    /// Unsafe, but never used after the connection: whoever uses a statement holds the store, which
-    /// closes its result sets before its connection goes.
+    /// Unsafe, but never used after the connection: the user of a statement holds the store, which
+    /// closes its result sets before its connection.
     unowned(unsafe) let connection: Connection
-    /// Valid until `finalize`; nobody uses it after giving the statement back.
+    /// Valid until `finalize`; not used after the statement was given back.
     let handle: OpaquePointer
-    /// Its own, since it may be let go after the connection.
+    /// Separate from the connection's, since the statement may be released after the connection.
     private let home = HomeProcess()
     let parameterCount: Int
-    /// In order of the parameters' index; made when first asked.
+    /// The names in the order of the parameters' indexes; made at first use.
     lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
-    /// The same without prefix, for `bindInOrder`; none when two are alike or one has no name.
+    /// The names without prefix, for `bindInOrder`; none when two are alike or one has no name.
     lazy var bareNames: [String] = {
         let names = parameterNames.compactMap(\.?.bare)
         return names.count == distinctNameCount ? names : []
     }()
-    /// `:a` and `@a` are two parameters of one name.
+    /// The number of distinct names: `:a` and `@a` are two parameters of one name.
     lazy var distinctNameCount = Set(parameterNames.map(\.?.bare)).count
 
-    /// Columns of the current schema; see `refreshColumns`.
+    /// The columns of the current schema; see `refreshColumns`.
     private var columns = ColumnNames([])
-    /// How many there are in `columnNames`.
+    /// The number of names in `columnNames`.
     private(set) var knownColumnCount = 0
     private var knownReprepares: Int32 = -1
     var hasBoundValues = false
-    /// Whether it has been stepped since it was last reset, and has come to its end.
+    /// Whether it has been stepped since it was last reset, and has reached its end.
     private var hasBegun = false
     private var hasEnded = false
     let isQuery: Bool
     /// Whether SQLite is in its step, from where it may call functions of the caller.
     private var isStepping = false
     private var wasGivenBackInStep = false
-    /// Non-nil for what begins, keeps or ends a transaction or a savepoint when it runs.
+    /// Non-nil for a statement that begins, keeps or ends a transaction or a savepoint when it
+    /// runs.
     let control: TransactionControl?
-    /// While the connection is observed; see `ChangeRecorder`.
+    /// The facts noted while the connection is observed; see `ChangeRecorder`.
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
 
-    /// Kept by the cache: whether it holds this statement, somebody runs it now, and when it was
-    /// last asked for.
+    /// Kept by the cache: whether it holds this statement, whether it is in use, and when it was
+    /// last requested.
     var isCached = false
     var isInUse = true
     var lastUse = 0
     private var isFinalized = false
 
-    /// Prepares `sql`, which holds exactly one statement.
+    /// Prepares `sql`, which must hold exactly one statement.
     ///
     /// - Throws: `.backingStoreError` with SQLite's message; code 1 too for no statement, more than
-    ///   one statement, or a NUL, behind which SQLite would see nothing.
+    ///   one statement, or a NUL, after which SQLite would see nothing.
     convenience init(_ sql: String, on connection: Connection, persistent: Bool) throws {
         let (prepared, isAlone) = try Self.withTerminatedText(of: sql) { start, length in
             let (handle, consumed) = try Self.prepare(
@@ -75,7 +75,7 @@ final class Statement {
         self.init(handle: prepared, sql: sql, on: connection)
     }
 
-    /// Takes over a handle that was prepared from `sql`.
+    /// Takes ownership of a handle that was prepared from `sql`.
     init(handle: OpaquePointer, sql: String, on connection: Connection) {
         self.handle = handle
         self.sql = sql
@@ -89,7 +89,7 @@ final class Statement {
 
     deinit { finalize() }
 
-    /// Frees the handle: not left to deinit, since a last reference may go on any thread.
+    /// Frees the handle: not left to deinit alone, since any thread may release the last reference.
     func finalize() {
         guard !isFinalized, home.isCurrent else { return }
         isFinalized = true
@@ -111,7 +111,8 @@ final class Statement {
 
     /// Prepares the first statement of a text of `length` bytes and a NUL.
     ///
-    /// - Returns: no handle for blanks and comments; and how many bytes that statement took.
+    /// - Returns: The handle, nil for blanks and comments, and the number of bytes of that
+    ///   statement.
     static func prepare(
         _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
     ) throws -> (OpaquePointer?, consumed: Int) {
@@ -136,12 +137,12 @@ final class Statement {
 
     // MARK: - Running
 
-    /// Advances to the next row; false at the end.
+    /// Advances to the next row; returns false at the end.
     func step() throws -> Bool {
         let code = try advance()
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
         let hasReadPages = connection.hasReadPages()
-        // Nearly always.
+        // The usual case.
         if code == SQLITE_ROW, hasBegun, !hasReadPages { return true }
         let isFirstStep = !hasBegun
         hasBegun = true
@@ -163,7 +164,7 @@ final class Statement {
         return code == SQLITE_ROW
     }
 
-    /// `sqlite3_step`, which functions and collations must not enter a second time.
+    /// Calls `sqlite3_step`, which functions and collations must not enter a second time.
     @inline(__always)
     func advance() throws -> Int32 {
         try home.requireCurrent()
@@ -201,17 +202,17 @@ final class Statement {
                 hasChangedRows: sqlite3_total_changes64(database) != count,
                 isAutocommit: sqlite3_get_autocommit(database) != 0)
         }
-        // A COMMIT has no count of its own.
+        // A statement that writes nothing, such as COMMIT, keeps the caller's count.
         if facts?.writes.isEmpty != true { recorder.countBeforeLog = nil }
         return code
     }
 
-    /// Runs to the end and discards the rows, if there are any.
+    /// Runs to the end and discards the rows, if any.
     func run() throws {
         while try step() {}
     }
 
-    /// Lets a statement that has ended begin anew, with the values that it has.
+    /// Lets a statement that has ended run again with the values that it has.
     func rewind() {
         guard home.isCurrent else { return }
         // Repeats the outcome of the last step, which was already reported.
@@ -221,16 +222,16 @@ final class Statement {
         if connection.recorder != nil { connection.tellCommitted() }
     }
 
-    /// Whether the row that it stands on may be read.
+    /// Whether the current row may be read: not in a child made with `fork()`.
     @inline(__always)
     var isAtHome: Bool { home.isCurrent }
 
-    /// How often this statement has run since it was prepared.
+    /// The number of times that this statement has run since it was prepared.
     var runCount: Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_RUN, 0)) }
 
-    /// Ends the execution and drops the values: the statement is the cache's again, or ends here.
+    /// Ends the execution and clears the values; finalises the statement unless the cache keeps it.
     ///
-    /// In its own step, by a function that closes its result set, it waits for the end of the step.
+    /// If a function closes its own statement's result set, this waits for the end of the step.
     func giveBack() {
         // A reset ends transactions; in a child they are the parent's.
         guard home.isCurrent else { return }
@@ -240,7 +241,7 @@ final class Statement {
         }
         isInUse = false
         defer {
-            // What writes may commit only now, when it was not run to its end.
+            // A writing statement that was not run to its end may commit only now.
             if hasBegun, !hasEnded, !isQuery { connection.noteDataVersion() }
             hasBegun = false
             hasEnded = false
@@ -262,8 +263,9 @@ final class Statement {
 
     var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
-    /// Reads the columns' names when this is the first execution or the schema has changed since:
-    /// SQLite then prepares the statement anew by itself, and `SELECT *` may have other columns.
+    /// Reads the columns' names at the first execution and after each change of the schema.
+    ///
+    /// SQLite then prepares the statement again by itself, and `SELECT *` may have other columns.
     func refreshColumns() {
         let reprepares = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
         guard reprepares != knownReprepares else { return }
@@ -277,8 +279,8 @@ final class Statement {
 
     var columnNames: [String] { columns.names }
 
-    /// The index of the column with this name, or else of the first one that differs in case only;
-    /// nil if there is none.
+    /// Returns the index of the column with this name, or else of the first one that differs only
+    /// in case; nil if no column matches.
     @inline(__always)
     func columnIndex(named name: String) -> Int? { columns.index(of: name) }
 }

@@ -1,14 +1,15 @@
-/// Prepared statements by their SQL text, the least recently used leaving first.
+/// Prepared statements by their SQL text; the least recently used are evicted first.
 ///
-/// A statement in use stays in the cache but is never handed out a second time: who asks for the
-/// same SQL meanwhile prepares one of their own. Not thread-safe, like its connection.
+/// A statement in use stays in the cache but is never handed out a second time: a caller that
+/// requests the same SQL in the meantime prepares a separate one. Not thread-safe, like its
+/// connection.
 final class StatementCache {
     let capacity: Int
     private var statements: [ByteString: Statement] = [:]
-    /// Those that were last asked for with a text of the same storage, as a literal has it: finding
+    /// The statements last requested with a text in the same storage, as a literal's is: finding
     /// them reads no text.
     ///
-    /// Not an array, each look into which would be guarded against changes.
+    /// Not an array, where each access would need an exclusivity check.
     private let recent: UnsafeMutablePointer<Statement?>
     private static let recentCount = 16
     private var clock = 0
@@ -26,7 +27,7 @@ final class StatementCache {
 
     var count: Int { statements.count }
 
-    /// The free statement for `sql`, marked as in use; nil when there is none.
+    /// Returns the free statement for `sql`, marked as in use; nil when none is free.
     func checkOut(_ sql: String) -> Statement? {
         let identity = TextIdentity(sql)
         let slot = identity.slot(of: Self.recentCount)
@@ -45,7 +46,7 @@ final class StatementCache {
         return statement
     }
 
-    /// Takes in a statement that its maker is using, unless its SQL is in the cache already.
+    /// Adds a statement that its creator is using, unless its SQL is in the cache already.
     func insertCheckedOut(_ statement: Statement) {
         guard statements[ByteString(statement.sql)] == nil else { return }
         touch(statement)
@@ -54,7 +55,7 @@ final class StatementCache {
         while statements.count > capacity, evict() {}
     }
 
-    /// Ends every statement; those in use end when they are given back.
+    /// Finalises every statement; those in use are finalised when they are given back.
     func removeAll() {
         for statement in statements.values { drop(statement) }
         statements.removeAll()
@@ -72,7 +73,7 @@ final class StatementCache {
         statement.lastUse = clock
     }
 
-    /// false when every statement is in use.
+    /// Removes the least recently used free statement; returns false when every one is in use.
     private func evict() -> Bool {
         // A scan, but only when a statement was prepared, which costs far more.
         let free = statements.values.lazy.filter { !$0.isInUse }

@@ -1,7 +1,7 @@
-/// Where a text is stored: the same for all copies of one `String`, such as a literal.
+/// The place where a text is stored: the same for all copies of one `String`, such as a literal.
 ///
-/// Two texts of one identity are equal; equal texts may have two. Valid as long as one of the
-/// copies lives.
+/// Two texts of one identity are equal; equal texts may have two identities. Valid as long as one
+/// of the copies lives.
 struct TextIdentity: Equatable {
     private let bits: (UInt, UInt)
 
@@ -14,7 +14,7 @@ struct TextIdentity: Equatable {
         left.bits.0 == right.bits.0 && left.bits.1 == right.bits.1
     }
 
-    /// A place in a table of `count` (a power of two) places.
+    /// Returns a slot in a table of `count` (a power of two) slots.
     func slot(of count: Int) -> Int {
         let mixed = (bits.0 ^ bits.1) &* 0x9e37_79b9
         return Int(truncatingIfNeeded: mixed >> 16) & (count - 1)

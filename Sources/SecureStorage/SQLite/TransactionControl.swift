@@ -1,14 +1,14 @@
 internal import CSQLCipher
 
-/// What a statement does to a transaction, as SQLite's parser has read it.
+/// The effect of a statement on a transaction, as SQLite's parser reports it.
 enum TransactionControl {
     case begin, commit, rollback
     case savepoint(SavepointName), release(SavepointName), rollbackTo(SavepointName)
 
     /// - Parameters:
     ///   - action: The authorizer's action code.
-    ///   - operation: Its first text: `BEGIN`, `COMMIT`, `ROLLBACK` or `RELEASE`.
-    ///   - name: Its second text, for `SQLITE_SAVEPOINT`.
+    ///   - operation: The action's first text: `BEGIN`, `COMMIT`, `ROLLBACK` or `RELEASE`.
+    ///   - name: The action's second text, for `SQLITE_SAVEPOINT`.
     init?(
         _ action: Int32, _ operation: UnsafePointer<CChar>?, _ name: UnsafePointer<CChar>?
     ) {
@@ -25,8 +25,7 @@ enum TransactionControl {
     }
 }
 
-/// The name of a savepoint, equal to others as in SQLite: by bytes, whatever the case of ASCII
-/// letters.
+/// The name of a savepoint, compared as in SQLite: by bytes, ignoring the case of ASCII letters.
 struct SavepointName: Equatable {
     private let folded: [UInt8]
 

@@ -1,17 +1,17 @@
-/// Elements that leave in the order in which they came.
+/// A first-in, first-out queue.
 struct FirstInFirstOut<Element> {
     private var elements: [Element] = []
-    /// Those before it have left.
+    /// The index of the first element that is still queued.
     private var next = 0
 
     mutating func append(_ element: Element) { elements.append(element) }
 
-    /// The one that came first, which leaves; nil when there is none.
+    /// Removes and returns the first element; nil if the queue is empty.
     mutating func popFirst() -> Element? {
         guard next < elements.count else { return nil }
         defer {
             next += 1
-            // Half of them each time, so that this costs nothing on average.
+            // Compacts when more than half has been removed: amortised constant time.
             if next * 2 > elements.count {
                 elements.removeFirst(next)
                 next = 0

@@ -1,4 +1,4 @@
-/// A turn that the current thread holds: a link of a chain that lies on its stack.
+/// A turn that the current thread holds: a node of a linked list on its stack.
 struct HeldTurn {
     private let turn: UnsafeMutableRawPointer
     private let outer: UnsafePointer<HeldTurn>?
@@ -8,7 +8,7 @@ struct HeldTurn {
         self.outer = outer
     }
 
-    /// The end of the calling thread's chain.
+    /// The innermost turn of the calling thread, the head of its list.
     static var innermost: UnsafePointer<HeldTurn>? {
         get { slot.link }
         set { slot.link = newValue }
@@ -16,7 +16,7 @@ struct HeldTurn {
 
     private static let slot = ThreadSlot<HeldTurn>()
 
-    /// Whether `turn` is among those of a chain.
+    /// Whether `turn` is in the list that begins at `innermost`.
     static func chain(_ innermost: UnsafePointer<HeldTurn>, holds turn: SerialTurn) -> Bool {
         let wanted = Unmanaged.passUnretained(turn).toOpaque()
         var held: UnsafePointer<HeldTurn>? = innermost

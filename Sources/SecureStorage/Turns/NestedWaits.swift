@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// The threads that wait for a turn inside another one: the only ones that can wait for each other
-/// in a circle.
+/// The threads that wait for a turn while holding another one: only these can deadlock.
 enum NestedWaits {
     final class Wait: @unchecked Sendable {
         // @unchecked: the chain does not change while its thread waits.
@@ -15,14 +14,14 @@ enum NestedWaits {
     }
 
     private final class Graph: @unchecked Sendable {
-        // @unchecked: `waits` is only touched under `lock`.
+        // @unchecked: `waits` is only accessed under `lock`.
         let lock = NSLock()
         var waits: [Wait] = []
 
-        /// Whether somebody who would have to go on first waits for a turn of `held`.
+        /// Whether waiting for `wanted` while holding `held` would close a cycle.
         func closesCircle(_ wanted: SerialTurn, _ held: UnsafePointer<HeldTurn>) -> Bool {
             var turn = wanted
-            // Ends: what is in the graph has no circle.
+            // Terminates: the graph contains no cycle.
             while let owner = waits.first(where: { HeldTurn.chain($0.held, holds: turn) }) {
                 if HeldTurn.chain(held, holds: owner.wanted) { return true }
                 turn = owner.wanted
@@ -33,11 +32,11 @@ enum NestedWaits {
 
     private static let graph = Graph()
 
-    /// Notes that the calling thread, which holds turns, will wait for another one.
+    /// Records that the calling thread, which holds turns, will wait for another one.
     ///
-    /// - Returns: What ends with `end(_:)`, as soon as it has that one, before it takes further
-    ///   ones.
-    /// - Throws: `.backingStoreError` code 6 (SQLITE_LOCKED) when it would wait for ever.
+    /// - Returns: A token for `end(_:)`, to be called as soon as the thread has the turn, before it
+    ///   waits for another.
+    /// - Throws: `.backingStoreError` code 6 (SQLITE_LOCKED) if the wait would deadlock.
     static func begin(
         for wanted: SerialTurn, inside held: UnsafePointer<HeldTurn>
     ) throws -> Wait {

@@ -1,27 +1,26 @@
-/// Runs blocks one at a time, in the order of their arrival, and lets a block run further ones
-/// inside itself.
+/// Runs blocks one at a time, in order of arrival, and lets a block run nested ones.
 ///
-/// Waiting for a second turn inside the first would last for ever. So each thread remembers the
-/// turns that it holds: that the turn itself knows its owner would not do, since a block of another
-/// turn, run from inside, comes between.
+/// Waiting for a second turn inside the first would deadlock, so each thread records the turns that
+/// it holds. Recording the owner in the turn would not suffice, since a nested block of another
+/// turn can come between.
 final class SerialTurn: Sendable {
     private let line = WaitingLine()
     private let home = HomeProcess()
 
-    /// Runs `block` on the calling thread: at once when it holds the turn already, else in its
+    /// Runs `block` on the calling thread: immediately if it already holds the turn, else in its
     /// turn.
     ///
-    /// - Throws: What `block` throws; `.backingStoreError` code 6 (SQLITE_LOCKED) when its turn
+    /// - Throws: Errors thrown by `block`; `.backingStoreError` code 6 (SQLITE_LOCKED) if its turn
     ///   would never come.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
         try run(outermost: block, nested: block)
     }
 
-    /// Runs one of two blocks on the calling thread: `nested` at once when it holds the turn
-    /// already, else `outermost` in its turn.
+    /// Runs one of two blocks on the calling thread: `nested` immediately if it already holds the
+    /// turn, else `outermost` in its turn.
     ///
-    /// - Throws: As `run(_:)`; `.backingStoreError` code 21 in a child of the process that it was
-    ///   made in.
+    /// - Throws: As `run(_:)`; `.backingStoreError` code 21 in a child of the process that created
+    ///   this turn.
     func run<T>(
         outermost: () throws -> sending T, nested: () throws -> sending T
     ) throws -> sending T {
@@ -37,19 +36,18 @@ final class SerialTurn: Sendable {
         }
     }
 
-    /// Whether the calling thread has it.
+    /// Whether the calling thread holds the turn.
     var isHeld: Bool { HeldTurn.innermost.map { HeldTurn.chain($0, holds: self) } ?? false }
 
-    /// Nothing of it is used in a child made with `fork()`: the thread that would let others in may
-    /// not be there.
+    /// Refuses use in a `fork()` child, where the thread that would release the turn may not exist.
     func requireHome() throws { try home.requireCurrent() }
 
-    /// Runs `block` in its turn, on a thread of Dispatch's, and does not wait for it.
+    /// Runs `block` in its turn on a Dispatch thread, without waiting for it.
     ///
-    /// Does nothing in a child made with `fork()`, which has none of those threads.
+    /// Does nothing in a `fork()` child, which has no Dispatch threads.
     func enqueue(_ block: @escaping @Sendable () -> Void) {
         guard home.isCurrent else { return }
-        // The block has no result, and so no error.
+        // The block cannot throw, so `hold` cannot either.
         line.enqueue { try? self.hold(inside: nil) { block() } }
     }
 
@@ -57,7 +55,7 @@ final class SerialTurn: Sendable {
         inside outer: UnsafePointer<HeldTurn>?, _ block: () throws -> sending T
     ) throws -> sending T {
         var held = HeldTurn(of: self, outer: outer)
-        // Unsafe for the compiler only, which takes the value for a part of `held`.
+        // Unsafe only to the compiler, which regards the value as part of `held`.
         nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &held) { held in
             HeldTurn.innermost = UnsafePointer(held)
             defer { HeldTurn.innermost = outer }

@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// A place of which each thread has its own, nil at first: for the end of a chain that lies on its
-/// stack.
+/// A thread-local variable, initially nil, for the head of a linked list on the thread's stack.
 struct ThreadSlot<Link>: Sendable {
     private let key: pthread_key_t
 
@@ -11,7 +10,7 @@ struct ThreadSlot<Link>: Sendable {
         self.key = key
     }
 
-    /// The calling thread's.
+    /// The calling thread's value.
     var link: UnsafePointer<Link>? {
         get {
             pthread_getspecific(key).map { UnsafePointer($0.assumingMemoryBound(to: Link.self)) }

@@ -1,15 +1,15 @@
 internal import Foundation
 
 #if canImport(Darwin)
-    /// Lets one caller in at a time, in the order of their arrival.
+    /// Admits one caller at a time, in order of arrival.
     ///
-    /// A serial queue, since whoever waits for one lends its priority to the one inside.
+    /// A serial queue, because waiting for one lends the waiter's priority to the running block.
     final class WaitingLine: Sendable {
         private let queue = DispatchQueue(label: "SecureStorage")
 
-        /// Runs `body` on the calling thread when it is its turn.
+        /// Runs `body` on the calling thread in its turn.
         func enter<T>(_ body: () throws -> sending T) throws -> sending T {
-            // Unsafe for the compiler only: `sync` has ended, on this thread, before it is read.
+            // Unsafe only to the compiler: `sync` has returned, on this thread, before the read.
             nonisolated(unsafe) var outcome: Result<T, any Error>?
             queue.sync { outcome = Result { try body() } }
             guard let outcome else {
@@ -19,18 +19,18 @@ internal import Foundation
             return value
         }
 
-        /// Runs `body` when it is its turn, on a thread of Dispatch's, and does not wait for it.
+        /// Runs `body` in its turn on a Dispatch thread, without waiting for it.
         func enqueue(_ body: @escaping @Sendable () -> Void) {
             queue.async(execute: body)
         }
     }
 #else
-    /// Lets one caller in at a time, in the order of their arrival.
+    /// Admits one caller at a time, in order of arrival.
     ///
-    /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux makes a
-    /// block of each closure. There are no priorities to be lent here.
+    /// Not a serial queue, which costs as much as reading a row: Swift's Dispatch on Linux creates
+    /// a block for each closure. Here there are no priorities to lend.
     final class WaitingLine: @unchecked Sendable {
-        // @unchecked: everything below is only touched under `mutex`.
+        // @unchecked: everything below is only accessed under `mutex`.
         private enum Waiter {
             case thread(DispatchSemaphore)
             case body(@Sendable () -> Void)
@@ -39,13 +39,13 @@ internal import Foundation
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var isOccupied = false
         private var waiting = FirstInFirstOut<Waiter>()
-        /// Of `waiting`: a plain number costs less to look at than the list, which is mostly empty.
+        /// The length of `waiting`: cheaper to read than the list, which is mostly empty.
         private var waitingCount = 0
 
-        /// Where bodies run that no thread waits for.
+        /// Runs the bodies that no thread waits for.
         ///
-        /// Serial, since such a queue gets a thread also when all
-        /// threads of the concurrent ones, and of Swift's tasks, are busy.
+        /// Serial, since such a queue gets a thread even if all threads of the concurrent queues
+        /// and of Swift's tasks are busy.
         private let worker = DispatchQueue(label: "SecureStorage")
 
         init() {
@@ -58,7 +58,7 @@ internal import Foundation
             mutex.deallocate()
         }
 
-        /// Runs `body` on the calling thread when it is its turn.
+        /// Runs `body` on the calling thread in its turn.
         func enter<T>(_ body: () throws -> sending T) throws -> sending T {
             pthread_mutex_lock(mutex)
             if isOccupied {
@@ -67,8 +67,8 @@ internal import Foundation
                 waitingCount += 1
                 pthread_mutex_unlock(mutex)
                 turn.wait()
-                // What the one before has written is visible through the mutex, which sanitizers
-                // know.
+                // The mutex makes the previous holder's writes visible, in a way that sanitizers
+                // recognise.
                 pthread_mutex_lock(mutex)
             }
             isOccupied = true
@@ -77,7 +77,7 @@ internal import Foundation
             return try body()
         }
 
-        /// Runs `body` when it is its turn, on a thread of Dispatch's, and does not wait for it.
+        /// Runs `body` in its turn on a Dispatch thread, without waiting for it.
         func enqueue(_ body: @escaping @Sendable () -> Void) {
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
@@ -99,7 +99,7 @@ internal import Foundation
             }
         }
 
-        /// Hands the place over, so that nobody who comes meanwhile is faster than those who wait.
+        /// Hands the lock directly to the next waiter so that newcomers cannot barge in.
         private func leave() {
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Values whose types the compiler does not know, as FMDB takes them.
+/// Converts values whose types the compiler does not know for binding, as FMDB accepts them.
 enum AnyValues {
-    /// The values as they can be bound.
+    /// Returns the values in a form that can be bound.
     ///
-    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type of the first
-    ///   one that cannot be, and its position.
+    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type and position
+    ///   of the first value that cannot be bound.
     static func checked(_ values: [Any?]) throws -> [(any SQLiteDatatypeBridgeable)?] {
         try values.enumerated().map { offset, value in
             guard let value = unwrapped(value) else { return nil }
@@ -19,7 +19,7 @@ enum AnyValues {
         }
     }
 
-    /// nil also for an optional inside of an `Any`, and for `NSNull`.
+    /// Returns nil also for an empty optional inside an `Any`, and for `NSNull`.
     private static func unwrapped(_ value: Any?) -> Any? {
         guard let value, !(value is NSNull) else { return nil }
         guard let optional = value as? any AnyOptional else { return value }

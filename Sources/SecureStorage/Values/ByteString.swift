@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A text that is equal to another one when their bytes are: as `String`s, two spellings of one
-/// character would be equal, and for SQLite they are not.
+/// A string compared by its bytes, as SQLite does: two spellings of a character are equal as
+/// `String`s but different here.
 struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral {
     let text: String
 

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// Finds out how deep a value's `encode(to:)` calls itself, and keeps nothing.
+/// Measures how deeply a value's `encode(to:)` recurses, and stores nothing.
 ///
-/// An encoder of Foundation's ends the process where the stack ends. This one takes less of it for
-/// each level, and stops.
+/// Foundation's encoders overflow the stack and end the process. This one uses less stack per level
+/// and stops at a limit.
 struct NestingProbe: Encoder {
-    /// Calls inside each other.
+    /// The maximum number of nested calls.
     ///
-    /// Each level of JSON is one or two: an enum is a call around its content's.
+    /// Each JSON level takes one or two calls: an enum adds a call around its payload's.
     private static let maximumDepth = 128
 
     fileprivate let depth: Int
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// - Throws: `.typeConversionFailed` for a value that is nested too deep; what its
-    ///   `encode(to:)` throws.
+    /// - Throws: `.typeConversionFailed` for a value that is nested too deeply; errors thrown by
+    ///   its `encode(to:)`.
     static func check<T: Encodable>(_ value: T) throws {
         try NestingProbe(depth: 0, codingPath: []).descend(into: value, nil)
     }
 
     fileprivate func descend<T: Encodable>(into value: T, _ key: (any CodingKey)?) throws {
-        // What the encoders take as a whole.
+        // The encoders encode these as a whole.
         if value is Date || value is Data || value is URL || value is Decimal { return }
         guard depth < Self.maximumDepth else { throw SecureStorageError.typeConversionFailed }
         let path = key.map { codingPath + [$0] } ?? codingPath

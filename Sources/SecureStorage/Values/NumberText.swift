@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// How SQLite spells a REAL as TEXT, and which TEXT is a number for it.
+/// Formats a REAL as TEXT and parses numeric TEXT as SQLite does.
 enum NumberText {
-    /// The spelling of SQLite's [CAST to TEXT](https://sqlite.org/lang_expr.html#castexpr): 15
-    /// significant digits, always with a fraction, as in `1.0`, `1.0e+15` and `-Inf`.
+    /// Returns the spelling of SQLite's [CAST to TEXT](https://sqlite.org/lang_expr.html#castexpr):
+    /// 15 significant digits and always a fraction, as in `1.0`, `1.0e+15` and `-Inf`.
     static func text(of number: Double) -> String {
         guard number.isFinite else { return number < 0 ? "-Inf" : "Inf" }
         // SQLite has no negative zero.
@@ -13,16 +13,16 @@ enum NumberText {
         return mantissa + ".0" + text.dropFirst(mantissa.count)
     }
 
-    /// The number that a text spells, rounded to the nearest `Double`.
+    /// Returns the number that a text spells, rounded to the nearest `Double`.
     ///
-    /// Nil for what is a number for C or Swift, but not for SQLite: `0x10`, `nan`, `infinity`.
+    /// nil for spellings that C or Swift accepts but SQLite does not: `0x10`, `nan`, `infinity`.
     static func number(in text: String) -> Double? {
         switch text {
         case "Inf": return .infinity
         case "-Inf": return -.infinity
         default: break
         }
-        // Of the other spellings that Swift reads, each has a letter beside the exponent's.
+        // Every other spelling that Swift accepts contains a letter besides the exponent's.
         let isDecimal = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"),

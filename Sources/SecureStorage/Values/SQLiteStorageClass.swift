@@ -1,7 +1,7 @@
 /// How a value is stored, before any conversion: one of SQLite's five
 /// [storage classes](https://sqlite.org/datatype3.html).
 ///
-/// A property of each value, not of its column.
+/// It is a property of each value, not of its column.
 public enum SQLiteStorageClass: Sendable, CaseIterable {
     /// NULL.
     case null

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A value as SQLite stores it: one of its five [storage classes](https://sqlite.org/datatype3.html).
+/// A value as SQLite stores it: one of its five
+/// [storage classes](https://sqlite.org/datatype3.html).
 public enum SQLiteValue: Sendable, Equatable {
     /// NULL.
     case null
@@ -8,8 +9,8 @@ public enum SQLiteValue: Sendable, Equatable {
     case integer(Int64)
     /// REAL, an IEEE 754 double. Infinities are kept; SQLite stores NaN as NULL.
     case real(Double)
-    /// TEXT, UTF-8 of any length up to a billion bytes. A NUL inside is kept.
+    /// TEXT, UTF-8 of up to a billion bytes. Embedded NULs are kept.
     case text(String)
-    /// BLOB. No bytes at all is an empty blob, not NULL.
+    /// BLOB. Zero bytes are an empty blob, not NULL.
     case blob(Data)
 }

@@ -1,15 +1,15 @@
 public import Foundation
 
-// How the types of Swift and Foundation stand for SQLite's storage classes. Reading converts where
-// nothing is lost: an INTEGER that a Double holds exactly is one, a REAL without a fraction is an
-// Int, and TEXT that spells a number is that number; what cannot be represented is nil, never a
-// wrapped value.
+// Maps Swift and Foundation types to SQLite's storage classes. Reading converts a value if nothing
+// is lost: an INTEGER that a Double holds exactly becomes a Double, a REAL without a fraction an
+// Int, and TEXT that spells a number that number. A value that cannot be represented becomes nil,
+// never a wrapped number.
 
 extension String: SQLiteDatatypeBridgeable {
     /// TEXT.
     public var sqliteValue: SQLiteValue { .text(self) }
 
-    /// From TEXT, a number as SQLite spells it (`7`, `1.0e+15`, `Inf`), or a BLOB that is UTF-8.
+    /// Converts TEXT, a number to SQLite's spelling (`7`, `1.0e+15`, `Inf`), or a UTF-8 BLOB.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .text(let text): self = text
@@ -27,7 +27,7 @@ extension Data: SQLiteDatatypeBridgeable {
     /// BLOB.
     public var sqliteValue: SQLiteValue { .blob(self) }
 
-    /// From a BLOB, or the UTF-8 bytes of TEXT.
+    /// Converts a BLOB, or TEXT to its UTF-8 bytes.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .blob(let bytes): self = bytes
@@ -38,8 +38,7 @@ extension Data: SQLiteDatatypeBridgeable {
 }
 
 extension Date: SQLiteDatatypeBridgeable {
-    /// INTEGER, whole seconds since 1970-01-01 00:00:00 UTC; the fraction of a second is dropped
-    /// (towards the past).
+    /// INTEGER, whole seconds since 1970-01-01 00:00:00 UTC, rounded down.
     ///
     /// - Throws: `.typeConversionFailed` for a date that is not finite or out of range.
     public var sqliteValue: SQLiteValue {
@@ -51,8 +50,8 @@ extension Date: SQLiteDatatypeBridgeable {
         }
     }
 
-    /// From seconds since 1970: INTEGER, REAL, or TEXT that spells a finite number, as SQLite
-    /// stores a number in a column whose type is TEXT.
+    /// Converts seconds since 1970: INTEGER, REAL, or TEXT that spells a finite number, as SQLite
+    /// stores a number in a TEXT column.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .integer(let seconds):
@@ -71,7 +70,7 @@ extension Bool: SQLiteDatatypeBridgeable {
     /// INTEGER, 1 or 0.
     public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 
-    /// From a number: false for zero, true for any other.
+    /// Converts a number: false for zero, true for any other.
     public init?(sqliteValue: SQLiteValue) {
         if case .integer(let number) = sqliteValue {
             self = number != 0
@@ -86,8 +85,8 @@ extension Double: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(self) }
 
-    /// From a REAL, an INTEGER that a `Double` holds exactly (any up to 2^53), or TEXT that spells
-    /// a number, rounded to the nearest `Double`.
+    /// Converts a REAL, an INTEGER that a `Double` holds exactly (any up to 2^53), or TEXT that
+    /// spells a number, rounded to the nearest `Double`.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .real(let number): self = number
@@ -106,9 +105,10 @@ extension Float: SQLiteDatatypeBridgeable {
     /// REAL; SQLite stores NaN as NULL.
     public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
-    /// From a REAL, or TEXT that spells a number, rounded to the nearest `Float`; nil for a finite
-    /// number that is out of its range, and for an INTEGER that a `Float` does not hold exactly
-    /// (any up to 2^24 is).
+    /// Converts a REAL, or TEXT that spells a number, rounded to the nearest `Float`, or an INTEGER
+    /// that a `Float` holds exactly (any up to 2^24).
+    ///
+    /// nil for a finite number outside of its range.
     public init?(sqliteValue: SQLiteValue) {
         if case .integer(let number) = sqliteValue {
             guard let number = Float(exactly: number) else { return nil }
@@ -121,7 +121,7 @@ extension Float: SQLiteDatatypeBridgeable {
     }
 }
 
-/// What the fixed-width integers share: INTEGER both ways, checked for their range.
+/// The conversions of the fixed-width integers: INTEGER in both directions, range-checked.
 extension SQLiteDatatypeBridgeable where Self: FixedWidthInteger {
     /// INTEGER.
     ///
@@ -135,7 +135,7 @@ extension SQLiteDatatypeBridgeable where Self: FixedWidthInteger {
         }
     }
 
-    /// From an INTEGER in range, a REAL without a fraction, or TEXT that spells one of them.
+    /// Converts an INTEGER in range, a REAL without a fraction, or TEXT that spells one of these.
     public init?(sqliteValue: SQLiteValue) {
         switch sqliteValue {
         case .integer(let number): self.init(exactly: number)

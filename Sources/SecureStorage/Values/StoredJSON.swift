@@ -1,30 +1,29 @@
 internal import Foundation
 
-/// `Codable` values as JSON, nested no deeper than a small stack allows.
+/// Encodes and decodes `Codable` values as JSON, with a nesting depth that fits a small stack.
 ///
-/// Foundation's coders call themselves for each level, and read up to 512 of them. On a stack of
-/// 512 KiB, which is what threads have by default on Apple platforms, a debug build ends at about
-/// 160 levels: any file could end the process.
+/// Foundation's coders recurse for each level and read up to 512 levels. On a 512 KiB stack, the
+/// default for threads on Apple platforms, a debug build overflows at about 160 levels: any file
+/// could end the process.
 enum StoredJSON {
-    /// Arrays and objects inside each other, as in property lists and archives.
+    /// The maximum nesting depth of arrays and objects, as in property lists and archives.
     static let maximumDepth = 64
 
-    /// The JSON of a value.
+    /// Returns the JSON of a value.
     ///
-    /// - Throws: What the encoder throws; `.typeConversionFailed` for a value that is nested too
-    ///   deep.
+    /// - Throws: Errors of the encoder; `.typeConversionFailed` for a value nested too deeply.
     static func encode<T: Encodable>(_ value: T, with encoder: JSONEncoder) throws -> Data {
         try NestingProbe.check(value)
         let json = try encoder.encode(value)
-        // What cannot be read is not written.
+        // Do not write JSON that could not be read.
         try requireDepth(of: json)
         return json
     }
 
-    /// The value of JSON.
+    /// Decodes a value from JSON.
     ///
-    /// - Throws: What the decoder throws; `.typeConversionFailed` for JSON that is nested too deep,
-    ///   and for bytes that are not UTF-8 but of another encoding that the decoder knows.
+    /// - Throws: Errors of the decoder; `.typeConversionFailed` for JSON that is nested too deeply,
+    ///   and for bytes in an encoding other than UTF-8 that the decoder would accept.
     static func decode<T: Decodable>(
         _ type: T.Type, from json: Data, with decoder: JSONDecoder
     ) throws -> T {
@@ -38,7 +37,7 @@ enum StoredJSON {
         var isEscaped = false
         for byte in json {
             switch byte {
-            // JSON in UTF-16 or UTF-32 has some; in UTF-8 it has none.
+            // UTF-16 and UTF-32 JSON contains zero bytes, UTF-8 JSON never does.
             case 0: throw SecureStorageError.typeConversionFailed
             case _ where isEscaped: isEscaped = false
             case UInt8(ascii: "\\"): isEscaped = isInText

@@ -1,32 +1,32 @@
 internal import Foundation
 
-/// A new file that takes its name when it is complete, with mode 0600.
+/// A new file that gets its name only when it is complete, with mode 0600.
 ///
-/// What is exported is not encrypted, so a kill must not leave it. Until it is complete the file
-/// has no name at all where the system has such files, and else a hidden one that the next export
-/// of the same name clears.
+/// Exported data is not encrypted, so a kill must not leave it behind. Where the system supports
+/// unnamed files, the file has no name until it is complete; elsewhere it has a hidden name, which
+/// the next export to the same name clears.
 final class OutputFile {
     let output: Output
     private let path: String
     private let replaces: Bool
     private let hidden: HiddenName
     private let descriptor: Int32
-    /// Whether the file has the hidden name.
+    /// Whether the file currently has the hidden name.
     private var isHidden: Bool {
         didSet { RemovedOnSignal.path = isHidden ? strdup(hidden.path) : nil }
     }
 
     /// - Parameters:
     ///   - path: The name of the file.
-    ///   - replaces: Whether a file of the name may go.
-    /// - Throws: when there is one that may not go, or none can be made.
+    ///   - replaces: Whether an existing file may be replaced.
+    /// - Throws: when a file exists that may not be replaced, or none can be created.
     init(_ path: String, replaces: Bool) throws {
         self.path = path
         self.replaces = replaces
         var status = stat()
         if !replaces, lstat(path, &status) == 0 { throw Self.exists(path) }
         hidden = HiddenName(of: path)
-        // A killed export's; one that is running has another file.
+        // Left by a killed export; a running one has another file.
         _ = try hidden.clear()
         if let unnamed = Self.openUnnamed(in: hidden.directory) {
             descriptor = unnamed
@@ -36,24 +36,25 @@ final class OutputFile {
             isHidden = true
         }
         output = Output(descriptor: descriptor)
-        // Not told to an observer of the property by the initializer.
+        // The initializer does not trigger the property's observer.
         RemovedOnSignal.path = isHidden ? strdup(hidden.path) : nil
     }
 
     deinit {
-        // The name first: nobody may lock a draft that is about to go.
+        // Unlink first: no other export may lock a draft that is about to be removed.
         if isHidden { unlink(hidden.path) }
         close(descriptor)
         RemovedOnSignal.path = nil
     }
 
-    /// Everything is on the disk, under its name, when it returns.
+    /// Writes everything to the disk and gives the file its name.
     func finish() throws {
         try output.flush()
         guard fsync(descriptor) == 0 else { throw Failure.system("\"\(path)\" cannot be written") }
         if replaces {
             if !isHidden {
-                // A link never replaces a file, so it takes the hidden name first.
+                // A hard link never replaces a file, so the file is linked to the hidden name
+                // first.
                 try hidden.take(descriptor) { self.link(to: hidden.path) }
                 isHidden = true
             }
@@ -65,12 +66,12 @@ final class OutputFile {
             try publish()
         }
         let directory = open(hidden.directory, O_RDONLY | O_CLOEXEC)
-        // Where a directory cannot be synced, the system does it in its own time.
+        // Where a directory cannot be synced, the system writes it at some later time.
         _ = fsync(directory)
         close(directory)
     }
 
-    /// Gives the file its name, unless another one has come to have it.
+    /// Gives the file its name, unless another file has it by now.
     private func publish() throws {
         if link(to: path) {
             guard isHidden else { return }
@@ -97,14 +98,15 @@ final class OutputFile {
             AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
     }
 
-    /// A file without a name, which goes with its process; nil where there are none.
+    /// Opens an unnamed file that disappears with its process; returns nil where this is
+    /// unsupported.
     private static func openUnnamed(in directory: String) -> Int32? {
         #if os(Linux)
             // O_TMPFILE, which Swift does not import.
             let descriptor = open(directory, 0o20000000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { return nil }
             var status = stat()
-            // It gets its name through /proc.
+            // The file gets its name through /proc.
             guard fchmod(descriptor, 0o600) == 0, stat("/proc/self/fd/\(descriptor)", &status) == 0
             else {
                 close(descriptor)
@@ -121,10 +123,10 @@ final class OutputFile {
     }
 }
 
-/// The name that a new file has until it takes its own: hidden, beside it, and always the same.
+/// The name of a new file until it gets its final one: hidden, in the same directory, and constant.
 ///
-/// Whoever writes a file of the name holds a lock on it, which ends with the process. So what has
-/// the name and no lock was left by a kill.
+/// A process that writes a file of this name holds a lock on it, which ends with the process. An
+/// unlocked file of this name was thus left by a kill.
 private struct HiddenName {
     let path: String
     let directory: String
@@ -132,16 +134,16 @@ private struct HiddenName {
     init(of path: String) {
         let url = URL(fileURLWithPath: path)
         directory = url.deletingLastPathComponent().path
-        // A hash (FNV-1a): the name itself may be as long as a name can be.
+        // A hash (FNV-1a), because the name itself may already have the maximum length.
         let hash = url.lastPathComponent.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
         self.path = "\(directory)/.securestorage-\(String(hash, radix: 16)).export"
     }
 
-    /// Removes what a killed export has left.
+    /// Removes the file that a killed export has left.
     ///
-    /// - Returns: False when somebody is writing it now.
+    /// - Returns: False when another process is writing it now.
     func clear() throws -> Bool {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -150,7 +152,7 @@ private struct HiddenName {
         }
         defer { close(descriptor) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
-        // The name may be another file's by now, whose writer has a lock on that.
+        // The name may belong to another file by now, whose writer holds a lock on that file.
         guard has(descriptor) else { return false }
         guard unlink(path) == 0 || errno == ENOENT else {
             throw Failure.system("\"\(path)\", which an export has left, cannot be removed")
@@ -158,13 +160,13 @@ private struct HiddenName {
         return true
     }
 
-    /// Makes an empty file of the name, and locks it.
+    /// Creates an empty file of the name and locks it.
     func makeFile() throws -> Int32 {
         var made: Int32 = -1
         try waitUntilFree {
             made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard made >= 0 else { return false }
-            // Another one can take it for a killed export's before it is locked.
+            // Before it is locked, another export may mistake it for that of a killed one.
             guard flock(made, LOCK_EX | LOCK_NB) == 0, has(made) else {
                 close(made)
                 errno = EEXIST
@@ -175,7 +177,7 @@ private struct HiddenName {
         return made
     }
 
-    /// Gives the name to a complete file with `link`.
+    /// Gives the name to a complete file by calling `link`.
     func take(_ descriptor: Int32, _ link: () -> Bool) throws {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw Failure.system("the new file cannot be locked")

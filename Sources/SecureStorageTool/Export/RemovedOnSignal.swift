@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The file that goes when Ctrl-C or a signal ends the program; the name is freed with the next
-/// one.
+/// The file that is removed when Ctrl-C or a signal ends the program; setting another path frees
+/// the old one.
 enum RemovedOnSignal {
     nonisolated(unsafe) static var path: UnsafeMutablePointer<CChar>? {
         didSet {
@@ -10,7 +10,7 @@ enum RemovedOnSignal {
             isInstalled = true
             for signal in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(signal) {
                 Foundation.signal(signal) { number in
-                    // Nothing here but what a handler may call.
+                    // Only async-signal-safe calls here.
                     if let path = RemovedOnSignal.path { unlink(path) }
                     _exit(128 + number)
                 }
@@ -21,7 +21,7 @@ enum RemovedOnSignal {
 
     nonisolated(unsafe) private static var isInstalled = false
 
-    /// As `nohup` has it.
+    /// Returns whether a signal is ignored, as under `nohup`.
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(signal, nil, &action) == 0 else { return false }
@@ -30,7 +30,7 @@ enum RemovedOnSignal {
         #else
             let handler = action.__sigaction_handler.sa_handler
         #endif
-        // The constant is a number in the place of a function.
+        // The constant is an integer in place of a function pointer.
         return handler.map { unsafeBitCast($0, to: Int.self) }
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The whole database as SQL that the `sqlite3` shell reads, as its own `.dump` writes it.
+/// The whole database as SQL for the `sqlite3` shell, in the format of its own `.dump`.
 struct SQLDump {
     let store: SecureDatabaseStore
     let output: Output
@@ -14,7 +14,7 @@ struct SQLDump {
         self.progress = progress
     }
 
-    /// - Parameter table: One table, with what belongs to it; nil for all.
+    /// - Parameter table: A single table with its indexes and triggers; nil for all.
     /// - Returns: The number of rows.
     /// - Throws: SQLite's errors, and those of the output.
     mutating func write(table: String? = nil) throws -> Int {
@@ -32,7 +32,7 @@ struct SQLDump {
             ORDER BY name = 'sqlite_sequence', rowid
             """
         ) { name, sql in try write(name, sql, &writesSchema) }
-        // Views may use tables, and triggers views.
+        // Views may use tables, and triggers may use views.
         try forEach(
             """
             SELECT name, sql FROM sqlite_schema
@@ -58,12 +58,13 @@ struct SQLDump {
         _ name: String, _ sql: String, _ writesSchema: inout Bool
     ) throws {
         switch name {
-        // Both are made by SQLite itself.
+        // SQLite itself creates both of these tables.
         case "sqlite_sequence": try output.write(line: "DELETE FROM sqlite_sequence;")
         case "sqlite_stat1": try output.write(line: "ANALYZE sqlite_schema;")
         case _ where name.hasPrefix("sqlite_"): return
         case _ where leadingWords(sql, 2) == ["CREATE", "VIRTUAL"]:
-            // Making it would also make the tables behind it, which follow.
+            // Creating the virtual table would also create its shadow tables, which are dumped
+            // separately.
             if !writesSchema { try output.write(line: "PRAGMA writable_schema=ON;") }
             writesSchema = true
             try output.write(
@@ -76,12 +77,12 @@ struct SQLDump {
         try writeRows(of: name)
     }
 
-    /// `sql` with its semicolon.
+    /// Returns `sql` with its semicolon.
     ///
-    /// A hostile file could have more than one statement there, of which SQLite itself runs but the
-    /// first: a shell would run the others too, and lines that begin with a dot as commands.
+    /// In a hostile file it could contain several statements. SQLite itself runs only the first,
+    /// but a shell would run the others too, and lines that begin with a dot as commands.
     private static func terminated(_ sql: String, _ name: String) throws -> String {
-        // The second for text that ends with a comment.
+        // The second one is for text that ends with a comment.
         for end in [";", "\n;"] {
             var scanner = StatementScanner()
             let whole = Array((sql + end).utf8)
@@ -94,7 +95,7 @@ struct SQLDump {
             hint: "export the tables one by one, as CSV or JSON lines")
     }
 
-    /// The tables behind a virtual one are there already when a shell makes that one first.
+    /// A virtual table's shadow tables already exist if a shell has created that table first.
     private static func definition(_ sql: String) -> String {
         let start = "CREATE TABLE "
         guard sql.hasPrefix(start + "'") || sql.hasPrefix(start + "\"") else { return sql }
@@ -102,7 +103,7 @@ struct SQLDump {
     }
 
     private mutating func writeRows(of table: String) throws {
-        // Generated columns are not stored, so they are not inserted either.
+        // Generated columns are not stored, so they are not inserted.
         let all = try store.names("SELECT name FROM pragma_table_xinfo(?)", table)
         let stored = try store.names(
             "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", table)

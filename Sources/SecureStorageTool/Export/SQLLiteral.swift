@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Stored values as SQL that gives exactly these values again.
+/// Stored values as SQL that reproduces exactly these values.
 struct SQLLiteral {
-    /// What the engine reads a number's text as.
+    /// Returns the number that the engine reads from a text.
     private let reading: SecureDatabaseStatement
 
     init(in store: SecureDatabaseStore) throws {
@@ -24,14 +24,14 @@ struct SQLLiteral {
         }
     }
 
-    /// The shortest text that the engine reads as this number.
+    /// Returns the shortest text that the engine reads as this number.
     ///
-    /// SQLite does not round as exactly as Swift does: a text of 17 digits, and now and then also
-    /// one of 21, is read as the number next to it.
+    /// SQLite's rounding is less exact than Swift's: it reads a text of 17 digits, and occasionally
+    /// one of 21, as the adjacent number.
     private func real(_ number: Double) throws -> String {
         if number.isInfinite { return number < 0 ? "-1e999" : "1e999" }
         let shortest = "\(number)"
-        // Of so few digits each is read exactly.
+        // Numbers with so few digits are read exactly.
         let digits = shortest.prefix { $0 != "e" }.count { $0.isNumber }
         if digits <= 15, (1e-5...1e15).contains(abs(number)) { return shortest }
         if try isRead(shortest, as: number) { return shortest }
@@ -42,8 +42,9 @@ struct SQLLiteral {
         return Self.product(of: number)
     }
 
-    /// A whole number times powers of two, all of which every engine reads and multiplies exactly:
-    /// SQLite 3.49 reads no text of any length as one number in twenty.
+    /// Returns a whole number times powers of two, which every engine reads and multiplies exactly.
+    ///
+    /// For one number in twenty, SQLite 3.49 reads no text of any length as that number.
     private static func product(of number: Double) -> String {
         var text = "\(Int64(number.significand * 0x1p52))*1.0"
         var exponent = Int(number.exponent) - 52
@@ -78,10 +79,10 @@ struct SQLLiteral {
         try output.write(bytes, between: UInt8(ascii: "'"))
     }
 
-    /// Whether the text survives between quotes.
+    /// Returns whether the text survives between quotes.
     ///
-    /// SQL ends at a NUL, a shell drops the carriage return of a line's end, a terminal acts on
-    /// other control characters, and what is not UTF-8 would not be read as it is.
+    /// SQL ends at a NUL, a shell drops the carriage return at the end of a line, a terminal acts
+    /// on other control characters, and bytes that are not UTF-8 would be changed.
     private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var isASCII = true
         for byte in bytes {

@@ -1,9 +1,9 @@
 internal import SecureStorage
 
-/// Rows as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them.
+/// Rows in the format of [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180).
 ///
-/// NULL is an empty field, the empty text `""`: `import --empty-as-null` reads both back. A BLOB is
-/// `X'…'` with its hexadecimal digits. Text goes out byte by byte as it is stored.
+/// NULL is an empty field, the empty text is `""`: `import --empty-as-null` reads both back. A BLOB
+/// is `X'…'` with its hexadecimal digits. Text is written byte for byte as it is stored.
 struct CSVWriter: RowWriter {
     private let output: Output
     private let showsHeaders: Bool

@@ -9,7 +9,7 @@ enum HexText {
         }
     }
 
-    /// nil when `text` is no pairs of digits.
+    /// Returns nil when `text` does not consist of pairs of hexadecimal digits.
     static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Any JSON value, as the key-value store's `Codable` values are.
+/// Any JSON value, for `Codable` values of the key-value store.
 enum JSONValue: Codable, Sendable {
     case null
     case bool(Bool)

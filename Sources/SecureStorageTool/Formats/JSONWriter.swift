@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Rows as JSON objects: in one array, or one a line.
+/// Rows as JSON objects, in one array or one per line.
 ///
-/// A BLOB is base64 text. Infinities are `9e999`, as SQLite's own JSON functions have them. Text
-/// that is not UTF-8 has U+FFFD where it is not.
+/// A BLOB is base64 text. Infinities are `9e999`, as in SQLite's own JSON functions. Invalid UTF-8
+/// in text is replaced with U+FFFD.
 struct JSONWriter: RowWriter {
     private let output: Output
     private let isLines: Bool
@@ -17,7 +17,7 @@ struct JSONWriter: RowWriter {
     }
 
     mutating func begin(_ columns: [String]) {
-        // An object has each name once; SQLite numbers them so, too.
+        // An object has each name only once; SQLite numbers duplicates in the same way.
         var used: Set<String> = []
         for column in columns {
             var name = column
@@ -31,7 +31,7 @@ struct JSONWriter: RowWriter {
     }
 
     mutating func write(_ row: SecureDatabaseResultSet) throws {
-        // Not before the first row: a query that fails has no array.
+        // Not before the first row, so that a failed query leaves no array.
         if !isLines { try output.write(isFirst ? "[\n" : ",\n") }
         isFirst = false
         try output.write("{")
@@ -73,7 +73,7 @@ enum JSONText {
         try output.write(quoted(text))
     }
 
-    /// With escapes also for what a terminal would act on.
+    /// Returns the text in quotes, and also escapes characters that a terminal would act on.
     static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {

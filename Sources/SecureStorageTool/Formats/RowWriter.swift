@@ -1,18 +1,18 @@
 internal import SecureStorage
 
-/// The rows of a query as text.
+/// Writes the rows of a query as text.
 protocol RowWriter {
     mutating func begin(_ columns: [String]) throws
     mutating func write(_ row: SecureDatabaseResultSet) throws
     mutating func end() throws
 }
 
-/// The forms of a query's rows.
+/// The output formats of a query's rows.
 enum OutputFormat: String, CaseIterable {
     case table, csv, json, line
     case jsonLines = "json-lines"
 
-    /// Whether the form is for people: then what was done stands among the rows.
+    /// Whether the format is for people; acknowledgements are then written between the rows.
     var isForPeople: Bool { self == .table || self == .line }
 
     func writer(to output: Output, showsHeaders: Bool = true) -> any RowWriter {
@@ -25,7 +25,7 @@ enum OutputFormat: String, CaseIterable {
         }
     }
 
-    /// Writes all rows; nothing but the beginning and the end when there is none.
+    /// Writes all rows; without rows, only the beginning and the end.
     func write(
         _ rows: SecureDatabaseResultSet, to output: Output, showsHeaders: Bool = true
     ) throws {
@@ -38,12 +38,12 @@ enum OutputFormat: String, CaseIterable {
     }
 }
 
-/// A value as people get to see it.
+/// A value as text for people.
 enum ValueText {
-    /// NULL and texts that look like it are told apart by quotes.
+    /// The text for NULL; quotes distinguish texts that look like it.
     static let null = "NULL"
 
-    /// On one line, with nothing in it that a terminal would act on.
+    /// Returns the value on one line, without anything that a terminal would act on.
     static func shown(_ value: SQLiteValue) -> String {
         switch value {
         case .null: null
@@ -61,6 +61,6 @@ enum ValueText {
 }
 
 extension SecureDatabaseResultSet {
-    /// The value of a column of the current row, as it is stored.
+    /// Returns the stored value of a column of the current row.
     func stored(_ column: Int) -> SQLiteValue { self[column] ?? .null }
 }

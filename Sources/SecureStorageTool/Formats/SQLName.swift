@@ -3,19 +3,19 @@ internal import SecureStorage
 
 /// Names of tables and columns in SQL.
 enum SQLName {
-    /// Safe for any name that SQLite can have.
+    /// Quotes a name, safely for any name that SQLite allows.
     static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 
-    /// As a text.
+    /// Returns the name as a string literal.
     static func literal(_ name: String) -> String {
         "'" + name.replacingOccurrences(of: "'", with: "''") + "'"
     }
 }
 
 extension SecureDatabaseStore {
-    /// The first column of every row, as text.
+    /// Returns the first column of every row as text.
     func names(_ sql: String, _ values: String...) throws -> [String] {
         let rows = try executeQuery(sql, values: values)
         defer { rows.close() }

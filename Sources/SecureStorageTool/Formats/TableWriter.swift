@@ -2,10 +2,10 @@ internal import SecureStorage
 
 /// Rows in aligned columns under a line of titles, cut to the width of the terminal.
 ///
-/// The first rows decide how wide the columns are, so that results of any length begin at once.
+/// The first rows determine the widths of the columns, so results of any length appear immediately.
 struct TableWriter: RowWriter {
     private static let rowsThatDecide = 200
-    /// Giant values are not kept waiting.
+    /// A size limit, so that giant values are not held back.
     private static let bytesThatDecide = 1 << 20
     private static let gap = "  "
     private static let narrowest = 6
@@ -18,7 +18,7 @@ struct TableWriter: RowWriter {
 
     private let output: Output
     private let showsHeaders: Bool
-    /// nil where nothing is cut.
+    /// nil when nothing is cut.
     private let width: Int?
     private var titles: [String] = []
     private var waiting: [[Cell]] = []
@@ -53,7 +53,7 @@ struct TableWriter: RowWriter {
 
     private func cell(_ value: SQLiteValue) -> Cell {
         var value = value
-        // No more of a giant value than could be seen.
+        // Keep no more of a giant value than can be visible.
         if let width {
             switch value {
             case .text(let text) where text.utf8.count > 16 * width:
@@ -71,7 +71,7 @@ struct TableWriter: RowWriter {
     }
 
     private mutating func writeWaiting() throws {
-        // A result without rows has no columns worth a look either.
+        // Without rows, the titles are not shown either.
         guard !waiting.isEmpty else { return }
         let columns = titles.indices
         isRight = columns.map { column in
@@ -93,7 +93,7 @@ struct TableWriter: RowWriter {
         waiting = []
     }
 
-    /// The widths that fit: the widest give way first.
+    /// Returns widths that fit the terminal; the widest columns shrink first.
     private func fitted(_ wanted: [Int]) -> [Int] {
         guard let width else { return wanted }
         var widths = wanted
@@ -122,7 +122,7 @@ struct TableWriter: RowWriter {
     }
 }
 
-/// `column = value`, a line each, and an empty line between rows.
+/// Rows as one `column = value` per line, with an empty line between rows.
 struct LineWriter: RowWriter {
     private let output: Output
     private var names: [String] = []

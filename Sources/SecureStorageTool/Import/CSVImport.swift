@@ -1,6 +1,6 @@
 internal import SecureStorage
 
-/// A CSV file on its way into a table.
+/// Imports a CSV file into a table.
 struct CSVImport {
     let input: InputFile
     let table: String
@@ -32,7 +32,7 @@ struct CSVImport {
         if hasHeader, try !reader.advance() { return }
         var values = [(any SQLiteDatatypeBridgeable)?](repeating: nil, count: columns.count)
         repeat {
-            // An empty line is a row only where a row is one field.
+            // An empty line is a row only if a row has one field.
             if reader.fieldCount == 1, columns.count > 1, reader.isBlank(0) { continue }
             guard reader.fieldCount == columns.count else {
                 throw Failure(

@@ -1,11 +1,11 @@
-/// The records of a CSV file, as [RFC 4180](https://www.rfc-editor.org/rfc/rfc4180) has them, one
-/// at a time.
+/// Reads the records of a CSV file ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180)) one at a
+/// time.
 ///
-/// Fields stay bytes until they are asked for, all of one record in one buffer, so that a record
-/// costs no allocations of its own. Lines may also end with a line feed alone, the last one with
-/// nothing; a byte-order mark is skipped.
+/// Fields remain bytes until they are read, all of one record in a single buffer, so that a record
+/// needs no allocations. Lines may also end with a line feed alone, and the last one without any; a
+/// byte-order mark is skipped.
 struct CSVReader {
-    /// The line at which the current record begins, from 1.
+    /// The line, from 1, at which the current record begins.
     private(set) var line = 0
     var position: Int { input.position }
     var fieldCount: Int { ends.count }
@@ -16,11 +16,11 @@ struct CSVReader {
     private var next = 0
     private var isAtStart = true
     private var nextLine = 1
-    /// The current record: its fields one behind the other, and where each ends.
+    /// The current record: its concatenated fields, and the position where each one ends.
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private var quoted: [Bool] = []
-    /// All bytes of the current record, or-ed: below 0x80 there is nothing to check.
+    /// The bitwise OR of the current record's bytes; below 0x80 no UTF-8 check is needed.
     private var allBits: UInt8 = 0
 
     private static let quote = UInt8(ascii: "\"")
@@ -32,17 +32,17 @@ struct CSVReader {
         self.delimiter = delimiter
     }
 
-    /// Whether a field of the current record is empty and not in quotes.
+    /// Returns whether a field of the current record is empty and not in quotes.
     func isBlank(_ field: Int) -> Bool { !quoted[field] && start(field) == ends[field] }
 
-    /// The text of a field of the current record.
+    /// Returns the text of a field of the current record.
     ///
-    /// - Throws: for bytes that are no UTF-8.
+    /// - Throws: for bytes that are not UTF-8.
     func text(_ field: Int) throws -> String {
         let text = bytes.withUnsafeBufferPointer { bytes in
             let field = UnsafeBufferPointer(rebasing: bytes[start(field)..<ends[field]])
             let text = String(decoding: field, as: UTF8.self)
-            // What is not UTF-8 was replaced.
+            // Decoding replaces invalid UTF-8.
             return allBits < 0x80 || text.utf8.elementsEqual(field) ? text : nil
         }
         guard let text else {
@@ -55,7 +55,7 @@ struct CSVReader {
 
     private func start(_ field: Int) -> Int { field == 0 ? 0 : ends[field - 1] }
 
-    /// Advances to the next record; false at the end.
+    /// Advances to the next record; returns false at the end.
     mutating func advance() throws -> Bool {
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
@@ -71,7 +71,7 @@ struct CSVReader {
         return true
     }
 
-    /// Whether there is another byte.
+    /// Makes another byte available; returns false at the end of the file.
     private mutating func fill() throws -> Bool {
         guard next == chunk.count else { return true }
         try input.read(into: &chunk)
@@ -79,7 +79,7 @@ struct CSVReader {
         return !chunk.isEmpty
     }
 
-    /// Reads one field; false behind the last one of the record.
+    /// Reads one field; returns false after the last one of the record.
     private mutating func readField() throws -> Bool {
         if try fill(), chunk[next] == Self.quote {
             next += 1
@@ -89,7 +89,7 @@ struct CSVReader {
             try readPlain()
             quoted.append(false)
         }
-        // A record that ends with a carriage return and a line feed.
+        // The record ends with a carriage return and a line feed.
         if !(quoted.last ?? false), bytes.last == Self.carriageReturn,
             bytes.count > (ends.last ?? 0), try fill() ? chunk[next] == Self.lineFeed : true
         {
@@ -117,7 +117,7 @@ struct CSVReader {
             hint: "a quote inside of a field is written twice")
     }
 
-    /// Up to the delimiter or the line's end, neither of which is taken.
+    /// Reads up to the delimiter or the end of the line, and consumes neither.
     private mutating func readPlain() throws {
         while try fill() {
             let (from, delimiter) = (next, delimiter)
@@ -136,7 +136,7 @@ struct CSVReader {
         }
     }
 
-    /// Behind the opening quote, up to and with the closing one.
+    /// Reads from after the opening quote through the closing one.
     private mutating func readQuoted() throws {
         while try fill() {
             let from = next

@@ -2,16 +2,16 @@ internal import Foundation
 
 /// A file, or standard input, read in chunks.
 final class InputFile {
-    /// Bytes in all; nil for a pipe.
+    /// The size in bytes, or nil for a pipe.
     let size: Int?
-    /// Bytes read so far.
+    /// The number of bytes read so far.
     private(set) var position = 0
     private let descriptor: Int32
     private let name: String
     private static let chunkSize = 256 * 1024
 
-    /// - Parameter path: `-` for standard input.
-    /// - Throws: what the system says when it cannot be opened.
+    /// - Parameter path: The file, or `-` for standard input.
+    /// - Throws: the system's error when it cannot be opened.
     init(_ path: String) throws {
         name = path == "-" ? "standard input" : "\"\(path)\""
         descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
@@ -24,7 +24,7 @@ final class InputFile {
 
     deinit { close(descriptor) }
 
-    /// Replaces the content of `chunk` with what comes next; nothing at the end.
+    /// Replaces the contents of `chunk` with the next bytes; `chunk` is empty at the end.
     func read(into chunk: inout [UInt8]) throws {
         if chunk.count < Self.chunkSize {
             chunk = [UInt8](repeating: 0, count: Self.chunkSize)

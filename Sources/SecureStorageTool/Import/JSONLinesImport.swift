@@ -1,6 +1,6 @@
 internal import SecureStorage
 
-/// A file with one JSON object a line on its way into a table.
+/// Imports a file with one JSON object per line into a table.
 struct JSONLinesImport {
     let input: InputFile
     let table: String
@@ -37,7 +37,7 @@ struct JSONLinesImport {
         guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) else { return }
         let members = try JSONObjectReader.members(of: line)
         let columns = members.map(\.name)
-        // Columns without a type: each value stays of the type that it has.
+        // The columns have no type, so that each value keeps its own.
         if rows.rowCount == 0 { try rows.makeTable(columns, type: "") }
         try rows.insert(members.map(\.value), with: rows.statement(columns))
     }

@@ -1,16 +1,16 @@
 internal import SecureStorage
 
-/// One JSON object as names and values for columns ([RFC
+/// Reads a JSON object as column names and values ([RFC
 /// 8259](https://www.rfc-editor.org/rfc/rfc8259)).
 ///
-/// Whole numbers of 64 bits stay whole; true and false are 1 and 0; an array or object inside is
-/// its JSON text.
+/// Integers of 64 bits remain integers; true and false become 1 and 0; a nested array or object
+/// becomes its JSON text.
 struct JSONObjectReader {
     private let bytes: [UInt8]
     private var next = 0
     private static let deepest = 100
 
-    /// The members of the object that `bytes` is.
+    /// Returns the members of the object in `bytes`.
     static func members(of bytes: [UInt8]) throws -> [(name: String, value: SQLiteValue)] {
         var reader = JSONObjectReader(bytes: bytes)
         let members = try reader.object()
@@ -158,7 +158,7 @@ struct JSONObjectReader {
         }
         let first = try fourDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }
-        // Half of a pair: the other one has to follow.
+        // A high surrogate: the low one has to follow.
         guard first < 0xdc00, bytes[next...].starts(with: "\\u".utf8) else {
             throw wrong("half of a surrogate pair stands alone")
         }

@@ -1,6 +1,6 @@
 internal import SecureStorage
 
-/// A script of SQL, run within the one transaction that every import is.
+/// Runs an SQL script within the single transaction of an import.
 struct SQLImport {
     let input: InputFile
 
@@ -18,7 +18,7 @@ struct SQLImport {
         return count
     }
 
-    /// The table of each row whose foreign key leads nowhere.
+    /// Returns the table of each row whose foreign key refers to a missing row.
     private func danglingReferences(_ store: SecureDatabaseStore) throws -> [String] {
         try store.names("PRAGMA foreign_key_check")
     }
@@ -37,7 +37,8 @@ struct SQLImport {
             } catch {
                 throw located(error, line: statement.line)
             }
-            // Not "nothing was imported": what ends it without an error may have committed.
+            // Not "nothing was imported": a statement that ends it without an error may have
+            // committed.
             guard try store.isInTransaction() else {
                 throw Failure(
                     "line \(statement.line): the statement has ended the transaction of the import",
@@ -55,11 +56,12 @@ struct SQLImport {
         return count
     }
 
-    /// Dumps write virtual tables into the schema, which a store does not allow: a script could do
-    /// anything so.
+    /// Refuses dumps of virtual tables, which write into the schema.
+    ///
+    /// A store does not allow that, because a script could use it to do anything.
     private func refuseSchemaWriting(_ sql: String) throws {
         let words = leadingWords(sql, 2)
-        // Of the pragma, that which asks for it.
+        // The text after the first word, in which an INSERT names its table.
         let target = sql.drop { $0 != "(" && $0 != " " }.prefix(40).lowercased()
         let isWriting =
             words == ["INSERT", "INTO"]
@@ -70,7 +72,8 @@ struct SQLImport {
             hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")
     }
 
-    /// Whether it begins or commits a transaction, as dumps do: the import does that itself.
+    /// Returns whether the statement begins or commits a transaction, as in dumps; the import does
+    /// both.
     private func isOfTransaction(_ sql: String) throws -> Bool {
         let words = leadingWords(sql, 2)
         switch words.first {

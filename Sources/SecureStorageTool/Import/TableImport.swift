@@ -1,11 +1,11 @@
 internal import SecureStorage
 
-/// Rows on their way into a table, through prepared statements.
+/// Inserts rows into a table through prepared statements.
 final class TableImport {
     private(set) var rowCount = 0
     private let store: SecureDatabaseStore
     private let table: String
-    /// By the columns that they fill, in this order.
+    /// The prepared statements, keyed by the columns that they fill, in order.
     private var statements: [[String]: SecureDatabaseStatement] = [:]
 
     init(_ table: String, in store: SecureDatabaseStore) {
@@ -17,11 +17,11 @@ final class TableImport {
         for statement in statements.values { statement.close() }
     }
 
-    /// Makes the table when it is missing; every value then stays what it is.
+    /// Creates the table if it is missing, so that values are stored unchanged.
     ///
     /// - Parameters:
-    ///   - columns: Their names.
-    ///   - type: The declared type of all of them, with a blank before it; empty for none.
+    ///   - columns: The columns' names.
+    ///   - type: The declared type of all columns, with a leading space; empty for none.
     /// - Throws: for a column without a name; SQLite's errors.
     func makeTable(_ columns: [String], type: String) throws {
         guard try store.executeQuery(Self.findTable, values: [table]).firstInteger() == nil else {
@@ -42,12 +42,12 @@ final class TableImport {
         }
     }
 
-    /// The columns of the table that can be filled.
+    /// Returns the columns of the table that can be filled.
     func columns() throws -> [String] {
         try store.names("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", table)
     }
 
-    /// The statement that fills these columns.
+    /// Returns the statement that fills these columns.
     func statement(_ columns: [String]) throws -> SecureDatabaseStatement {
         if let statement = statements[columns] { return statement }
         try checkNames(columns)
@@ -58,7 +58,7 @@ final class TableImport {
                 + columns.map { SQLName.quoted($0) }.joined(separator: ", ") + ") VALUES ("
                 + columns.map { _ in "?" }.joined(separator: ", ") + ")"
         let statement = try store.prepare(sql)
-        // JSON of many shapes would keep as many.
+        // Limits the cache: JSON objects of many shapes would need a statement each.
         if statements.count == 100 {
             for statement in statements.values { statement.close() }
             statements = [:]
@@ -75,7 +75,7 @@ final class TableImport {
     }
 }
 
-/// `error` with the line of the input that it is about.
+/// Returns `error` with the line of the input that caused it.
 func located(_ error: any Error, line: Int) -> any Error {
     guard let failure = Failure(error), failure.status == 1 else { return error }
     return Failure(

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// How the file is encrypted, where it is not as SQLCipher 4 does by itself.
+/// The file's cipher settings where they differ from SQLCipher 4's defaults.
 struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes per page (default: 4096).", valueName: "bytes"))
     var pageSize: Int?

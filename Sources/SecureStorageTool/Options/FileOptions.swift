@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// The file, its key and its cipher: what every verb needs.
+/// The file, its key and its cipher, which every verb needs.
 struct FileOptions: ParsableArguments {
     @Argument(help: "The encrypted file.", completion: .file())
     var file: String
@@ -13,22 +13,22 @@ struct FileOptions: ParsableArguments {
     @OptionGroup(title: "Cipher of files made with other settings")
     var cipher: CipherOptions
 
-    /// What a verb does with the file.
+    /// The way in which a verb uses the file.
     enum Use {
         case reading
         case writing
-        /// Makes the file when it is missing.
+        /// Creates the file if it is missing.
         case creating
     }
 
-    /// Whether there is anything under the name.
+    /// Whether the path exists.
     var exists: Bool {
         var status = stat()
         return lstat(file, &status) == 0
     }
 
-    /// A closed store on the file, and its key; with `ofStrangers` for SQL that comes from
-    /// elsewhere.
+    /// Returns a closed store on the file, and its key; `ofStrangers` is for SQL from untrusted
+    /// sources.
     func storeAndKey(
         for use: Use, checksReferences: Bool = true, ofStrangers: Bool = false
     ) throws -> (SecureDatabaseStore, DatabaseKey) {
@@ -38,7 +38,7 @@ struct FileOptions: ParsableArguments {
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading
-        // What looks at a file, or changes rows of it, leaves the kind of its journal to its owner.
+        // Reading a file or changing its rows keeps the journal mode that its owner has chosen.
         configuration.keepsJournalMode = exists
         configuration.foreignKeysEnabled = checksReferences
         configuration.runsUntrustedSQL = ofStrangers
@@ -46,7 +46,7 @@ struct FileOptions: ParsableArguments {
         return (store, try keyOptions.key(of: file, isNew: !exists))
     }
 
-    /// An open store.
+    /// Returns an open store.
     func open(for use: Use) throws -> SecureDatabaseStore {
         let (store, key) = try storeAndKey(for: use)
         try store.open(with: key)

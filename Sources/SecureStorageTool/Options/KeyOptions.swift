@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// Where the file's key comes from.
+/// The source of the file's key.
 struct KeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read the key from an open descriptor.", valueName: "number"))
     var keyFd: Int32?
@@ -21,14 +21,14 @@ struct KeyOptions: ParsableArguments {
         try requireOne("--key-fd, --key-file, --key-env", keyFd, keyFile, keyEnv)
     }
 
-    /// The key; asked for twice when a file is to be made with it.
+    /// Returns the key; the user has to enter it twice if a file is to be created with it.
     func key(of path: String, isNew: Bool) throws -> DatabaseKey {
         try KeyReading(source: source(keyFd, keyFile, keyEnv), isRaw: rawKey)
             .key("key", of: path, isNew: isNew)
     }
 }
 
-/// Where the key comes from that a file gets.
+/// The source of a file's new key.
 struct NewKeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read the new key from an open descriptor.", valueName: "number"))
     var newKeyFd: Int32?
@@ -50,12 +50,12 @@ struct NewKeyOptions: ParsableArguments {
             "--new-key-fd, --new-key-file, --new-key-env", newKeyFd, newKeyFile, newKeyEnv)
     }
 
-    /// Whether any of them was given.
+    /// Whether any of the options was given.
     var areGiven: Bool {
         newKeyFd != nil || newKeyFile != nil || newKeyEnv != nil || newRawKey
     }
 
-    /// The new key; asked for twice.
+    /// Returns the new key; the user has to enter it twice.
     func key(of path: String) throws -> DatabaseKey {
         try KeyReading(source: source(newKeyFd, newKeyFile, newKeyEnv), isRaw: newRawKey)
             .key("new key", of: path, isNew: true)
@@ -73,7 +73,7 @@ private func source(_ descriptor: Int32?, _ file: String?, _ name: String?) -> K
         ?? .terminal
 }
 
-/// A key's bytes, read and understood.
+/// Reads and parses a key.
 struct KeyReading {
     let source: KeySource
     let isRaw: Bool

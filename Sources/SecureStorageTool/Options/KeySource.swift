@@ -1,15 +1,15 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Where the bytes of a key come from; never an argument's value, which every user of the machine
-/// sees.
+/// The source of a key's bytes; never the value of an argument, which every user of the machine can
+/// see.
 enum KeySource {
     case terminal
     case descriptor(Int32)
     case file(String)
     case environment(String)
 
-    /// The longest key that is read; a longer file is none that somebody meant.
+    /// The maximum length of a key; a longer file was not meant to be one.
     private static let longest = 4096
 
     func read(asking question: String) throws -> SecretBytes {
@@ -27,7 +27,7 @@ enum KeySource {
         return bytes
     }
 
-    /// Reads to the end, without the line feed that editors and `echo` put there.
+    /// Reads to the end, and drops the line feed that editors and `echo` append.
     private static func read(_ descriptor: Int32, _ name: String) throws -> SecretBytes {
         var count = 0
         let bytes = try SecretBytes(count: longest + 1) { buffer in
@@ -55,7 +55,7 @@ enum KeySource {
         func refuse(_ reason: String, _ hint: String) -> Failure {
             Failure("the key file \"\(path)\" \(reason)", hint: hint)
         }
-        // What is looked at is what is read: the descriptor, not the name.
+        // Check what is read: the descriptor, not the name.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ELOOP {
@@ -80,7 +80,8 @@ enum KeySource {
         return try read(descriptor, "the key file \"\(path)\"")
     }
 
-    /// Also overwrites it there: the environment of a process can be looked at from outside.
+    /// Reads a variable, then overwrites it, because a process's environment is readable from
+    /// outside.
     private static func take(_ name: String) throws -> SecretBytes {
         guard let value = getenv(name) else {
             throw Failure.usage("there is no environment variable \(name)")

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Lines that can be edited, with the system's libedit or libreadline.
+/// Editable lines, with the system's libedit or libreadline.
 ///
-/// Opened while the program runs, so that neither has to be there when it is built, or at all.
+/// The library is loaded at run time, so it is required neither to build nor to run the program.
 final class EditedLines: LineSource {
     private typealias ReadLine =
         @convention(c) (UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>?
@@ -12,25 +12,25 @@ final class EditedLines: LineSource {
     private let readLine: ReadLine
     private let addHistory: AddHistory
 
-    /// libedit first: it comes with macOS, and its licence suits every program.
+    /// libedit first: it is part of macOS, and its licence suits every program.
     private static let names = [
         "libedit.so.2", "libedit.so.0", "libedit.so", "/usr/lib/libedit.3.dylib",
         "libreadline.so.8", "libreadline.so.7", "libreadline.so",
     ]
 
-    /// nil when no such library is there.
+    /// nil when no such library is installed.
     init?() {
         for name in Self.names {
-            // Never closed: the terminal stays its own.
+            // Never closed: the library keeps hold of the terminal.
             guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { continue }
             guard let readLine = dlsym(library, "readline"),
                 let addHistory = dlsym(library, "add_history")
             else { continue }
             self.readLine = unsafeBitCast(readLine, to: ReadLine.self)
             self.addHistory = unsafeBitCast(addHistory, to: AddHistory.self)
-            // For characters of more than one byte.
+            // For multibyte characters.
             setlocale(LC_CTYPE, "")
-            // libedit returns from a read that Ctrl-C interrupts, GNU readline reads on.
+            // libedit returns from a read that Ctrl-C interrupts; GNU readline continues reading.
             if dlsym(library, "el_init") == nil { ReadlineInterrupt.install(library) }
             return
         }
@@ -53,13 +53,13 @@ final class EditedLines: LineSource {
     func remember(_ line: String) { _ = addHistory(line) }
 }
 
-/// Lets Ctrl-C end the line in GNU readline, which asks a hook ten times a second while it waits
+/// Lets Ctrl-C end the line in GNU readline, which calls a hook ten times a second while it waits
 /// for a key.
 private enum ReadlineInterrupt {
     private typealias Hook = @convention(c) () -> Int32
     private typealias ReplaceLine = @convention(c) (UnsafePointer<CChar>, Int32) -> Void
 
-    // nonisolated(unsafe): set once; then only used by the main thread.
+    // nonisolated(unsafe): set once, then used only by the main thread.
     nonisolated(unsafe) private static var isDone: UnsafeMutablePointer<Int32>?
     nonisolated(unsafe) private static var replaceLine: ReplaceLine?
 
@@ -70,7 +70,7 @@ private enum ReadlineInterrupt {
         else { return }
         isDone = done.assumingMemoryBound(to: Int32.self)
         replaceLine = unsafeBitCast(replace, to: ReplaceLine.self)
-        // The shell's own handler is enough.
+        // The shell's own signal handler suffices.
         catches.assumingMemoryBound(to: Int32.self).pointee = 0
         let stop: Hook = {
             if Interrupts.hasCome {

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// What was typed: in memory for the up key, and in a file only where the user names one, since
-/// statements hold data.
+/// The typed lines, in memory for the up key, and in a file only if the user names one, because
+/// statements contain data.
 ///
-/// What may spell out a key, and what begins with a space, is kept nowhere.
+/// Lines that may contain a key, and lines that begin with a space, are never kept.
 final class History {
-    /// The lines of earlier sessions that come back, the oldest first.
+    /// The restored lines of earlier sessions, the oldest first.
     let lines: [String]
-    /// -1 for none.
+    /// The descriptor, or -1 for none.
     private let file: Int32
 
     private static let longest = 1000
 
-    /// - Parameter path: The file, made with mode 0600 when it is missing; nil for none.
-    /// - Throws: `Failure` for what cannot be such a file.
+    /// - Parameter path: The file, created with mode 0600 if it is missing; nil for none.
+    /// - Throws: `Failure` when the path cannot be a history file.
     init(_ path: String?) throws {
         guard let path else {
             (file, lines) = (-1, [])
@@ -29,11 +29,11 @@ final class History {
                 throw Failure("\(what): it is no file")
             }
             let content = try FileHandle(fileDescriptor: file).readToEnd() ?? Data()
-            // A name that was mistyped, of a database for instance.
+            // A mistyped name, such as that of a database.
             guard !content.contains(0), let text = String(data: content, encoding: .utf8) else {
                 throw Failure("\(what): it holds something else than lines of text")
             }
-            // Also of one that somebody else has made.
+            // Also for a file that was created otherwise.
             guard fchmod(file, 0o600) == 0 else { throw Failure.system(what) }
             lines = text.split(separator: "\n").suffix(Self.longest).map { String($0) }
         } catch {
@@ -46,28 +46,28 @@ final class History {
 
     /// Adds the lines of a statement, or a command.
     ///
-    /// - Returns: Whether they may be shown again.
+    /// - Returns: Whether they may be recalled.
     func add(_ lines: [String]) -> Bool {
         guard lines.first?.hasPrefix(" ") == false,
             !Self.mayHoldKey(lines.joined(separator: "\n"))
         else { return false }
         if file >= 0 {
-            // Without it the shell works as well, so what fails here is no error.
+            // The shell works without the file, so a failed write is not an error.
             let text = Array(lines.map { $0 + "\n" }.joined().utf8)
             _ = write(file, text, text.count)
         }
         return true
     }
 
-    /// Whether SQL may spell out a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, also
+    /// Returns whether SQL may contain a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, even
     /// misspelt.
     ///
-    /// Errs on the safe side.
+    /// Errs on the side of safety.
     static func mayHoldKey(_ sql: String) -> Bool {
         let text = sql.lowercased()
         guard text.contains("key") else { return false }
         if text.contains("pragma") || text.contains("attach") { return true }
-        // A word such as KEY with a literal behind it.
+        // A word such as KEY, followed by a literal.
         return text.range(
             of: #"key\w*[\s=(]*(x?'|")"#, options: .regularExpression) != nil
     }

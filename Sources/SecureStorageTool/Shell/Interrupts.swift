@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// Ctrl-C: in the shell it ends the statement, or the line, and not the program; elsewhere long
-/// work, in good order.
+/// Handles Ctrl-C: in the shell it ends the statement or the line, not the program; elsewhere it
+/// ends long operations cleanly.
 enum Interrupts {
-    // nonisolated(unsafe): written by the main thread and by the signal's handler, which interrupts
-    // it; one word.
+    // nonisolated(unsafe): a single word, written by the main thread and by the signal handler that
+    // interrupts it.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
     nonisolated(unsafe) private static var pipeEnd: Int32 = -1
     // nonisolated(unsafe): written once, before the first signal.
     nonisolated(unsafe) private static var source: (any DispatchSourceRead)?
 
-    /// Whether Ctrl-C was pressed since ``clear()``.
+    /// Whether Ctrl-C has been pressed since ``clear()``.
     static var hasCome: Bool { count != 0 }
 
     static func clear() { count = 0 }
 
-    /// Calls `body`, on a thread of its own, at each Ctrl-C from now on.
+    /// Calls `body`, on a separate thread, for each Ctrl-C from now on.
     static func call(_ body: @escaping @Sendable () -> Void) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure.system("Ctrl-C cannot be caught") }
@@ -33,7 +33,8 @@ enum Interrupts {
         }
         source.resume()
         self.source = source
-        // A handler may do next to nothing; a byte in a pipe wakes the thread that may do more.
+        // A handler may do almost nothing; a byte in a pipe wakes a thread without that
+        // restriction.
         let handler: @convention(c) (Int32) -> Void = { _ in
             let error = errno
             Interrupts.count = 1

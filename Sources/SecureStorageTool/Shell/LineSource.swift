@@ -1,25 +1,24 @@
 internal import Foundation
 
-/// What came of asking for a line.
+/// The result of reading a line.
 enum InputLine {
-    /// Without its line feed.
+    /// A line without its line feed.
     case line([UInt8])
     case end
-    /// Ctrl-C while the line was typed.
+    /// Ctrl-C while the line was being typed.
     case interrupted
 }
 
-/// Where the shell's lines come from.
+/// A source of the shell's lines.
 protocol LineSource: AnyObject {
     /// The number of the last line, from 1.
     var number: Int { get }
     func next(prompt: String) throws -> InputLine
-    /// Makes lines come back with the up key.
+    /// Makes a line available with the up key.
     func remember(_ line: String)
 }
 
-/// Lines of a descriptor as they are, for scripts, and for terminals where there is no library to
-/// edit them.
+/// Unedited lines from a descriptor, for scripts, and for terminals without an editing library.
 final class PlainLines: LineSource {
     private(set) var number = 0
     private let descriptor: Int32
@@ -56,7 +55,7 @@ final class PlainLines: LineSource {
         }
     }
 
-    /// Reads more; false when Ctrl-C came meanwhile.
+    /// Reads more input; returns false when Ctrl-C interrupted it.
     private func fill() throws -> Bool {
         buffer.removeSubrange(..<start)
         start = 0

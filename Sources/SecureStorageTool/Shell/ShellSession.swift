@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The lines of a shell: SQL until a semicolon, and commands that begin with a dot.
+/// Processes the lines of a shell: SQL up to a semicolon, and commands that begin with a dot.
 final class ShellSession {
-    /// Whether to go on.
+    /// Whether to continue.
     enum Outcome {
         case more, quit
     }
@@ -14,7 +14,7 @@ final class ShellSession {
     private let isInteractive: Bool
     private var runner: StatementRunner
     private var statements = Statements()
-    /// The lines of what has no end yet.
+    /// The lines of an unfinished statement.
     private var typed: [String] = []
     private static let deepest = 10
 
@@ -25,9 +25,9 @@ final class ShellSession {
         runner = StatementRunner(store: store, output: .standard, format: .table)
     }
 
-    /// Reads to the end.
+    /// Reads to the end of the input.
     ///
-    /// - Returns: false when anything has failed in a script, which ends there.
+    /// - Returns: False when a script has failed, which ends it.
     func run(_ lines: any LineSource) throws -> Bool {
         if isInteractive { for line in history.lines { lines.remember(line) } }
         while true {
@@ -48,9 +48,9 @@ final class ShellSession {
                             .report()
                         return false
                     }
-                    // The terminal has shown ^C, and the cursor stands behind it.
+                    // The terminal has shown ^C, and the cursor is after it.
                     if Interrupts.hasCome { try output.write("\n") }
-                    // What was written before belongs before.
+                    // Earlier output belongs before the message.
                     try output.flush()
                     failure.report()
                 }
@@ -58,7 +58,7 @@ final class ShellSession {
         }
     }
 
-    /// What is left when the input ends; a script's last statement needs no semicolon.
+    /// Handles the rest at the end of the input; a script's last statement needs no semicolon.
     private func end() throws -> Bool {
         var isGood = true
         if !isInteractive, let last = try statements.finish() {
@@ -91,7 +91,7 @@ final class ShellSession {
         if depth == 0, !text.allSatisfy(\.isWhitespace) { typed.append(text) }
         let complete = try statements.take(line + [UInt8(ascii: "\n")])
         if !statements.isInStatement {
-            // Before it runs: what fails is what one wants to correct.
+            // Before it runs, because a failed statement is the one that the user wants to correct.
             remember(typed, lines, depth)
             typed = []
         }

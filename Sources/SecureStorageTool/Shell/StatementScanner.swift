@@ -1,22 +1,22 @@
-/// Finds where statements of SQL end, byte by byte, as
-/// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html) does: at a semicolon outside of
-/// quotes, comments and the body of a trigger.
+/// Finds the ends of SQL statements byte by byte, like
+/// [`sqlite3_complete`](https://sqlite.org/c3ref/complete.html): at a semicolon outside quotes,
+/// comments and the body of a trigger.
 struct StatementScanner {
-    /// What a word, a semicolon or anything else is to the states below; the order is the table's.
+    /// The classes of words and characters for the states below, in the order of the table.
     private enum Token: Int {
         case semicolon, other, explain, create, temporary, trigger, end
     }
 
     private enum State: Int {
-        /// Nothing but blanks so far, which is no statement.
+        /// Only whitespace so far, which is not a statement.
         case invalid
-        /// Behind a statement.
+        /// After a statement.
         case start
         case normal, explain, create
         case trigger, triggerSemicolon, triggerEnd
     }
 
-    /// Where the next byte falls.
+    /// The context of the next byte.
     private enum Place {
         case plain, word
         case quoted(UInt8)
@@ -24,7 +24,7 @@ struct StatementScanner {
         case slash, comment, commentStar
     }
 
-    // From SQLite's complete.c, without the column for blanks, which change nothing.
+    // From SQLite's complete.c, without the column for whitespace, which changes nothing.
     private static let table: [[State]] = [
         // semicolon, other, explain, create, temporary, trigger, end
         [.start, .normal, .explain, .create, .normal, .normal, .normal],
@@ -40,10 +40,10 @@ struct StatementScanner {
     private var state = State.invalid
     private var place = Place.plain
     private var word: [UInt8] = []
-    /// Whether there was anything but blanks, comments and semicolons since the last end.
+    /// Whether anything but whitespace, comments and semicolons has occurred since the last end.
     private(set) var hasStatement = false
 
-    /// Whether the text so far ends inside of quotes or a comment between `/*` and `*/`.
+    /// Whether the text so far ends inside quotes or a comment between `/*` and `*/`.
     var isInside: Bool {
         switch place {
         case .quoted, .comment, .commentStar: true
@@ -51,11 +51,11 @@ struct StatementScanner {
         }
     }
 
-    /// Takes the next byte; true when it is the semicolon that ends a statement.
+    /// Processes the next byte; returns true when it is the semicolon that ends a statement.
     mutating func ends(with byte: UInt8) -> Bool {
         switch place {
         case .quoted(let end):
-            // A doubled quote ends one text and begins the next, which comes to the same.
+            // A doubled quote ends one text and begins the next, with the same result.
             if byte == end { place = .plain }
             return false
         case .lineComment:
@@ -87,9 +87,9 @@ struct StatementScanner {
             place = .plain
         case .word:
             if Self.isInWord(byte) {
-                // Longer than any that matters.
+                // Longer than any relevant word.
                 if word.count < 16 { word.append(byte) }
-                // Only where a word would begin: inside of one it is a part of it.
+                // Only at the beginning of a word; inside a word it is part of it.
                 if word == byteOrderMark { place = .plain }
                 return false
             }
@@ -138,7 +138,7 @@ struct StatementScanner {
         state = Self.table[state.rawValue][token.rawValue]
     }
 
-    /// Forgets what was before, to begin with the next statement.
+    /// Discards the state and starts with a new statement.
     mutating func reset() { self = StatementScanner() }
 
     private static func isInWord(_ byte: UInt8) -> Bool {
@@ -151,10 +151,10 @@ struct StatementScanner {
     }
 }
 
-/// U+FEFF in UTF-8, a blank to SQLite before and between words.
+/// U+FEFF in UTF-8, which SQLite treats as whitespace before and between words.
 private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
-/// The first words of a statement, in capitals.
+/// Returns the first words of a statement in upper case.
 func leadingWords(_ sql: String, _ count: Int) -> [String] {
     var words: [String] = []
     var rest = Substring(sql).utf8

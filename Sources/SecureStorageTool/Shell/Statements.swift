@@ -1,8 +1,8 @@
 internal import SecureStorage
 
-/// The statements of a text, one by one, with the lines at which they begin.
+/// Splits a text into statements, with the lines at which they begin.
 struct Statements {
-    /// A statement and the line it begins at, from 1.
+    /// A statement and the line, from 1, at which it begins.
     struct Statement {
         let sql: String
         let line: Int
@@ -13,14 +13,14 @@ struct Statements {
     private var line = 1
     private var firstLine = 1
 
-    /// Whether something has begun that no semicolon has ended yet.
+    /// Whether a statement has begun that no semicolon has ended yet.
     var isInStatement: Bool { scanner.hasStatement || scanner.isInside }
 
-    /// Takes more text; returns the statements that it completes.
+    /// Adds more text, and returns the statements that it completes.
     mutating func take(_ text: some Sequence<UInt8>) throws -> [Statement] {
         var complete: [Statement] = []
         for byte in text {
-            // Blanks before a statement belong to none.
+            // Whitespace before a statement does not belong to any.
             if bytes.isEmpty {
                 if byte == 0x0a { line += 1 }
                 if byte <= 0x20 { continue }
@@ -34,9 +34,9 @@ struct Statements {
         return complete
     }
 
-    /// What is left at the end of the text, as a statement without its semicolon.
+    /// Returns the rest of the text as a statement without its semicolon.
     mutating func finish() throws -> Statement? {
-        // A word is only known to end at the next byte.
+        // Only the next byte ends a word.
         _ = scanner.ends(with: 0x0a)
         return try end()
     }
@@ -57,7 +57,7 @@ struct Statements {
     }
 }
 
-/// Runs one statement after the other and shows what comes of them.
+/// Runs statements one at a time and shows their results.
 struct StatementRunner {
     let store: SecureDatabaseStore
     let output: Output
@@ -70,8 +70,7 @@ struct StatementRunner {
         self.format = format
     }
 
-    /// Runs `sql`; says that it is committed where it has written anything and no transaction is
-    /// open.
+    /// Runs `sql`, and reports the commit if it has written anything and no transaction is open.
     func run(_ sql: String, values: [String] = []) throws {
         let wasInTransaction = try store.isInTransaction()
         let before = try wasInTransaction ? 0 : changes()
@@ -83,7 +82,7 @@ struct StatementRunner {
             let rows = try statement.executeQuery(values: values)
             try format.write(rows, to: output, showsHeaders: showsHeaders)
         } catch SecureStorageError.backingStoreError(let code, _) where code == Self.misuse {
-            // It returns no columns.
+            // The statement returns no columns.
             try statement.executeUpdate(values: values)
             returnsRows = false
         }
@@ -112,13 +111,13 @@ struct StatementRunner {
 }
 
 extension SecureDatabaseResultSet {
-    /// The first column of the first row; closes the result set.
+    /// Returns the first column of the first row, and closes the result set.
     func firstInteger() throws -> Int64? {
         defer { close() }
         return try next() ? int64(forColumnIndex: 0) : nil
     }
 
-    /// The first column of the first row; closes the result set.
+    /// Returns the first column of the first row, and closes the result set.
     func firstText() throws -> String? {
         defer { close() }
         return try next() ? string(forColumnIndex: 0) : nil

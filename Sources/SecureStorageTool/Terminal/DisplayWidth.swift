@@ -1,4 +1,4 @@
-/// How many columns of a terminal a text takes, by the widths that terminals agree on.
+/// The number of terminal columns of a text, by the widths that terminals agree on.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         // Most text is ASCII.
@@ -9,9 +9,9 @@ enum DisplayWidth {
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
-            // Two letters that are a flag.
+            // Regional indicators: two of them form a flag.
             if 0x1f1e6...0x1f1ff ~= scalar.value { width += 1 }
-            // Variation selector 16 asks for the picture, which is wide.
+            // Variation selector 16 selects the emoji form, which is wide.
             if scalar.value == 0xfe0f, width == 1 { return 2 }
             width = max(width, of(scalar))
         }
@@ -26,7 +26,7 @@ enum DisplayWidth {
         }
     }
 
-    /// The blocks that Unicode's EastAsianWidth.txt calls W or F, and the pictures.
+    /// The blocks with the property W or F in Unicode's EastAsianWidth.txt, and emoji.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {
         case 0x1100...0x115f, 0x231a...0x231b, 0x2329...0x232a, 0x23e9...0x23ec, 0x25fd...0x25fe,
@@ -47,7 +47,7 @@ enum DisplayWidth {
         }
     }
 
-    /// The beginning of `text` that fits, with `…` where something is left out.
+    /// Returns the beginning of `text` that fits, with `…` in place of the rest.
     static func cut(_ text: String, to width: Int) -> String {
         guard of(text) > width else { return text }
         var result = ""

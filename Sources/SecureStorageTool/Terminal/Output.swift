@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A descriptor to write to, with a buffer.
+/// A buffered descriptor for output.
 ///
-/// What goes to a terminal passes ``Visible``: data could hold escape sequences, which would make
-/// the terminal do things.
+/// Output to a terminal passes through ``Visible``: data could contain escape sequences, which the
+/// terminal would execute.
 final class Output {
     nonisolated(unsafe) static let standard = Output(descriptor: STDOUT_FILENO)
     nonisolated(unsafe) static let errors = Output(descriptor: STDERR_FILENO)
@@ -37,7 +37,7 @@ final class Output {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        // A giant value needs no second copy of its size.
+        // Avoids a second copy of a giant value.
         var rest = bytes
         while !rest.isEmpty {
             let room = min(rest.count, Self.bufferSize - buffer.count)
@@ -47,7 +47,7 @@ final class Output {
         }
     }
 
-    /// Everything has left the program when it returns.
+    /// Writes everything to the descriptor before it returns.
     func flush() throws { try flush(all: true) }
 
     private func flush(all: Bool) throws {
@@ -57,7 +57,7 @@ final class Output {
             buffer.removeAll(keepingCapacity: true)
             return
         }
-        // A character that is not complete yet waits for its rest.
+        // An incomplete character waits for its remaining bytes.
         let end = all ? buffer.count : buffer.count - Visible.incompleteSuffix(of: buffer)
         let text = String(decoding: buffer[..<end], as: UTF8.self)
         try send(Array(Visible.text(text, keepsLines: true).utf8))
@@ -81,14 +81,14 @@ final class Output {
     }
 }
 
-/// Says that something is committed: on the line of its own that programs wait for.
+/// Reports a commit on a separate line, which programs can wait for.
 func acknowledge(_ line: String, on output: Output = .standard) throws {
     try output.write(line: line)
     try output.flush()
 }
 
 extension Output {
-    /// Writes a text between quotes, each quote in it twice, as CSV and SQL have it.
+    /// Writes a text in quotes and doubles each quote in it, as in CSV and SQL.
     func write(_ bytes: UnsafeRawBufferPointer, between quote: UInt8) throws {
         try write(byte: quote)
         var rest = bytes

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// How far a long piece of work is, on standard error when that is a terminal.
+/// The progress of a long operation, on standard error if that is a terminal.
 ///
-/// Nothing is shown for work of less than half a second.
+/// Nothing is shown for operations of less than half a second.
 final class ProgressBar {
     private let title: String
     private let total: Int?
@@ -13,8 +13,8 @@ final class ProgressBar {
     private var calls = 0
 
     /// - Parameters:
-    ///   - title: What is being done.
-    ///   - total: In the unit of ``advance(to:_:)``; nil when nobody knows.
+    ///   - title: The name of the operation.
+    ///   - total: In the unit of ``advance(to:_:)``; nil when unknown.
     init(_ title: String, total: Int?) {
         self.title = title
         self.total = total
@@ -23,17 +23,17 @@ final class ProgressBar {
     deinit { finish() }
 
     /// - Parameters:
-    ///   - done: Of the total.
-    ///   - detail: Such as the number of rows; only asked for when it is shown.
+    ///   - done: The completed part of the total.
+    ///   - detail: Such as the number of rows; evaluated only when it is shown.
     func advance(to done: Int, _ detail: @autoclosure () -> String) {
         guard isShown else { return }
         calls += 1
-        // The clock costs more than a row.
+        // Reading the clock costs more than a row.
         guard calls & 0x3f == 0 else { return }
         showSometimes(line(done, of: total, detail()))
     }
 
-    /// For work on a whole file, which tells its total each time.
+    /// Updates the bar for an operation on a whole file, which reports its total each time.
     func advance(to progress: FileProgress) {
         guard isShown else { return }
         showSometimes(line(progress.completed, of: progress.total, ""))
@@ -48,7 +48,7 @@ final class ProgressBar {
         show(line())
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     func finish() {
         if lastShown != nil { show("") }
         lastShown = nil
@@ -67,13 +67,13 @@ final class ProgressBar {
         let width = (Terminal.width(of: STDERR_FILENO) ?? 80) - 1
         let text = "\r\u{1b}[K" + DisplayWidth.cut(Visible.text(line), to: width)
         let bytes = Array(text.utf8)
-        // A bar that cannot be shown is no reason to stop.
+        // Failure to show the bar is not a reason to stop.
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }
 
-/// Runs long work on a whole file, shows its progress, and ends it at Ctrl-C: then nothing is left
-/// of it.
+/// Runs a long operation on a whole file, shows its progress, and cancels it at Ctrl-C, which
+/// leaves nothing of it behind.
 func withProgress<R>(
     _ title: String, _ body: (FileProgress.Handler) throws -> R
 ) throws -> R {

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The terminal of the user: its width, and questions that are answered unseen.
+/// The user's terminal: its width, and prompts whose answers are not echoed.
 enum Terminal {
-    /// The columns of the terminal behind `descriptor`; nil when there is none.
+    /// Returns the columns of the terminal at `descriptor`, or nil when it is not a terminal.
     static func width(of descriptor: Int32 = STDOUT_FILENO) -> Int? {
         guard isatty(descriptor) == 1 else { return nil }
         var size = winsize()
@@ -11,9 +11,9 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Asks on the terminal itself, wherever input and output go, and does not show the answer.
+    /// Prompts on the terminal itself, regardless of redirections, and does not echo the answer.
     ///
-    /// - Throws: wrong usage when there is no terminal.
+    /// - Throws: a usage error when no terminal exists.
     static func askSecret(_ question: String) throws -> SecretBytes {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
@@ -41,7 +41,7 @@ enum Terminal {
 
     private static func show(_ text: String, on terminal: Int32) {
         let bytes = Array(Visible.text(text, keepsLines: true).utf8)
-        // Whoever cannot be shown the question will not answer it.
+        // If the question cannot be shown, it is not answered either.
         _ = write(terminal, bytes, bytes.count)
     }
 
@@ -66,7 +66,7 @@ enum Terminal {
                     return
                 case 0x15: count = 0  // Ctrl-U
                 case 0x08, 0x7f:
-                    // A whole character, whatever its bytes.
+                    // Delete a whole character, however many bytes it has.
                     while count > 0, buffer[count - 1] & 0xc0 == 0x80 { count -= 1 }
                     count = max(0, count - 1)
                 default:
@@ -79,12 +79,13 @@ enum Terminal {
     }
 }
 
-/// Signals of other processes that end the program, held until the terminal is as it was.
+/// Holds terminating signals of other processes until the terminal is restored.
 private enum EndingSignals {
-    // nonisolated(unsafe): written by the handler, which interrupts the main thread; one word.
+    // nonisolated(unsafe): a single word, written by the handler, which interrupts the main thread.
     nonisolated(unsafe) static var caught: sig_atomic_t = 0
 
-    /// Without SA_RESTART: the read for the next key returns.
+    /// Runs `body` with signals caught without SA_RESTART, so that the read for the next key
+    /// returns.
     static func whileCaught<R>(_ body: () -> R) -> R {
         let signals = [SIGTERM, SIGHUP]
         var catching = sigaction()
@@ -104,10 +105,10 @@ private enum EndingSignals {
 }
 
 extension SecretBytes {
-    /// The first bytes, in memory of their own.
+    /// Returns the first bytes, in separate memory.
     func prefix(_ length: Int) -> SecretBytes { slice(0..<length) }
 
-    /// Some of the bytes, in memory of their own.
+    /// Returns some of the bytes, in separate memory.
     func slice(_ range: Range<Int>) -> SecretBytes {
         withUnsafeBytes { all in
             SecretBytes(count: range.count) { buffer in

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Shows the library's warnings as the program's own, on standard error.
+/// Shows the library's warnings as those of the program, on standard error.
 struct ToolLog: LogHandler {
     var logLevel = Logger.Level.warning
     var metadata: Logger.Metadata = [:]
@@ -11,7 +11,8 @@ struct ToolLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        // The engine's own are for `securestorage info`: they would be said at each call.
+        // `securestorage info` reports the engine's weaknesses; here they would appear at every
+        // call.
         guard event.metadata?["weaknesses"] == nil else { return }
         try? Output.errors.write(
             line: "securestorage: " + Visible.text(event.message.description))

@@ -1,13 +1,13 @@
-/// Text as a terminal may get it: what would control the terminal, or turn the text around, is
-/// spelt out.
+/// Text that is safe for a terminal: characters that would control it or change the text's
+/// direction are escaped.
 enum Visible {
-    /// `text` with control characters as `\n`, `\t` or `\x1b`, and invisible turns of direction as
-    /// `\u{202e}`.
+    /// Returns `text` with control characters as `\n`, `\t` or `\x1b`, and invisible changes of
+    /// direction as `\u{202e}`.
     ///
     /// - Parameters:
     ///   - text: Any text.
-    ///   - keepsLines: Whether line feeds and tabs stay what they are.
-    /// - Returns: The text itself where there is nothing to spell out.
+    ///   - keepsLines: Whether line feeds and tabs are kept.
+    /// - Returns: The text itself if it needs no escapes.
     static func text(_ text: String, keepsLines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: { isUnsafe($0, keepsLines) }) else { return text }
         var result = ""
@@ -33,13 +33,13 @@ enum Visible {
         switch scalar.value {
         case 0x09, 0x0a: !keepsLines
         case 0..<0x20, 0x7f..<0xa0: true
-        // Marks, embeddings and isolates of direction; separators of lines and paragraphs.
+        // Directional marks, embeddings and isolates; line and paragraph separators.
         case 0x061c, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: true
         default: false
         }
     }
 
-    /// How many bytes at the end begin a character of UTF-8 that goes on elsewhere.
+    /// Returns the number of bytes at the end that begin an incomplete UTF-8 character.
     static func incompleteSuffix(of bytes: [UInt8]) -> Int {
         for length in 1...3 where length <= bytes.count {
             let byte = bytes[bytes.count - length]

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage backup`: a copy of a file that is in use.
+/// `securestorage backup`: copies a file that is in use.
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy a file while others use it.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage diagnose`: what a file is, and why.
+/// `securestorage diagnose`: reports what a file is, and why.
 struct Diagnose: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say what a file is, and why.",
@@ -88,7 +88,7 @@ struct Diagnose: ParsableCommand {
 }
 
 extension Output {
-    /// An object on lines of its own, its names in order.
+    /// Writes an object on separate lines, with its keys sorted.
     func write(json value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

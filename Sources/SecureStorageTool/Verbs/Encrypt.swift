@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage encrypt`: an encrypted file with the content of a plain one.
+/// `securestorage encrypt`: makes an encrypted file with the contents of a plain one.
 struct Encrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make an encrypted file of a plain SQLite database.",
@@ -36,7 +36,7 @@ struct Encrypt: ParsableCommand {
     }
 }
 
-/// `securestorage decrypt`: a plain file with the content of an encrypted one.
+/// `securestorage decrypt`: makes a plain file with the contents of an encrypted one.
 struct Decrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make a plain SQLite database of an encrypted file.",
@@ -68,7 +68,7 @@ struct Decrypt: ParsableCommand {
     }
 }
 
-/// "3 rows in 1 table".
+/// A text such as "3 rows in 1 table".
 struct RowCounts: CustomStringConvertible {
     let description: String
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage export`: rows as CSV, JSON lines or SQL.
+/// `securestorage export`: writes rows as CSV, JSON lines or SQL.
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write a table, or everything, as CSV, JSON lines or SQL.",
@@ -75,7 +75,7 @@ struct Export: ParsableCommand {
     func run() throws {
         let store = try file.open(for: .reading)
         defer { store.close() }
-        // A wrong name, before anything is made.
+        // Detects a wrong name before anything is created.
         try requireTable(store)
         let target = try output.map { try OutputFile($0, replaces: force) }
         let progress = ProgressBar("exporting", total: nil)

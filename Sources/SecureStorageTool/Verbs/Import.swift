@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage import`: rows from CSV, JSON lines or SQL.
+/// `securestorage import`: reads rows from CSV, JSON lines or SQL.
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Read CSV, JSON lines or SQL into the file.",
@@ -61,13 +61,13 @@ struct Import: ParsableCommand {
     func run() throws {
         let reader = try reader()
         let input = try InputFile(source)
-        // A dump has its tables in any order; their references are looked at when all are there.
+        // A dump may have its tables in any order; references are checked at the end.
         let (store, key) = try file.storeAndKey(
             for: .creating, checksReferences: !reader.isScript, ofStrangers: true)
         defer { store.close() }
         let progress = ProgressBar("importing", total: input.size)
         var count: Int?
-        // A file that is made here gets its name only when everything is in it.
+        // A file that is created here gets its name only when it is complete.
         try store.open(with: key) { store in
             do {
                 count = try read(input, reader, into: store, progress)
@@ -87,9 +87,9 @@ struct Import: ParsableCommand {
     ) throws -> Int {
         do {
             var count = 0
-            // A block, whose transaction no statement of a script can end.
+            // A block, because no statement of a script can end its transaction.
             try SecureDatabaseQueue(databaseStore: store).inExclusiveTransaction { store in
-                // Rows may come in any order; at the end all references have to be there.
+                // Rows may be in any order; references are checked at the end.
                 try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
                 count = try reader.read(input, into: store, progress)
                 return false

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage info`: what the file is, and what is in it.
+/// `securestorage info`: shows what the file is and what it contains.
 struct Info: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show what a file is and what is in it.",
@@ -27,7 +27,7 @@ struct Info: ParsableCommand {
     func run() throws {
         let store = try file.open(for: .reading)
         defer { store.close() }
-        // One state of the file for all answers.
+        // One snapshot of the file for all answers.
         try store.beginDeferredTransaction()
         let facts = try facts(store)
         let tables = try tables(store)
@@ -74,7 +74,7 @@ struct Info: ParsableCommand {
         ]
     }
 
-    /// Names and numbers of rows; no number for a virtual table whose module is not there.
+    /// Returns names and row counts; no count for a virtual table whose module is not available.
     private func tables(_ store: SecureDatabaseStore) throws -> [(name: String, rows: Int64?)] {
         let names = try store.names(
             """

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage kv`: the values of a key-value store.
+/// `securestorage kv`: accesses the values of a key-value store.
 struct KeyValue: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kv",
@@ -21,14 +21,15 @@ struct KeyValue: ParsableCommand {
         ])
 }
 
-/// The store in a file.
+/// The options of the store in a file.
 ///
-/// A group beside the file's, not around it: the parser looks at groups in groups again and again.
+/// A group next to the file's, not one that contains it, because the parser evaluates nested groups
+/// repeatedly.
 struct StoreOptions: ParsableArguments {
     @Option(name: .customLong("store"), help: "The name of the store in the file.")
     var name = SecureKeyValueStore.defaultName
 
-    /// An open store; only a verb that puts values makes one.
+    /// Returns an open store; only a verb that puts values creates one.
     func open(_ file: FileOptions, for use: FileOptions.Use) throws -> SecureKeyValueStore {
         guard !name.utf8.contains(0) else { throw Failure.usage("a store's name holds no NUL") }
         let (database, key) = try file.storeAndKey(for: use)
@@ -37,7 +38,7 @@ struct StoreOptions: ParsableArguments {
             try store.open(with: key)
             return store
         }
-        // A look, before the library would make what is missing.
+        // Check first, because the library would create what is missing.
         try database.open(with: key)
         guard try names(in: database).contains(name) else {
             let names = try names(in: database).map { "\"\($0)\"" }.joined(separator: ", ")
@@ -54,11 +55,11 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// A value of a key-value store, of the kind that it was put as.
+/// A value of a key-value store, with the kind that it was stored as.
 enum StoredValue {
     case plain(SQLiteValue)
     case json(JSONValue)
-    /// An object that only the app that has put it can read.
+    /// An object that only the app that stored it can read.
     case object
 
     init?(_ key: String, in store: SecureKeyValueStore) throws {
@@ -87,7 +88,7 @@ enum StoredValue {
         }
     }
 
-    /// As JSON text; nil for an object.
+    /// Returns the value as JSON text, or nil for an object.
     func json() throws -> String? {
         switch self {
         case .plain(.null): return "null"

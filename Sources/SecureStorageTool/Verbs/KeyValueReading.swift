@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage kv list`: the keys, with their values.
+/// `securestorage kv list`: lists the keys with their values.
 struct KeyValueList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -82,7 +82,7 @@ struct KeyValueList: ParsableCommand {
     }
 }
 
-/// `securestorage kv get`: one value.
+/// `securestorage kv get`: prints one value.
 struct KeyValueGet: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage kv put`: one value.
+/// `securestorage kv put`: stores one value.
 struct KeyValuePut: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
@@ -51,7 +51,7 @@ struct KeyValuePut: ParsableCommand {
     }
 
     func run() throws {
-        // What cannot be stored is found before a file is made.
+        // Detects a value that cannot be stored before a file is created.
         let value = try parsed()
         let open = try store.open(file, for: .creating)
         defer { open.close() }
@@ -100,7 +100,7 @@ struct KeyValuePut: ParsableCommand {
         try FileHandle.standardInput.readToEnd() ?? Data()
     }
 
-    /// Without the line feed at its end.
+    /// Returns standard input as text, without the line feed at its end.
     private func textOfStandardInput() throws -> String {
         let bytes = try standardInput()
         guard var text = String(bytes: bytes, encoding: .utf8) else {
@@ -111,7 +111,7 @@ struct KeyValuePut: ParsableCommand {
     }
 }
 
-/// `securestorage kv remove`: one key.
+/// `securestorage kv remove`: removes one key.
 struct KeyValueRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage migrate`: the current format for an older file.
+/// `securestorage migrate`: converts an older file to the current format.
 struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring a file of SQLCipher 1, 2 or 3 into the format of 4.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage query`: SQL from the command line.
+/// `securestorage query`: runs SQL from the command line.
 struct Query: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run SQL and print the rows.",

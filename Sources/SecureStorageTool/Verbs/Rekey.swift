@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import SecureStorage
 
-/// `securestorage rekey`: another key for the file.
+/// `securestorage rekey`: changes the file's key.
 struct Rekey: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Give the file another key.",
@@ -27,7 +27,7 @@ struct Rekey: ParsableCommand {
     var newKey: NewKeyOptions
 
     func run() throws {
-        // The old key is proved before the user thinks of a new one.
+        // The old key is verified before the user chooses a new one.
         let store = try file.open(for: .writing)
         defer { store.close() }
         let newKey = try newKey.key(of: file.file)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage salvage`: what can still be read of a damaged file.
+/// `securestorage salvage`: saves the readable part of a damaged file.
 struct Salvage: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Save what can be read of a damaged file into a new one.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage shell`: SQL line by line.
+/// `securestorage shell`: runs SQL line by line.
 struct Shell: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Type SQL and see what comes of it.",
@@ -39,7 +39,7 @@ struct Shell: ParsableCommand {
         let store = try file.open(for: readOnly ? .reading : .creating)
         defer { store.close() }
         let session = ShellSession(store, isInteractive: isInteractive, history: history)
-        // The one thing of a store that other threads may do goes through a queue.
+        // Other threads may only interrupt a store, and only through a queue.
         let queue = SecureDatabaseQueue(databaseStore: store)
         try Interrupts.call { queue.interrupt() }
         if isInteractive {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import SecureStorage
 
-/// `securestorage verify`: whether all of a file is sound.
+/// `securestorage verify`: checks whether all of a file is sound.
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check every page, the structures and the references.",

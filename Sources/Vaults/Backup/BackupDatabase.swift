@@ -1,13 +1,14 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The encrypted database of a backup while it lies in a workspace.
+/// The encrypted database of a backup while it is in a workspace.
 struct BackupDatabase {
     let url: URL
     let key: DatabaseKey
     let configuration: SecureDatabaseConfiguration
 
-    /// Of a database that is opened with `configuration` otherwise.
+    /// Creates a description of the database; `configuration` is the one it is otherwise opened
+    /// with.
     init(
         _ workspace: BackupWorkspace, _ keys: BackupKeys,
         _ configuration: SecureDatabaseConfiguration
@@ -17,14 +18,14 @@ struct BackupDatabase {
         self.configuration = configuration
     }
 
-    /// Lends the database; `isLasting`, when a copy of it is made that outlives the workspace.
+    /// Lends the database; `isLasting` if a copy of it is made that outlives the workspace.
     func withStore<R>(
         readOnly: Bool, isLasting: Bool = false, _ body: (SecureDatabaseStore) throws -> R
     ) throws -> R {
         var configuration = configuration
         configuration.isReadOnly = readOnly
         configuration.journalMode = .delete
-        // What is in the workspace is thrown away after a power cut.
+        // Files of the workspace are discarded after a power cut.
         if !isLasting { configuration.synchronous = .normal }
         configuration.secondInstance = .allowed
         do {
@@ -33,28 +34,28 @@ struct BackupDatabase {
             defer { store.close() }
             return try body(store)
         } catch SecureStorageError.openFailed(code: 10, _) where isDiskFull {
-            // The engine does not say it of the index of a log.
+            // The engine reports a full disk as an I/O error when it concerns the index of a log.
             throw VaultBackupError.diskFull(path: url.path)
         } catch SecureStorageError.backingStoreError(code: 10, _) where isDiskFull {
             throw VaultBackupError.diskFull(path: url.path)
         }
     }
 
-    /// Whether there is no room for a log and its index.
+    /// Whether the disk has no room for a log and its index.
     private var isDiskFull: Bool {
         var space = statvfs()
         guard statvfs(url.deletingLastPathComponent().path, &space) == 0 else { return false }
         return UInt64(space.f_bavail) * UInt64(space.f_frsize) < 128 << 10
     }
 
-    /// Checks that the database is sound, and the one that its backup speaks of.
+    /// Checks that the database is intact and is the one its backup describes.
     func check(_ metadata: VaultBackupMetadata, _ progress: VaultBackupProgress.Handler) throws {
         try VaultBackupError.asDamage {
             try withStore(readOnly: true) { store in
                 let report = try store.verifyIntegrity {
                     try progress(VaultBackupProgress(step: .checking, fraction: $0.fraction))
                 }
-                // Rows that refer to nothing did so before.
+                // Dangling foreign keys existed before the backup.
                 guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
                     throw VaultBackupError.damaged(reason: "the database in it is not sound")
                 }

@@ -1,14 +1,14 @@
 internal import CPlatform
 internal import Foundation
 
-/// One open file that is read or written from its beginning to its end.
+/// An open file that is read or written from beginning to end.
 final class BackupFile {
     private let descriptor: Int32
     private let path: String
 
-    /// Opens a file to read.
+    /// Opens a file for reading.
     init(reading path: String) throws {
-        // O_NONBLOCK: a FIFO would wait for a writer before it can be refused.
+        // O_NONBLOCK: opening a FIFO would wait for a writer before it can be rejected.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         self.path = path
         guard descriptor >= 0 else { throw failure("open") }
@@ -19,12 +19,12 @@ final class BackupFile {
         }
     }
 
-    /// Makes a file, with mode 0600, where there is none.
+    /// Creates a file with mode 0600; fails if one exists.
     init(making path: String) throws {
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.path = path
         guard descriptor >= 0 else { throw failure("make") }
-        _ = fchmod(descriptor, 0o600)  // whatever the umask took away
+        _ = fchmod(descriptor, 0o600)  // regardless of the umask
     }
 
     deinit {
@@ -38,7 +38,7 @@ final class BackupFile {
         return UInt64(status.st_size)
     }
 
-    /// Where the next bytes are read.
+    /// Returns the position of the next read.
     func position() throws -> off_t {
         let position = lseek(descriptor, 0, SEEK_CUR)
         guard position >= 0 else { throw failure("read") }
@@ -49,7 +49,7 @@ final class BackupFile {
         guard lseek(descriptor, position, SEEK_SET) == position else { throw failure("read") }
     }
 
-    /// The next bytes: none at the end only, else any number of them up to `count`.
+    /// Returns the next bytes: none only at the end, otherwise up to `count`.
     func read(upTo count: Int) throws -> Data {
         var data = Data(count: count)
         let length = try data.withUnsafeMutableBytes { buffer in
@@ -63,7 +63,7 @@ final class BackupFile {
         return data
     }
 
-    /// Exactly so many bytes; fewer at the end only.
+    /// Returns exactly `count` bytes; fewer only at the end.
     func read(_ count: Int) throws -> Data {
         var data = Data()
         while data.count < count {
@@ -89,7 +89,7 @@ final class BackupFile {
         }
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the written bytes are on disk.
     func sync() throws {
         guard cplatform_sync(descriptor) == 0 else { throw failure("sync") }
     }

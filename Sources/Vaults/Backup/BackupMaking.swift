@@ -13,7 +13,7 @@ struct BackupMaking {
         try checkContents()
         let workspace = try BackupWorkspace(for: url)
         try workspace.requireFree(replacing: replacing)
-        // The keys first: what is wrong with them is known before any work.
+        // Wrap the keys first: errors with them are found before any work.
         let keys = try BackupKeys(.random(name: VaultBackupHeader.keyName))
         let (keySet, wrapped) = try wrap(keys)
         let copied = BackupDatabase(workspace, keys, database.configuration)
@@ -21,7 +21,8 @@ struct BackupMaking {
         try database.backup(to: copied.url, key: copied.key) {
             try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction))
         }
-        // Another backup may have begun meanwhile: what counts is what the copy says.
+        // Another backup may have begun in the meantime, so the identity in the copy is
+        // authoritative.
         guard let identity = try copied.withStore(readOnly: true, VaultIdentity.read) else {
             throw VaultBackupError.unacceptableContents(
                 reason: "the database has no vault id; make no backup inside a transaction")
@@ -31,7 +32,7 @@ struct BackupMaking {
             identity: identity, createdAt: Date(), databaseSize: copy.size(), label: label,
             keySet: keySet, keys: wrapped)
         try seal(copy, header, keys, to: workspace.url("backup"), progress)
-        // Its space is needed for the check.
+        // The check needs its space.
         unlink(copied.url.path)
         let metadata = try VaultBackup.verify(
             workspace.url("backup"), sources, workspace, database.configuration, progress)
@@ -70,7 +71,7 @@ struct BackupMaking {
             case .wrapped(let set): .set(set)
             }
         }
-        // Too costly a password would be refused when it is needed.
+        // Creates a header now to reject a password that is too costly.
         _ = try VaultBackupHeader(
             identity: VaultIdentity(id: UUID(), generation: 1), createdAt: Date(), databaseSize: 0,
             label: label, keySet: set, keys: wrapped)
@@ -89,7 +90,7 @@ struct BackupMaking {
         let size = Double(max(header.metadata.databaseSize, 1))
         var done = 0
         while true {
-            // Every megabyte.
+            // Once per megabyte.
             if done % (1 << 20) == 0 {
                 try progress(VaultBackupProgress(step: .sealing, fraction: Double(done) / size))
             }

@@ -2,20 +2,21 @@ internal import CPlatform
 internal import Crypto
 internal import Foundation
 
-/// A hidden directory beside a file that is made, for what is written before the file has its name.
+/// A hidden directory beside a target file, for drafts that are written before the file gets its
+/// name.
 ///
-/// Its name follows from the file's, so that what a killed call has left is removed by the next
-/// one. Nothing in it is ever plaintext.
+/// Its name is derived from the file's, so the next call removes the remains of a killed one. It
+/// never contains plaintext.
 final class BackupWorkspace {
-    /// The file that is made: absolute, its directory without links.
+    /// The target file: an absolute path, with links in its directory resolved.
     let target: URL
 
     private let path: String
     private let descriptor: Int32
 
-    /// Makes the directory, or takes over that of a killed call.
+    /// Creates the directory, or takes over that of a killed call.
     ///
-    /// - Throws: `.inUse` when another call or process makes the same file.
+    /// - Throws: `.inUse` if another call or process is making the same file.
     init(for url: URL) throws {
         let name = url.lastPathComponent
         guard url.isFileURL, !["", "/", ".", ".."].contains(name), !url.path.utf8.contains(0) else {
@@ -29,7 +30,7 @@ final class BackupWorkspace {
         defer { free(resolved) }
         let directory = URL(fileURLWithPath: String(cString: resolved), isDirectory: true)
         target = directory.appendingPathComponent(name)
-        // A hash: the name itself may be as long as a name can be.
+        // A hash, because the name itself may already have the maximum length.
         let hash = SHA256.hash(data: Data(name.utf8)).prefix(8)
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         path = directory.appendingPathComponent(".securestorage-vault-\(hash)").path
@@ -39,19 +40,19 @@ final class BackupWorkspace {
 
     deinit {
         try? empty()
-        // Before the lock goes: who waits for a lock on a removed directory notices.
+        // Remove it before unlocking: a caller that locks a removed directory detects that.
         rmdir(path)
-        // A child that was forked meanwhile has the descriptor too, and would keep the lock.
+        // A child forked in the meantime also has the descriptor, which would keep the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// A place in the directory.
+    /// Returns the URL of a file in the directory.
     func url(_ name: String) -> URL { URL(fileURLWithPath: path).appendingPathComponent(name) }
 
     /// Removes all files.
     func empty() throws {
-        // By the descriptor: what has taken the directory's name is none of ours.
+        // Through the descriptor: another directory may have taken the name.
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0, let list = fdopendir(copy) else {
             throw BackupFile.failure(errno, "look into", path)
@@ -71,7 +72,7 @@ final class BackupWorkspace {
         }
     }
 
-    /// Refuses early what `publish` would refuse.
+    /// Rejects early what `publish` would reject.
     func requireFree(replacing: Bool) throws {
         var status = stat()
         guard lstat(target.path, &status) == 0 else { return }
@@ -86,14 +87,14 @@ final class BackupWorkspace {
                 throw BackupFile.failure(errno, "replace", target.path)
             }
         } else {
-            // A link is refused where there is a file, a rename replaces it.
+            // `link` fails if the name exists; `rename` would replace the file.
             if link(draft, target.path) == 0 {
                 unlink(draft)
             } else {
                 switch errno {
                 case EEXIST: throw isTaken
                 case EPERM, ENOTSUP, EMLINK:
-                    // No hard links here; nobody of ours comes in between.
+                    // No hard links here; the workspace lock keeps other calls of this library out.
                     try requireFree(replacing: false)
                     guard rename(draft, target.path) == 0 else {
                         throw BackupFile.failure(errno, "make", target.path)
@@ -104,8 +105,8 @@ final class BackupWorkspace {
         }
         let parent = Foundation.open(
             target.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { return }  // a directory that may be searched, not read
-        _ = cplatform_sync(parent)  // some file systems cannot; then there is nothing to be done
+        guard parent >= 0 else { return }  // it may be searched but not read
+        _ = cplatform_sync(parent)  // ignored: some file systems cannot sync directories
         close(parent)
     }
 
@@ -120,7 +121,7 @@ final class BackupWorkspace {
             }
             let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else {
-                // Removed meanwhile by whoever has used it.
+                // Removed in the meantime by the caller that used it.
                 if errno == ENOENT { continue }
                 throw BackupFile.failure(errno, "open the directory", path)
             }

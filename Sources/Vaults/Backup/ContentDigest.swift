@@ -2,13 +2,13 @@ internal import Crypto
 internal import Foundation
 internal import SecureStorage
 
-/// A digest of what a database holds: its schema and each row of its tables, whatever pages they
-/// lie on.
+/// A digest of a database's content: its schema and each row of its tables, regardless of their
+/// pages.
 ///
-/// Two states of a vault are the same when it is: a number in the file would have to be counted on
-/// by every writer.
+/// Two states of a vault are the same if their digests are: a counter in the file would have to be
+/// incremented by every writer.
 enum ContentDigest {
-    /// Without the table that counts backups.
+    /// Computes the digest, without the table that counts backups.
     static func of(_ store: SecureDatabaseStore) throws -> SHA256.Digest {
         var hash = SHA256()
         var tables: [String] = []
@@ -21,7 +21,7 @@ enum ContentDigest {
         while try schema.next() {
             let texts = (0..<3).map { schema.string(forColumnIndex: $0) ?? "" }
             for text in texts { update(&hash, 3, Data(text.utf8)) }
-            // What a virtual table holds lies in tables of their own.
+            // The content of a virtual table is in separate tables.
             let isVirtual = texts[2].uppercased().hasPrefix("CREATE VIRTUAL")
             if texts[0] == "table", !isVirtual { tables.append(texts[1]) }
         }
@@ -29,7 +29,7 @@ enum ContentDigest {
         for table in tables {
             update(&hash, 3, Data(table.utf8))
             let quoted = "\"" + table.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-            // In the order of its key: an index may be in another one.
+            // In key order: an index may have another order.
             let rows = try store.executeQuery("SELECT * FROM \(quoted) NOT INDEXED")
             while try rows.next() {
                 for column in 0..<rows.columnCount {

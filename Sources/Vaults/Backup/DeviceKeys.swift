@@ -1,18 +1,18 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The keys of a vault, and those that take their place while a backup is restored.
+/// The keys of a vault, and those that replace them while a backup is restored.
 ///
-/// The new ones wait under names of their own until the database under them has its name. Then they
-/// take the names of the old ones. The database's key is staged last, and unstaged last: as long as
-/// it waits, the other one does, too.
+/// The new keys wait under separate names until the database encrypted with them is in place. Then
+/// they replace the old ones. The database's key is staged last and unstaged last, so its entry
+/// marks an unfinished restore.
 struct DeviceKeys {
     static let suffix = " (restoring)"
 
     let entries: any KeyEntries
     /// The name of the database's key.
     let database: String
-    /// The name of the key that wraps data keys; nil for a vault that keeps them in another way.
+    /// The name of the key that wraps data keys; nil for a vault that stores them differently.
     let keyEncryption: String?
 
     init(_ entries: any KeyEntries, database: String, keyEncryption: String?) throws {
@@ -34,7 +34,7 @@ struct DeviceKeys {
             keyEncryption: names.keyEncryption)
     }
 
-    /// The names that are in use.
+    /// The names in use.
     var names: [String] { [database] + (keyEncryption.map { [$0] } ?? []) }
 
     private var pendingDatabase: String { database + Self.suffix }
@@ -48,16 +48,16 @@ struct DeviceKeys {
         try entries.store(database, forName: pendingDatabase)
     }
 
-    /// Removes new keys whose database never got its name.
+    /// Removes new keys whose database was never put in place.
     func unstage() throws {
         if let pendingKeyEncryption { try entries.remove(pendingKeyEncryption) }
         try entries.remove(pendingDatabase)
     }
 
-    /// Puts the new keys in the place of the old ones; who has opened the vault meanwhile may have
-    /// done so, too.
+    /// Replaces the old keys with the new ones; a caller that opened the vault in the meantime may
+    /// have done so already.
     func promote(_ new: SecretBytes) throws {
-        // None when a kill came between the two removals of `unstage`.
+        // Absent if a kill came between the two removals of `unstage`.
         if let keyEncryption, let pendingKeyEncryption,
             let key = try entries.read(pendingKeyEncryption)
         {
@@ -67,13 +67,13 @@ struct DeviceKeys {
         try unstage()
     }
 
-    /// Whether a restore is at work, or was interrupted.
+    /// Returns whether a restore is in progress or was interrupted.
     func arePending() throws -> Bool {
         if try entries.read(pendingDatabase) != nil { return true }
         return try pendingKeyEncryption.map { try entries.read($0) != nil } ?? false
     }
 
-    /// Ends what a killed restore has begun; true when there was something.
+    /// Completes or undoes an interrupted restore, and returns whether one was found.
     func finish(
         for url: URL, _ configuration: SecureDatabaseConfiguration,
         _ form: (SecretBytes) -> DatabaseKey = { .raw($0) }

@@ -1,18 +1,18 @@
 internal import SecureStorage
 
-/// Where the keys of a vault lie, by their names.
+/// The storage of a vault's keys, by their names.
 protocol KeyEntries {
-    /// The key of a name; nil where there is none, and only there.
+    /// Returns the key of a name; nil if and only if none exists.
     func read(_ name: String) throws -> SecretBytes?
 
-    /// Stores a key, and replaces what the name held.
+    /// Stores a key, replacing the one under the same name.
     func store(_ key: SecretBytes, forName name: String) throws
 
-    /// Removes a key; an absent one is no error.
+    /// Removes a key; an absent one is not an error.
     func remove(_ name: String) throws
 }
 
-/// The names as they are, in a key store.
+/// The entries of a key store, under unchanged names.
 struct KeyStoreEntries: KeyEntries {
     let keyStore: any KeyStore
 

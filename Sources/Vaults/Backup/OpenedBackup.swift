@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SecureStorage
 
-/// A backup's file, read from its beginning: its header at first, then its keys, then its database.
+/// A backup file, read from its beginning: first its header, then its keys, then its database.
 final class OpenedBackup {
     let header: VaultBackupHeader
     private let file: BackupFile
@@ -35,7 +35,7 @@ final class OpenedBackup {
         }
     }
 
-    /// The keys, which a wrong password is told by.
+    /// Unwraps the keys, which is how a wrong password is detected.
     func unlock(with source: any KeyEncryptionKeySource) throws -> BackupKeys {
         let key = try header.keySet.unwrap(with: source)
         try authenticateHeader(with: key)
@@ -55,8 +55,8 @@ final class OpenedBackup {
 
     /// Reads the first part of the stream, which is bound to the header.
     ///
-    /// Before anything else that the header asks for is derived: who has forged it could ask for
-    /// much.
+    /// Runs before anything else that the header requests is derived: a forged header could request
+    /// expensive derivations.
     private func authenticateHeader(with key: DataEncryptionKey) throws {
         let begin = try file.position()
         try VaultBackupError.asDamage {
@@ -82,10 +82,10 @@ final class OpenedBackup {
             try progress(VaultBackupProgress(step: .opening, fraction: 0))
             while let part = try reader.read() {
                 done += UInt64(part.count)
-                // Never more on the disk than was announced.
+                // Never write more to the disk than announced.
                 guard done <= size else { break }
                 try target.write(part)
-                // Every megabyte.
+                // Once per megabyte.
                 if done % (1 << 20) < UInt64(SealedStream.chunkLength) {
                     try progress(
                         VaultBackupProgress(
@@ -100,7 +100,7 @@ final class OpenedBackup {
     }
 }
 
-/// The key of one backup, those that are derived from it, and those that travel along.
+/// The key of one backup, the keys derived from it, and the data keys stored in the backup.
 final class BackupKeys {
     let key: DataEncryptionKey
     let wrapping: KeyEncryptionKey
@@ -119,10 +119,10 @@ final class BackupKeys {
         }
     }
 
-    /// The key of the database in the backup.
+    /// Returns the key of the database in the backup.
     ///
-    /// The salt of a file with a plaintext header stands outside of it: there it comes from the
-    /// key.
+    /// A file with a plaintext header does not contain its salt, so there the salt is derived from
+    /// the key.
     func databaseKey(_ configuration: SecureDatabaseConfiguration) -> DatabaseKey {
         configuration.cipher.plaintextHeaderSize > 0 ? .raw(raw, salt: salt) : .raw(raw)
     }

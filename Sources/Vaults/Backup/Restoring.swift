@@ -4,8 +4,10 @@ internal import SecureStorage
 
 /// Restores one backup.
 struct Restoring {
-    /// Changes the database before it has its name: gets the backup's data keys, those wrapped for
-    /// this device, and the database's new key.
+    /// Changes the database before it is put in place.
+    ///
+    /// Receives the backup's data keys, the same keys wrapped for this device, and the database's
+    /// new key.
     typealias Preparation =
         (SecureDatabaseStore, [DataEncryptionKey], [WrappedKeySet], SecretBytes) throws -> Void
 
@@ -14,7 +16,7 @@ struct Restoring {
     let keys: DeviceKeys
     let replacing: VaultReplacement
     let configuration: SecureDatabaseConfiguration
-    /// How the database's key opens it.
+    /// Maps the raw key to the form that opens the database.
     var form: (SecretBytes) -> DatabaseKey = { .raw($0) }
 
     func write(
@@ -30,7 +32,7 @@ struct Restoring {
         do {
             _ = try keys.finish(for: workspace.target, configuration, form)
         } catch VaultBackupError.currentUnreadable where replacing == .anything {}
-        // Early, on what is only claimed: it is authentic when anything is replaced.
+        // Fail before unpacking if possible; checked again before anything is replaced.
         _ = try checkCurrent(at: workspace.target, opened.header.metadata)
         let database = BackupDatabase(workspace, unlocked, configuration)
         try opened.extract(to: database.url, with: unlocked, progress)
@@ -46,14 +48,14 @@ struct Restoring {
                 try unlocked.dataKeys.map { try WrappedKeySet(wrapping: $0, with: key) }
             } ?? []
         try database.withStore(readOnly: false) { store in
-            // A block: nothing in `preparing` can end its transaction, and key-value stores on the
-            // store take part in it.
+            // In a block: `preparing` cannot end its transaction, and key-value stores on the store
+            // take part in it.
             try SecureDatabaseQueue(databaseStore: store).inExclusiveTransaction { store in
                 try preparing(store, unlocked.dataKeys, sets, databaseKey)
                 return false
             }
         }
-        // Again: unpacking takes its time.
+        // Check again: unpacking takes time.
         let isReplacing = try checkCurrent(at: workspace.target, opened.header.metadata, content)
         try keys.stage(database: databaseKey, keyEncryption: keyEncryptionKey?.secret())
         do {
@@ -63,7 +65,8 @@ struct Restoring {
                 ) { try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction)) }
             }
         } catch {
-            // The old database may have its old keys only; what cannot be removed now goes later.
+            // The old database must keep only its old keys; entries that cannot be removed now are
+            // removed later.
             _ = try? keys.finish(for: workspace.target, configuration, form)
             throw error
         }
@@ -71,9 +74,9 @@ struct Restoring {
         return RestoredVault(metadata: opened.header.metadata, keySets: sets)
     }
 
-    /// Whether there is a vault at the place, which may give way to the backup.
+    /// Returns whether the place holds a vault, and throws if the backup may not replace it.
     ///
-    /// `content` is what the backup holds, when it is known already.
+    /// `content` is the digest of the backup's content, once it is known.
     private func checkCurrent(
         at url: URL, _ metadata: VaultBackupMetadata, _ content: SHA256.Digest? = nil
     ) throws -> Bool {
@@ -97,7 +100,7 @@ struct Restoring {
                 throw VaultBackupError.otherVault(backup: metadata.vaultID, current: identity.id)
             }
             guard replacing == .sameVaultNotNewer else { return }
-            // Of the same generation it is the backup's own state, or a later one.
+            // At the same generation, the vault is in the backup's own state or a later one.
             let isChanged =
                 try content.map {
                     try identity.generation == metadata.generation
@@ -121,7 +124,7 @@ struct Restoring {
         configuration.secondInstance = .allowed
         let store = SecureDatabaseStore(url: url, configuration: configuration)
         do {
-            // To write: a log that a killed app has left would be in the way of the new file.
+            // Open for writing: a log left by a killed app would obstruct the new file.
             try store.open(with: form(key)) { _ in nil }
         } catch SecureStorageError.authenticationFailed {
             throw VaultBackupError.currentUnreadable(reason: "the key store's key does not open it")

@@ -1,20 +1,21 @@
 public import Foundation
 public import SecureStorage
 
-// None of Swift's or Dispatch's threads may be blocked for as long as this takes.
+// These calls take too long to block one of Swift's or Dispatch's threads.
 
 extension VaultBackup {
-    /// Makes a backup of a queue's or a pool's database, on a separate thread.
+    /// Makes a backup of a queue's or a pool's database, like the synchronous call but on a
+    /// separate thread.
     ///
     /// - Parameters:
     ///   - database: Open, and not read-only.
     ///   - url: The location of the backup.
-    ///   - sources: What unlocks it.
+    ///   - sources: The keys, passwords or codes that unlock it.
     ///   - dataKeys: The keys of sealed values in the database.
-    ///   - label: What can be read without a key.
+    ///   - label: Text that can be read without a key.
     ///   - replacing: Whether an existing file is replaced.
-    ///   - progress: Called after every megabyte, on that thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself.
+    ///   - progress: Called on that thread for every megabyte; an error it throws ends the work.
+    /// - Returns: The backup's metadata.
     /// - Throws: As the synchronous call; `CancellationError`, and then no backup is left.
     @discardableResult
     public static func make(
@@ -33,15 +34,15 @@ extension VaultBackup {
         }
     }
 
-    /// Checks a backup; as the call that is not `async`, on a thread of its own.
+    /// Checks a backup, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
     ///   - url: The backup.
     ///   - source: The password, recovery code or key.
-    ///   - configuration: As the database's, where its cipher is not the default.
-    ///   - progress: Told of every megabyte, on that thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself, authenticated.
-    /// - Throws: As the other call; `CancellationError`.
+    ///   - configuration: The database's, if its cipher is not the default.
+    ///   - progress: Called on that thread for every megabyte; an error it throws ends the work.
+    /// - Returns: The backup's metadata, authenticated.
+    /// - Throws: As the synchronous call; `CancellationError`.
     @discardableResult
     public static func verify(
         at url: URL, unlockedBy source: any KeyEncryptionKeySource,
@@ -57,20 +58,20 @@ extension VaultBackup {
         }
     }
 
-    /// Restores a backup; as the call that is not `async`, on a thread of its own.
+    /// Restores a backup, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
     ///   - backup: The backup.
     ///   - url: The place of the database.
     ///   - source: The password, recovery code or key.
-    ///   - keyStore: The device's.
-    ///   - keyNames: Where the two keys are put.
-    ///   - replacing: What may be there already.
-    ///   - configuration: As the database's, where its cipher is not the default.
+    ///   - keyStore: The device's key store.
+    ///   - keyNames: The names that the two keys are stored under.
+    ///   - replacing: What the restore may replace.
+    ///   - configuration: The database's, if its cipher is not the default.
     ///   - preparing: Stores the wrapped keys in the database.
-    ///   - progress: Told of every megabyte, on that thread; what it throws ends the work.
+    ///   - progress: Called on that thread for every megabyte; an error it throws ends the work.
     /// - Returns: The wrapped keys.
-    /// - Throws: As the other call; `CancellationError`, and then everything is as it was before.
+    /// - Throws: As the synchronous call; `CancellationError`, and then everything is unchanged.
     @discardableResult
     public static func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
@@ -92,14 +93,13 @@ extension VaultBackup {
     }
 }
 
-/// Work on a thread of its own, which a task waits for and may cancel.
+/// Work on a separate thread, which a task awaits and may cancel.
 private final class BackgroundWork: @unchecked Sendable {
-    // @unchecked: `isCancelled` is only touched under `lock`.
+    // @unchecked: `isCancelled` is accessed only under `lock`.
     private let lock = NSLock()
     private var isCancelled = false
 
-    /// Runs `body`, which calls the block that it gets now and then: that throws once the task is
-    /// cancelled.
+    /// Runs `body`, which regularly calls `check`; that throws once the task is cancelled.
     static func run<T: Sendable>(
         _ body: @escaping @Sendable (_ check: @Sendable () throws -> Void) throws -> T
     ) async throws -> T {

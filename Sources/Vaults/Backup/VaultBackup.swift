@@ -4,34 +4,34 @@ public import SecureStorage
 /// Backups of a vault: its database and the keys that its data needs, in one encrypted file.
 ///
 /// A backup is made under a ``PasswordKey``, a ``RecoveryCode``, or both; either opens it, on any
-/// machine. It is of one moment, made while others write, with constant memory, and never lies on
-/// the disk in plain. It gets its name only after it has been read back and its database checked: a
-/// kill or a full disk leaves what was there before.
+/// machine. It captures one moment, is made with constant memory while other calls write, and is
+/// never on the disk in plaintext. It gets its name only after it was read back and its database
+/// checked: a kill or a full disk leaves the place as it was.
 ///
-/// While it is made, beside the file and in a hidden directory of mode 0700, there is room for two
-/// encrypted copies of the database. What a kill leaves there is removed by the next call for the
-/// same file.
+/// While a backup is made, a hidden directory of mode 0700 beside the file needs room for two
+/// encrypted copies of the database. The next call for the same file removes anything a kill leaves
+/// there.
 ///
 /// Calls block their thread for about half a second per password (see ``ScryptParameters``), and
-/// then as long as the database takes. The `async` ones have a thread of their own. The bytes are
-/// in `Docs/FileFormats.md`.
+/// then for as long as the database takes. The `async` calls use a separate thread. The byte format
+/// is in `Docs/FileFormats.md`.
 public enum VaultBackup {
     /// Makes a backup of a queue's or a pool's database, while its other calls continue.
     ///
     /// - Parameters:
-    ///   - database: Open, and not read-only: its vault's ``VaultIdentity`` counts on. Not from
-    ///     inside a transaction of the queue or the pool.
-    ///   - url: The location of the backup, whose directory exists.
-    ///   - sources: What unlocks it, at least one, each of another name. A password may ask for 256
-    ///     MiB of memory and for twice the work of the default at most.
+    ///   - database: Open, and not read-only: the vault's ``VaultIdentity`` is incremented. Do not
+    ///     call this inside a transaction of the queue or the pool.
+    ///   - url: The location of the backup, in an existing directory.
+    ///   - sources: The keys, passwords or codes that unlock it: at least one, each with a
+    ///     different name. A password may require at most 256 MiB of memory and twice the work of
+    ///     the default.
     ///   - dataKeys: The keys of sealed values in the database, at most 64.
-    ///   - label: What can be read without a key.
+    ///   - label: Text that can be read without a key.
     ///   - replacing: Whether an existing file is replaced.
-    ///   - progress: Called after every megabyte, on the calling thread; what it throws ends the
+    ///   - progress: Called on the calling thread for every megabyte; an error it throws ends the
     ///     work.
-    /// - Returns: What the backup says about itself.
-    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; what `progress`
-    ///   throws.
+    /// - Returns: The backup's metadata.
+    /// - Throws: ``VaultBackupError``; `SecureStorageError` of the database; errors of `progress`.
     @discardableResult
     public static func make(
         of database: any SecureDatabaseWriter, at url: URL,
@@ -47,10 +47,10 @@ public enum VaultBackup {
         }
     }
 
-    /// Reads what a file says about itself, without a key.
+    /// Reads a backup's metadata without a key.
     ///
     /// - Parameter url: The backup.
-    /// - Returns: What is not authenticated yet: anyone may have written it.
+    /// - Returns: Metadata that is not authenticated yet: anyone may have written it.
     /// - Throws: ``VaultBackupError``.
     public static func metadata(at url: URL) throws -> UnauthenticatedVaultBackupMetadata {
         let header = try OpenedBackup(at: url).header
@@ -58,17 +58,18 @@ public enum VaultBackup {
             claimed: header.metadata, keyRecords: header.keySet.records)
     }
 
-    /// Checks a backup as restoring it would: every byte of it, its keys, and the database in it.
+    /// Checks a backup as restoring it would: every byte, its keys, and the database in it.
     ///
     /// - Parameters:
-    ///   - url: The backup. Its directory has room for the database, which is unpacked there,
+    ///   - url: The backup. Its directory needs room for the database, which is unpacked there,
     ///     encrypted.
     ///   - source: The password, recovery code or key.
-    ///   - configuration: As the database's, where its cipher is not the default.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself, authenticated.
-    /// - Throws: ``VaultBackupError``: a wrong password is told from damage; what `progress`
-    ///   throws.
+    ///   - configuration: The database's, if its cipher is not the default.
+    ///   - progress: Called on the calling thread for every megabyte; an error it throws ends the
+    ///     work.
+    /// - Returns: The backup's metadata, authenticated.
+    /// - Throws: ``VaultBackupError``, which distinguishes a wrong password from damage; errors of
+    ///   `progress`.
     @discardableResult
     public static func verify(
         at url: URL, unlockedBy source: any KeyEncryptionKeySource,

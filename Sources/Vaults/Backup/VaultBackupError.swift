@@ -1,71 +1,71 @@
 public import Foundation
 internal import SecureStorage
 
-/// What can go wrong with a backup of a vault, as a caller can act on it.
+/// Errors of a vault's backup, distinguished by how a caller can react.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold file paths and
-/// the names of keys; they never hold a key, a password, a recovery code or data.
+/// Messages are for people: lower case, what failed, why, and a hint. They may contain file paths
+/// and the names of keys, but never a key, a password, a recovery code or data.
 ///
-/// Errors of the database itself come as `SecureStorageError`, those of a key store as
+/// Errors of the database itself are thrown as `SecureStorageError`, those of a key store as
 /// ``KeyStoreError``.
 public enum VaultBackupError: Error, Equatable, Sendable {
     /// The file does not begin like a backup.
     case notABackup(path: String)
 
-    /// The backup is not as it was written, or not all of it is there.
+    /// The backup was changed since it was written, or is incomplete.
     case damaged(reason: String)
 
     /// The backup was written by a newer version of the library.
     case unsupportedVersion(Int)
 
-    /// The backup is intact, and was made with another password.
+    /// The backup is intact but was made with another password.
     case wrongPassword(name: String)
 
-    /// The backup is intact, and was made with another recovery code.
+    /// The backup is intact but was made with another recovery code.
     case wrongRecoveryCode(name: String)
 
-    /// The backup is intact, and was made with another key.
+    /// The backup is intact but was made with another key.
     case wrongKey(name: String)
 
-    /// The backup cannot be unlocked by a password, code or key of this name.
+    /// No password, code or key of this name unlocks the backup.
     case noSuchKey(name: String)
 
-    /// Parameters of a key derivation that are too weak, or too costly for a backup.
+    /// The parameters of a key derivation are too weak, or too costly for a backup.
     case unacceptableParameters(reason: String)
 
-    /// A key, its name or a password that cannot be used.
+    /// A key, its name or a password cannot be used.
     case unacceptableKey(reason: String)
 
-    /// A label, a list of keys or a configuration that a backup cannot have.
+    /// A backup cannot have this label, list of keys or configuration.
     case unacceptableContents(reason: String)
 
-    /// There is a file at the place already, or a key under the name.
+    /// A file exists at the place already, or a key under the name.
     case taken(reason: String)
 
-    /// Another call, or another process, is at work on the same file.
+    /// Another call or process is using the same file.
     case inUse(path: String)
 
     /// The vault at the place is newer than the backup: of a later generation, or of the same one
-    /// and changed since.
+    /// but changed since.
     case olderThanCurrent(backup: UInt64, current: UInt64)
 
-    /// The vault at the place is not the one that the backup was made of.
+    /// The vault at the place is not the one that was backed up.
     case otherVault(backup: UUID, current: UUID)
 
-    /// Which vault stands at the place, and how new it is, cannot be told.
+    /// The identity and generation of the vault at the place cannot be determined.
     case currentUnreadable(reason: String)
 
     /// The disk is full; nothing was changed.
     case diskFull(path: String)
 
-    /// The system refused something that was to be done with a file.
+    /// The system rejected an operation on a file.
     case fileFailed(reason: String)
 }
 
 extension VaultBackupError: CustomStringConvertible {
-    /// One line that says what failed, and what to do where that is known.
+    /// One line that says what failed and, where known, what to do about it.
     public var description: String {
-        // `quoted` spells out what a terminal would act on: names may come from a file.
+        // `quoted` escapes terminal control characters: names may come from a file.
         func quoted(_ text: String) -> String { KeyStoreError.quoted(text) }
         return switch self {
         case .notABackup(let path):
@@ -113,14 +113,14 @@ extension VaultBackupError: CustomStringConvertible {
 }
 
 extension VaultBackupError: LocalizedError {
-    /// The description.
+    /// The same as `description`.
     public var errorDescription: String? { description }
 }
 
 extension VaultBackupError {
-    /// Runs `body`, which makes the file at `path`, and gives its errors in a caller's terms.
+    /// Runs `body`, which makes the file at `path`, and translates its errors for the caller.
     ///
-    /// A database that is locked is the one at `path` where that is one, and else the caller's.
+    /// If `path` is a database, a locked database is that one; otherwise it is the caller's.
     static func translating<R>(
         _ path: String, isDatabase: Bool, _ body: () throws -> R
     ) throws -> R {
@@ -139,8 +139,8 @@ extension VaultBackupError {
         }
     }
 
-    /// Runs `body`, in which every error of a key or of the database is damage of a backup that was
-    /// unlocked.
+    /// Runs `body`, in which every error of a key or of the database means that an unlocked backup
+    /// is damaged.
     static func asDamage<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()

@@ -1,27 +1,26 @@
 internal import Foundation
 
-/// The first bytes of a backup, which can be read without a key; the stream behind them
+/// The first bytes of a backup, which can be read without a key; the stream that follows
 /// authenticates them.
 struct VaultBackupHeader {
     static let magic: StaticString = "SSVB"
     static let version: UInt8 = 1
-    /// The key of the backup, in its set and in its stream; and the one derived from it that wraps
+    /// The name of the backup's key, in its set and its stream, and of the derived key that wraps
     /// others.
     static let keyName = "vault backup"
     static let mostKeys = 64
     static let longestNote = 4096
     static let longestDeviceName = 255
-    /// Where every version has magic, version and length.
+    /// The length of magic, version and header length, which every version has.
     static let beginLength = 9
     static let lengths = 128...(1 << 20)
-    /// A password of a backup may cost this much memory: who is handed a file can refuse to pay
-    /// more.
+    /// The most memory a backup's password may cost, so that a received file cannot demand more.
     static let mostMemory = 256 << 20
 
     let metadata: VaultBackupMetadata
     let keySet: WrappedKeySet
     let keys: [Key]
-    /// All of it, as it stands in the file.
+    /// The complete header, as stored in the file.
     let bytes: Data
 
     enum Key {
@@ -73,7 +72,7 @@ struct VaultBackupHeader {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer.integer(UInt32(truncatingIfNeeded: length))
         writer.raw(body.bytes)
-        // Read back, so that the two cannot differ.
+        // Parse the bytes again, so that properties and bytes cannot differ.
         try self.init(bytes: RecordFrame.end(writer))
     }
 
@@ -127,7 +126,7 @@ struct VaultBackupHeader {
         try checkCosts()
     }
 
-    /// Every password that may have to be derived, before any is.
+    /// Checks every password that may have to be derived, before any is.
     private func checkCosts() throws {
         var records = keySet.records
         for key in keys {
@@ -153,7 +152,7 @@ extension ScryptParameters {
 }
 
 extension UUID {
-    /// From 16 bytes.
+    /// Creates a UUID from 16 bytes.
     init(_ bytes: some Sequence<UInt8>) {
         var uuid: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &uuid) { target in

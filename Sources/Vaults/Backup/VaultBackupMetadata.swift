@@ -1,16 +1,16 @@
 public import Foundation
 
-/// What an app says about a backup, for people to tell one from another.
+/// An app's description of a backup, for people to distinguish backups by.
 public struct VaultBackupLabel: Sendable, Equatable {
     /// The device that the backup is made on: at most 255 bytes of UTF-8.
     public var deviceName: String
 
-    /// Anything else: at most 4096 bytes of UTF-8.
+    /// Any other text: at most 4096 bytes of UTF-8.
     ///
     /// It can be read without a key.
     public var note: String
 
-    /// A label.
+    /// Creates a label.
     ///
     /// - Parameters:
     ///   - deviceName: At most 255 bytes of UTF-8.
@@ -21,35 +21,35 @@ public struct VaultBackupLabel: Sendable, Equatable {
     }
 }
 
-/// What a backup says about itself.
+/// The metadata of a backup.
 public struct VaultBackupMetadata: Sendable, Equatable {
-    /// The vault that it was made of, the same in all its backups; see ``VaultIdentity``.
+    /// The vault that was backed up, the same in all its backups; see ``VaultIdentity``.
     public let vaultID: UUID
 
-    /// Grows with each backup of the vault.
+    /// A number that grows with each backup of the vault.
     public let generation: UInt64
 
-    /// When it was made, by the clock of the device, in whole milliseconds.
+    /// The time of the backup, by the device's clock, in whole milliseconds.
     public let createdAt: Date
 
     /// The size of the database in it, in bytes.
     public let databaseSize: UInt64
 
-    /// What the app has said about it.
+    /// The app's description of the backup.
     public let label: VaultBackupLabel
 
-    /// The names of the data keys that travel along, in the order in which they were given.
+    /// The names of the data keys in the backup, in the order in which they were given.
     public let dataKeyNames: [String]
 }
 
-/// What a file claims about itself: read without a key, so anyone may have written it.
+/// The metadata a file claims: read without a key, so anyone may have written it.
 ///
-/// For a list of files to choose from. `VaultBackup.verify`
-/// and restoring return the same values once they are known to be authentic.
+/// For a list of files to choose from. `VaultBackup.verify` and restoring return the same values
+/// once they are known to be authentic.
 public struct UnauthenticatedVaultBackupMetadata: Sendable, Equatable {
-    /// What would be true if nobody has changed the file.
+    /// The metadata, correct only if no one has changed the file.
     public let claimed: VaultBackupMetadata
 
-    /// What the file can be unlocked by: the names and kinds of keys, passwords and recovery codes.
+    /// The names and kinds of the keys, passwords and recovery codes that can unlock the file.
     public let keyRecords: [WrappedKey]
 }

@@ -1,9 +1,9 @@
-/// How far making, verifying or restoring a backup has come.
+/// The progress of making, verifying or restoring a backup.
 ///
-/// Whoever gets it may throw: that ends the work, which leaves everything as it was before, and the
-/// error goes to the caller.
+/// A handler may throw: that ends the work, leaves everything unchanged, and passes the error to
+/// the caller.
 public struct VaultBackupProgress: Sendable, Equatable {
-    /// What is being done; not every call has every step, and each step begins at 0.
+    /// A step of the work; not every call has every step, and each step begins at 0.
     public enum Step: Sendable, CaseIterable {
         /// The database is copied, and the copy checked.
         case copying
@@ -15,12 +15,12 @@ public struct VaultBackupProgress: Sendable, Equatable {
         case checking
     }
 
-    /// What is being done.
+    /// The current step.
     public let step: Step
 
-    /// How much of the step is done, from 0 to 1.
+    /// The completed fraction of the step, from 0 to 1.
     public let fraction: Double
 
-    /// A block that is told how far the work has come, and ends it by throwing.
+    /// A block that receives the progress of the work, and ends it by throwing.
     public typealias Handler = (VaultBackupProgress) throws -> Void
 }

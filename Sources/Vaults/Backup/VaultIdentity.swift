@@ -1,23 +1,23 @@
 public import Foundation
 public import SecureStorage
 
-/// Which vault a database is, and how many backups were made of it.
+/// The identity of a vault's database, and the number of backups made of it.
 ///
-/// It lies in the database itself, in the table `securestorage_vault`, which the first backup
-/// makes; so it is restored with it.
+/// It is stored in the database itself, in the table `securestorage_vault`, which the first backup
+/// creates; so it is restored with the database.
 public struct VaultIdentity: Sendable, Equatable {
     /// A random id.
     public let id: UUID
 
-    /// Grows with each backup.
+    /// A number that grows with each backup.
     ///
-    /// Two devices that were restored from one backup count on independently.
+    /// Two devices restored from one backup count independently.
     public let generation: UInt64
 
-    /// The identity of an open database.
+    /// Reads the identity of an open database.
     ///
-    /// - Parameter store: Also of a read-only one.
-    /// - Returns: nil when no backup was ever made of it.
+    /// - Parameter store: The database, which may be read-only.
+    /// - Returns: The identity; nil if the database was never backed up.
     /// - Throws: `SecureStorageError`.
     public static func read(in store: SecureDatabaseStore) throws -> VaultIdentity? {
         guard try store.tableExists("securestorage_vault") else { return nil }
@@ -29,7 +29,7 @@ public struct VaultIdentity: Sendable, Equatable {
         return VaultIdentity(id: UUID(id), generation: UInt64(generation))
     }
 
-    /// Counts one backup more.
+    /// Counts one more backup.
     static func advance(in store: SecureDatabaseStore) throws {
         try store.executeUpdate(
             """

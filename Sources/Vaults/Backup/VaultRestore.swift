@@ -3,18 +3,18 @@ public import SecureStorage
 
 /// What restoring a backup may replace.
 public enum VaultReplacement: Sendable, CaseIterable {
-    /// Nothing: there is no file at the place, and the key store has neither of the two keys.
+    /// Nothing: no file exists at the place, and the key store has neither of the two keys.
     case nothing
     /// The same vault, unless it is newer: of a later generation than the backup's, or changed
     /// since the backup.
     case sameVaultNotNewer
-    /// The same vault, whatever has become of it.
+    /// The same vault, even if it is newer.
     case sameVault
     /// Anything: another vault, a file that no key opens, keys without a file.
     case anything
 }
 
-/// Where the two keys of a vault lie in its device's key store.
+/// The names of a vault's two keys in its device's key store.
 public struct VaultKeyNames: Sendable, Equatable {
     /// The name of the database's raw key, 32 bytes.
     public let database: String
@@ -23,20 +23,20 @@ public struct VaultKeyNames: Sendable, Equatable {
     /// keys.
     public let keyEncryption: String
 
-    /// Two names.
+    /// Creates a pair of names.
     ///
     /// - Parameters:
     ///   - database: 1 to 240 bytes of UTF-8.
-    ///   - keyEncryption: 1 to 240 bytes of UTF-8, another one.
+    ///   - keyEncryption: 1 to 240 bytes of UTF-8, different from `database`.
     public init(database: String, keyEncryption: String) {
         self.database = database
         self.keyEncryption = keyEncryption
     }
 }
 
-/// What has been restored.
+/// The result of restoring a backup.
 public struct RestoredVault: Sendable {
-    /// What the backup says about itself, authenticated.
+    /// The backup's metadata, authenticated.
     public let metadata: VaultBackupMetadata
 
     /// The data keys of the backup, in its order, each wrapped by the device's new key-encryption
@@ -45,36 +45,37 @@ public struct RestoredVault: Sendable {
 }
 
 extension VaultBackup {
-    /// Puts the restored vault's wrapped keys where the app looks for them, in the database itself.
+    /// Stores the restored vault's wrapped keys where the app expects them, in the database itself.
     ///
-    /// Runs in a transaction of the database before it has its name: with it or not at all.
+    /// Runs in a transaction of the database before it is put in place, so both or neither take
+    /// effect.
     public typealias Preparation = (SecureDatabaseStore, [WrappedKeySet]) throws -> Void
 
     /// Restores a backup as the vault of this device, under fresh keys.
     ///
     /// The database gets a new key, and the data keys are wrapped by a new key-encryption key. Both
-    /// lie in the key store before the database has its name. The database is checked and written
-    /// beside its place: a kill at any point leaves the old vault or the new one. When it comes
-    /// between the name and the last of the keys,
-    /// ``finishInterruptedRestore(at:keyStore:keyNames:configuration:)`` goes on, which an app
-    /// calls before it opens its vault.
+    /// are in the key store before the database is put in place. The database is checked and
+    /// written beside its place: a kill at any point leaves the old vault or the new one. After a
+    /// kill between placing the database and storing the last key,
+    /// ``finishInterruptedRestore(at:keyStore:keyNames:configuration:)`` completes the restore; an
+    /// app calls it before it opens its vault.
     ///
     /// - Parameters:
     ///   - backup: The backup.
-    ///   - url: The place of the database, whose directory exists and has room for two copies. No
+    ///   - url: The place of the database, in an existing directory with room for two copies. No
     ///     store has it open.
     ///   - source: The password, recovery code or key.
-    ///   - keyStore: The device's.
-    ///   - keyNames: Where the two keys are put.
-    ///   - replacing: What may be there already.
-    ///   - configuration: As the database's, where its cipher is not the default.
-    ///   - preparing: Stores the wrapped keys in the database, and changes what else is to be
-    ///     changed.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    /// - Returns: The wrapped keys. Where nothing stores them while `preparing`, a kill right now
-    ///   would lose them: the backup still has them.
-    /// - Throws: ``VaultBackupError``: a wrong password is told from damage; ``KeyStoreError``;
-    ///   `SecureStorageError`; what `preparing` and `progress` throw.
+    ///   - keyStore: The device's key store.
+    ///   - keyNames: The names that the two keys are stored under.
+    ///   - replacing: What the restore may replace.
+    ///   - configuration: The database's, if its cipher is not the default.
+    ///   - preparing: Stores the wrapped keys in the database, and makes any other changes.
+    ///   - progress: Called on the calling thread for every megabyte; an error it throws ends the
+    ///     work.
+    /// - Returns: The wrapped keys. If `preparing` does not store them, a kill right now would lose
+    ///   them; the backup still has them.
+    /// - Throws: ``VaultBackupError``, which distinguishes a wrong password from damage;
+    ///   ``KeyStoreError``; `SecureStorageError`; errors of `preparing` and `progress`.
     @discardableResult
     public static func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
@@ -90,19 +91,19 @@ extension VaultBackup {
         }
     }
 
-    /// Ends a restore that was killed between the database's name and the last of its keys.
+    /// Completes a restore that was killed between placing the database and storing the last key.
     ///
-    /// Call it before a vault is opened, when nothing else has it open; it costs two look-ups in
-    /// the key store when there is nothing to do. Restoring calls it, too.
+    /// Call it before opening a vault, while nothing else has it open. If no restore was
+    /// interrupted, it costs two look-ups in the key store. Restoring calls it, too.
     ///
     /// - Parameters:
     ///   - url: The place of the database.
-    ///   - keyStore: The device's.
-    ///   - keyNames: As for restoring.
-    ///   - configuration: As the database's.
-    /// - Returns: Whether there was something to do.
-    /// - Throws: `VaultBackupError.currentUnreadable` when neither key opens the database, and both
-    ///   are kept; ``KeyStoreError``; `SecureStorageError`.
+    ///   - keyStore: The device's key store.
+    ///   - keyNames: The same as for restoring.
+    ///   - configuration: The database's.
+    /// - Returns: Whether an interrupted restore was found.
+    /// - Throws: `VaultBackupError.currentUnreadable` if neither key opens the database; both are
+    ///   then kept; ``KeyStoreError``; `SecureStorageError`.
     @discardableResult
     public static func finishInterruptedRestore(
         at url: URL, keyStore: any KeyStore, keyNames: VaultKeyNames,

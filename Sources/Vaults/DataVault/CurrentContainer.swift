@@ -1,16 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The container of the calls of ``DataVault`` itself: this program's own, or one that programs
+/// The container of the static calls of ``DataVault``: this program's own, or one that programs
 /// share.
 final class CurrentContainer: @unchecked Sendable {
-    // @unchecked: everything is only touched under `lock`.
+    // @unchecked: all state is accessed only under `lock`.
     static let shared = CurrentContainer()
 
     private let lock = NSLock()
     private var container: DataVaultContainer?
-    /// By the bytes of their access group, of which the private one has none: one object for each,
-    /// also for the vaults of before.
+    /// Keyed by the bytes of the access group, which are empty for the private container; one
+    /// object per group, also for vaults opened earlier.
     private var containers: [[UInt8]: DataVaultContainer] = [:]
     private var handler: DataVaultContainer.DestructionHandler?
 
@@ -24,7 +24,7 @@ final class CurrentContainer: @unchecked Sendable {
         }
     }
 
-    /// The container; at first this program's own, which is made when it is asked for.
+    /// The container; initially this program's own, created on first access.
     var value: DataVaultContainer {
         get throws {
             try lock.withLock {
@@ -53,7 +53,7 @@ final class CurrentContainer: @unchecked Sendable {
     }
 
     private static let directoryName = "DataVaults"
-    /// Another one: a group can have the name of a program.
+    /// A different name, because a group can have the name of a program.
     private static let sharedDirectoryName = "SharedDataVaults"
 
     private static func makePrivate() throws -> DataVaultContainer {

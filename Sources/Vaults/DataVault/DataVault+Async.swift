@@ -1,18 +1,18 @@
 internal import Foundation
 internal import SecureStorage
 
-// None of Swift's or Dispatch's threads may be blocked for as long as deriving a key takes. Once
-// the password is being tried, a cancelled task is waited for: its try counts.
+// Deriving a key takes too long to block one of Swift's or Dispatch's threads. Once the password is
+// being tried, even a cancelled task waits for the result: the try counts.
 
 extension DataVaultContainer {
-    /// Makes a vault; as the call that is not `async`, on a thread of its own.
+    /// Creates a vault, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8.
     ///   - password: Empty for the default password.
-    ///   - policy: The vault's policy, which the password has to keep to.
+    ///   - policy: The vault's policy, which the password must satisfy.
     /// - Returns: The vault, unlocked.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand.
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) async throws -> DataVault {
@@ -21,58 +21,58 @@ extension DataVaultContainer {
 }
 
 extension DataVault {
-    /// Makes a vault; as the call that is not `async`, on a thread of its own.
+    /// Creates a vault, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8.
     ///   - password: Empty for the default password.
-    ///   - policy: The vault's policy, which the password has to keep to.
+    ///   - policy: The vault's policy, which the password must satisfy.
     /// - Returns: The vault, unlocked.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand.
     public static func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) async throws -> DataVault {
         try await onOwnThread { try create(id: id, password: password, policy: policy) }
     }
 
-    /// Unlocks the vault; as the call that is not `async`, on a thread of its own.
+    /// Unlocks the vault, like the synchronous call but on a separate thread.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
-    ///   then.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand,
+    ///   which does not count as a try.
     public func unlock(password: some DataVaultPassword) async throws {
         try await onOwnThread { try self.unlock(password: password) }
     }
 
-    /// Sets another password; as the call that is not `async`, on a thread of its own.
+    /// Sets another password, like the synchronous call but on a separate thread.
     ///
     /// - Parameter newPassword: Empty for the default password.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand.
     public func changePassword(_ newPassword: some DataVaultPassword) async throws {
         try await onOwnThread { try self.changePassword(newPassword) }
     }
 
-    /// Unlocks the vault and sets another password; as the call that is not `async`, on a thread of
-    /// its own.
+    /// Unlocks the vault and sets another password, like the synchronous call but on a separate
+    /// thread.
     ///
     /// - Parameters:
-    ///   - password: The one that the vault has.
+    ///   - password: The current password.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
-    ///   then.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand,
+    ///   which does not count as a try.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) async throws {
         try await onOwnThread { try self.changePassword(password, newPassword: newPassword) }
     }
 
-    /// Sets the policy with the password; as the call that is not `async`, on a thread of its own.
+    /// Sets the policy with the password, like the synchronous call but on a separate thread.
     ///
     /// - Parameters:
-    ///   - policy: Whatever it is.
-    ///   - password: The one that the vault has.
-    /// - Throws: As the other call; `CancellationError` when the task was cancelled before: no try
-    ///   then.
+    ///   - policy: Any policy.
+    ///   - password: The current password.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand,
+    ///   which does not count as a try.
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
     ) async throws {
@@ -80,7 +80,7 @@ extension DataVault {
     }
 }
 
-/// Runs what blocks where a task may wait for it.
+/// Runs a blocking `body` on a separate thread, where a task may wait for it.
 func onOwnThread<R: Sendable>(
     _ body: @escaping @Sendable () throws -> R
 ) async throws -> R {

@@ -1,14 +1,14 @@
 public import Foundation
 internal import SecureStorage
 
-// With a key of the vault's own: what it has encrypted is lost with the vault.
+// These calls use a key of the vault itself: data encrypted with it is lost with the vault.
 
 extension DataVault {
-    /// Encrypts data with a key that lives as long as the vault, whatever its password.
+    /// Encrypts data with a key that lives as long as the vault, regardless of its password.
     ///
     /// XAES-256-GCM with a random nonce. Nothing is stored.
     ///
-    /// - Parameter data: At most 1 GiB; longer data is a stream.
+    /// - Parameter data: At most 1 GiB; use a stream for longer data.
     /// - Returns: 41 bytes more than the data.
     /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`, `.valueTooLarge`.
     public func encrypt(_ data: Data) throws -> Data {
@@ -25,12 +25,12 @@ extension DataVault {
         }
     }
 
-    /// Decrypts what this vault has encrypted.
+    /// Decrypts data that this vault has encrypted.
     ///
-    /// - Parameter data: As `encrypt(_:)` has returned it.
+    /// - Parameter data: The bytes returned by `encrypt(_:)`.
     /// - Returns: The data.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed,
-    ///   or is another vault's.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` if the data was
+    ///   changed or belongs to another vault.
     public func decrypt(_ data: Data) throws -> Data {
         try withOpened { opened in
             try DataVaultError.reading {
@@ -41,15 +41,16 @@ extension DataVault {
         }
     }
 
-    /// Encrypts a file's bytes from where it stands to its end, in the memory of a few chunks.
+    /// Encrypts a file from its current position to its end, using the memory of a few chunks.
     ///
-    /// The vault counts as used meanwhile; a lock ends it at the next chunk, with `.locked`.
+    /// The vault counts as used for the duration; a lock ends the call at the next chunk, with
+    /// `.locked`.
     ///
     /// - Parameters:
-    ///   - source: Is read to its end.
-    ///   - destination: Is written to; it is neither synced nor closed.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what reading or
-    ///   writing has thrown.
+    ///   - source: Read to its end.
+    ///   - destination: Written to, but neither synced nor closed.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with the error of
+    ///   reading or writing.
     public func encrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.writing {
@@ -58,14 +59,15 @@ extension DataVault {
         }
     }
 
-    /// Decrypts what this vault has encrypted as a stream.
+    /// Decrypts data that this vault has encrypted as a stream.
     ///
     /// - Parameters:
-    ///   - source: Is read to its end.
-    ///   - destination: Is written to. What has been written when an error is thrown is authentic,
-    ///     but not all: remove it.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` for what was changed
-    ///   or cut short, is another vault's, or with what reading or writing has thrown.
+    ///   - source: Read to its end.
+    ///   - destination: Written to. If an error is thrown, the data written so far is authentic but
+    ///     incomplete: remove it.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioReadError` if the stream was
+    ///   changed, was cut short or belongs to another vault, or with the error of reading or
+    ///   writing.
     public func decrypt(_ source: FileHandle, to destination: FileHandle) throws {
         try withOpened { opened in
             try DataVaultError.reading {
@@ -75,13 +77,13 @@ extension DataVault {
         }
     }
 
-    /// Begins a stream for data that comes piece by piece.
+    /// Begins a stream for data that arrives piece by piece.
     ///
-    /// - Parameter output: Gets the bytes of the stream, in order.
+    /// - Parameter output: Receives the bytes of the stream, in order.
     /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws
     ///   `.locked` for each chunk.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with what `output`
-    ///   has thrown.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist`; `.ioWriteError` with the error of
+    ///   `output`.
     public func encryptingStream(
         to output: @escaping (Data) throws -> Void
     ) throws -> SealedStreamWriter {
@@ -92,7 +94,7 @@ extension DataVault {
 
     /// Begins to read a stream that this vault has encrypted.
     ///
-    /// - Parameter input: Returns the stream's next bytes: at most as many as it is asked for, none
+    /// - Parameter input: Returns the next bytes of the stream: at most as many as requested, none
     ///   at the end.
     /// - Returns: The stream, for one thread at a time. It needs the vault: after a lock it throws
     ///   `.locked` for each chunk.
@@ -121,7 +123,7 @@ extension DataVault {
             lending: { try lend(opened, to: $0) }, from: input)
     }
 
-    /// Each chunk of a stream is a use of the vault, and needs it as open as it was at the
+    /// Makes each chunk of a stream a use of the vault, which must have stayed open since the
     /// beginning.
     private func lend(_ opened: OpenedVault, to cipher: SealedStreamCipher) throws {
         cipher.willUse = { [weak self, weak opened] in

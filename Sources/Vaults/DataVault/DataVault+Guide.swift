@@ -1,9 +1,9 @@
 internal import SecureStorage
 
-// The names of the original, where Swift has others.
+// The names of the original, where the Swift names differ.
 
 extension DataVault {
-    /// Makes a vault; see `create(id:password:policy:)`.
+    /// Creates a vault; see `create(id:password:policy:)`.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8.
@@ -16,20 +16,20 @@ extension DataVault {
         try create(id: id, password: password)
     }
 
-    /// Makes a vault; see `create(id:password:policy:)`, which can be awaited, too.
+    /// Creates a vault; see the `async` variant of `create(id:password:policy:)`.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8.
     ///   - password: Empty for the default password.
     /// - Returns: The vault, unlocked.
-    /// - Throws: `DataVaultError`; `CancellationError` when the task was cancelled before.
+    /// - Throws: `DataVaultError`; `CancellationError` if the task was cancelled beforehand.
     public static func createVault(
         _ id: String, password: some DataVaultPassword
     ) async throws -> DataVault {
         try await create(id: id, password: password)
     }
 
-    /// A vault that exists; see ``vault(id:)``.
+    /// Returns an existing vault; see ``vault(id:)``.
     ///
     /// - Parameter id: Its id.
     /// - Returns: The vault.
@@ -39,21 +39,21 @@ extension DataVault {
     /// Deletes a vault; see ``delete(id:)``.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether it existed.
     /// - Throws: `DataVaultError`.
     @discardableResult
     public static func deleteVault(_ id: String) throws -> Bool { try delete(id: id) }
 
-    /// Whether there is a vault of an id; see ``exists(id:)``.
+    /// Returns whether a vault exists; see ``exists(id:)``.
     ///
     /// - Parameter id: Its id.
     /// - Returns: Whether it exists.
     /// - Throws: `DataVaultError`.
     public static func vaultExists(_ id: String) throws -> Bool { try exists(id: id) }
 
-    /// The ids of all vaults; see ``ids()``.
+    /// Returns the ids of all vaults; see ``ids()``.
     ///
-    /// - Returns: In the order of their bytes.
+    /// - Returns: The ids, ordered by their bytes.
     /// - Throws: `DataVaultError`.
     public static func dataVaultIds() throws -> [String] { try ids() }
 
@@ -71,10 +71,10 @@ extension DataVault {
         try unlock(password: password)
     }
 
-    /// Unlocks the vault; see `unlock(password:)`, which can be awaited, too.
+    /// Unlocks the vault; see the `async` variant of `unlock(password:)`.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: `DataVaultError`; `CancellationError` when the task was cancelled before.
+    /// - Throws: `DataVaultError`; `CancellationError` if the task was cancelled beforehand.
     public func unlock(_ password: some DataVaultPassword) async throws {
         try await unlock(password: password)
     }

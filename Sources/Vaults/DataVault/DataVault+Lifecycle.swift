@@ -1,17 +1,17 @@
 internal import SecureStorage
 
-// The vaults of the current container: at first this program's own. Its files are in `Application
-// Support` on Apple platforms, in `$XDG_DATA_HOME` or `~/.local/share` elsewhere, and there in
-// `DataVaults` in a folder with the bundle identifier or the name of the program; its keys are in
+// The vaults of the current container, initially this program's own. Its files are in
+// `Application Support` on Apple platforms, elsewhere in `$XDG_DATA_HOME` or `~/.local/share`:
+// there in `DataVaults`, in a folder with the program's bundle identifier or name. Its keys are in
 // the keychain, or in `DataVaults/Keys`.
 
 extension DataVault {
-    /// Makes a vault.
+    /// Creates a vault.
     ///
     /// - Parameters:
     ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`.
     ///   - password: Empty for the default password.
-    ///   - policy: The vault's policy, which the password has to keep to.
+    ///   - policy: The vault's policy, which the password must satisfy.
     /// - Returns: The vault, unlocked.
     /// - Throws: `DataVaultError`: `.alreadyExists`, codes 50 to 56, and as
     ///   `DataVaultContainer.create(id:password:policy:)`.
@@ -21,26 +21,26 @@ extension DataVault {
         try CurrentContainer.shared.value.create(id: id, password: password, policy: policy)
     }
 
-    /// A vault that exists.
+    /// Returns an existing vault.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: The vault; locked when nobody has referred to it.
+    /// - Returns: The vault; locked unless it is already in use.
     /// - Throws: `DataVaultError`: `.doesNotExist`, and as ``DataVaultContainer/vault(id:)``.
     public static func vault(id: String) throws -> DataVault {
         try CurrentContainer.shared.value.vault(id: id)
     }
 
-    /// Deletes a vault; does nothing when there is none.
+    /// Deletes a vault; does nothing if it does not exist.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether it existed.
     /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``.
     @discardableResult
     public static func delete(id: String) throws -> Bool {
         try CurrentContainer.shared.value.delete(id: id)
     }
 
-    /// Whether there is a vault of an id.
+    /// Returns whether a vault with an id exists.
     ///
     /// - Parameter id: Its id.
     /// - Returns: Whether it exists.
@@ -49,38 +49,37 @@ extension DataVault {
         try CurrentContainer.shared.value.exists(id: id)
     }
 
-    /// The ids of all vaults.
+    /// Returns the ids of all vaults.
     ///
-    /// - Returns: In the order of their bytes.
+    /// - Returns: The ids, ordered by their bytes.
     /// - Throws: `DataVaultError.ioReadError`.
     public static func ids() throws -> [String] {
         try CurrentContainer.shared.value.ids()
     }
 
-    /// The ids of vaults that an earlier installation of the app has left: see
+    /// Returns the ids of vaults left by an earlier installation of the app: see
     /// ``DataVaultContainer/idsOfEarlierInstallation()``.
     ///
-    /// - Returns: In the order of their bytes.
+    /// - Returns: The ids, ordered by their bytes.
     /// - Throws: `DataVaultError.ioReadError`.
     public static func idsOfEarlierInstallation() throws -> [String] {
         try CurrentContainer.shared.value.idsOfEarlierInstallation()
     }
 
-    /// Shares vaults with other programs, from now on: vaults that are there already stay what they
-    /// are.
+    /// Shares vaults with other programs from now on; existing vaults stay as they are.
     ///
-    /// - Parameter accessGroup: On Apple platforms an app group that the entitlements name, which
-    ///   is both a keychain access group and a container for files. Elsewhere the path of a
-    ///   directory that a group of users shares, with the mode 2770, such as `/var/lib/suite`; or
-    ///   one name, such as `org.example.suite`: a directory of mode 0700 in `$XDG_DATA_HOME` or
+    /// - Parameter accessGroup: On Apple platforms, an app group listed in the entitlements, which
+    ///   is both a keychain access group and a container for files. Elsewhere, the path of a
+    ///   directory of mode 2770 that a group of users shares, such as `/var/lib/suite`; or a single
+    ///   name, such as `org.example.suite`: a directory of mode 0700 in `$XDG_DATA_HOME` or
     ///   `~/.local/share`, for the programs of one user.
-    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name, or a directory whose mode is
-    ///   another; `.ioReadError`, `.ioWriteError`.
+    /// - Throws: `DataVaultError`: `.invalidArg` for an empty name or a directory with another
+    ///   mode; `.ioReadError`, `.ioWriteError`.
     public static func setAccessGroup(_ accessGroup: String) throws {
         try CurrentContainer.shared.share(accessGroup: accessGroup)
     }
 
-    /// Is called when a vault of the current container is no more: see
+    /// The handler called when a vault of the current container is destroyed: see
     /// ``DataVaultContainer/onDestruction``.
     public static var onDestruction: DataVaultContainer.DestructionHandler? {
         get { CurrentContainer.shared.onDestruction }

@@ -2,16 +2,17 @@ internal import Foundation
 internal import SecureStorage
 
 extension DataVault {
-    /// Unlocks the vault; does nothing, and checks nothing, when it is unlocked.
+    /// Unlocks the vault; if it is already unlocked, does nothing and checks nothing.
     ///
-    /// The try is counted before the password is checked, and stays counted when the process is
-    /// killed meanwhile.
+    /// The try is counted before the password is checked, and stays counted if the process is
+    /// killed in between.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when
-    ///   that was one wrong password too many; codes 50 to 57 when the password is right and no
-    ///   longer good: the vault stays locked, and `changePassword(_:newPassword:)` is the way on;
-    ///   `.locked` when it was locked meanwhile; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` if
+    ///   that was one wrong password too many; codes 50 to 57 if the password is right but no
+    ///   longer acceptable: the vault stays locked until `changePassword(_:newPassword:)`;
+    ///   `.locked` if it was locked in the meantime; `.ioReadError`, `.ioWriteError`,
+    ///   `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         try unlock(password.passwordBytes, unlessLockedSince: lockCount)
     }
@@ -19,7 +20,7 @@ extension DataVault {
     func unlock(_ password: SecretBytes, unlessLockedSince locks: Int) throws {
         guard isLocked else { return }
         try withRecord { record in
-            // Another thread was faster.
+            // Another thread may have unlocked it first.
             guard isLocked else { return }
             let key = try container.check(password, of: &record, place, upgrading: true)
             try record.policy.check(password)
@@ -28,15 +29,15 @@ extension DataVault {
         }
     }
 
-    /// Sets another password; the vault is unlocked, and stays so.
+    /// Sets another password; the vault is unlocked and stays so.
     ///
-    /// One record of the key store is rewritten, and no value. A kill leaves the old password or
+    /// This rewrites one record of the key store and no value. A kill leaves the old password or
     /// the new one.
     ///
     /// - Parameter newPassword: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg`
-    ///   when it is the old one, and that has expired; `.doesNotExist`, `.ioReadError`,
-    ///   `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.locked`; codes 50 to 56 for the new password; `.invalidArg` if
+    ///   it is the old one and that has expired; `.doesNotExist`, `.ioReadError`, `.ioWriteError`,
+    ///   `.outOfMemory`.
     public func changePassword(_ newPassword: some DataVaultPassword) throws {
         let password = newPassword.passwordBytes
         try withOpened { opened in
@@ -55,18 +56,18 @@ extension DataVault {
         }
     }
 
-    /// Unlocks the vault and sets another password, also where the old one has expired or breaks
-    /// the policy.
+    /// Unlocks the vault and sets another password, even if the old one has expired or breaks the
+    /// policy.
     ///
-    /// A wrong password counts as a try, also when the vault is unlocked. The new password is
-    /// checked first: one that breaks the policy costs no try.
+    /// A wrong password counts as a try, even if the vault is unlocked. The new password is checked
+    /// first: one that breaks the policy costs no try.
     ///
     /// - Parameters:
-    ///   - password: The one that the vault has.
+    ///   - password: The current password.
     ///   - newPassword: Empty for the default password.
-    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` when it
-    ///   is the old one, and that has expired. `.locked` says that the password was changed, and
-    ///   that the vault was locked meanwhile; with every other error the old password stays.
+    /// - Throws: As `unlock(password:)`; codes 50 to 56 for the new password, `.invalidArg` if it
+    ///   is the old one and that has expired. `.locked` means that the password was changed but the
+    ///   vault was locked in the meantime; with every other error the old password stays.
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
     ) throws {
@@ -81,7 +82,7 @@ extension DataVault {
             try record.policy.check(new)
             let key = try container.check(old, of: &record, place)
             guard !isExpired(record) || old != new else { throw Self.isSamePassword }
-            // Before the new password is stored: who gets an error goes on with the old one.
+            // Before the new password is stored: a caller that gets an error keeps the old one.
             let opened = isLocked ? try open(record, key) : nil
             do {
                 try container.setPassword(new, of: &record, place, key)
@@ -101,15 +102,15 @@ extension DataVault {
     private static let isSamePassword = DataVaultError.invalidArg(
         reason: "the new password is the one that has expired")
 
-    /// Checks a password against the vault's policy, locked or not.
+    /// Checks a password against the vault's policy, whether the vault is locked or not.
     ///
-    /// - Parameter password: Whatever the user types as a new one.
+    /// - Parameter password: Any candidate for a new password.
     /// - Throws: `DataVaultError`: codes 50 to 56; `.doesNotExist`, `.ioReadError`.
     public func validatePassword(_ password: some DataVaultPassword) throws {
         try record.policy.check(password)
     }
 
-    /// How many wrong passwords more the vault takes; nil without a retry limit.
+    /// How many more wrong passwords the vault accepts; nil without a retry limit.
     public var triesLeft: Int? {
         get throws { try record.triesLeft }
     }
@@ -121,8 +122,8 @@ extension DataVault {
 
     // MARK: - Policy
 
-    /// The policy; while the vault is locked without ``DataVaultPasswordPolicy/expirationDays`` and
-    /// ``DataVaultPasswordPolicy/lockTimeout``, which are nil then.
+    /// The policy; while the vault is locked, ``DataVaultPasswordPolicy/expirationDays`` and
+    /// ``DataVaultPasswordPolicy/lockTimeout`` are nil.
     public var passwordPolicy: DataVaultPasswordPolicy {
         get throws {
             let policy = try record.policy
@@ -130,21 +131,21 @@ extension DataVault {
         }
     }
 
-    /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; whether the
-    /// password complies is found at the next unlock.
+    /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; the next unlock
+    /// checks whether the password complies.
     ///
-    /// Whoever has no password cannot take a rule off, nor lift the limit of tries: for that the
-    /// vault has to be unlocked, or the password given, with `setPasswordPolicy(_:password:)`.
-    /// Wrong passwords of before count under a new ``DataVaultPasswordPolicy/retryLimit``; one try
-    /// is always left.
+    /// Without the password, no rule can be removed and the limit of tries cannot be relaxed: that
+    /// requires an unlocked vault, or the password with `setPasswordPolicy(_:password:)`. Earlier
+    /// wrong passwords count under a new ``DataVaultPasswordPolicy/retryLimit``; one try always
+    /// remains.
     ///
     /// - Parameter policy: ``DataVaultPasswordPolicy/expirationDays`` and
-    ///   ``DataVaultPasswordPolicy/lockTimeout`` stay as they are where they are nil, and while the
-    ///   vault is locked. The time of inactivity of other processes that have the vault unlocked
-    ///   changes at their next unlock.
+    ///   ``DataVaultPasswordPolicy/lockTimeout`` are unchanged if they are nil, and while the vault
+    ///   is locked. In other processes that have the vault unlocked, the idle time changes at their
+    ///   next unlock.
     /// - Throws: `DataVaultError`: `.invalidArg` for numbers below 0 or above 2³¹ − 1; `.locked`
     ///   for a locked vault and a policy that is less strict in any rule; `.doesNotExist`,
-    ///   `.ioReadError`, `.ioWriteError`. The policy stays then.
+    ///   `.ioReadError`, `.ioWriteError`. The policy is then unchanged.
     public func setPasswordPolicy(_ policy: DataVaultPasswordPolicy) throws {
         try policy.validate()
         try withRecord { record in
@@ -158,14 +159,14 @@ extension DataVault {
         }
     }
 
-    /// Sets the policy, whatever it is, with the password; the vault stays locked or unlocked.
+    /// Sets any policy with the password; the vault stays locked or unlocked.
     ///
-    /// A wrong password counts as a try, also when the vault is unlocked.
+    /// A wrong password counts as a try, even if the vault is unlocked.
     ///
     /// - Parameters:
     ///   - policy: As for ``setPasswordPolicy(_:)`` of an unlocked vault.
-    ///   - password: The one that the vault has, also where it has expired or breaks a rule.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` when
+    ///   - password: The current password, even if it has expired or breaks a rule.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` if
     ///   that was one wrong password too many; and as ``setPasswordPolicy(_:)``.
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
@@ -187,8 +188,8 @@ extension DataVault {
 
     // MARK: - The record
 
-    /// Lends the record of this vault under its lock, and ends what has begun when it destroys
-    /// itself.
+    /// Lends the record of this vault under its lock, and completes the destruction if the vault
+    /// was destroyed.
     private func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
         try endingDestruction {
             try place.recordLock.held {
@@ -198,7 +199,7 @@ extension DataVault {
         }
     }
 
-    /// The record of this vault, which ends what has begun when it has destroyed itself.
+    /// The record of this vault; completes the destruction if the vault was destroyed.
     var record: VaultRecord {
         get throws { try endingDestruction { try container.readyRecord(place) } }
     }

@@ -1,17 +1,17 @@
 public import Foundation
 internal import SecureStorage
 
-// A name has one value, whatever its type; the last one set counts. Names are any text of 1 to 255
-// bytes of UTF-8, and are the same when their bytes are.
+// A name has one value, of either type; the last one set counts. Names are any text of 1 to 255
+// bytes of UTF-8, and are equal if their bytes are.
 
 extension DataVault {
     /// Stores a string, durably when the call returns.
     ///
     /// - Parameters:
-    ///   - name: Of 1 to 255 bytes.
-    ///   - value: At most ``valueSizeLimit`` bytes of UTF-8; nil deletes what the name has.
-    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist` when the vault was destroyed
-    ///   meanwhile, `.invalidArg` for an empty name, `.nameTooLong`, `.valueTooLarge`,
+    ///   - name: 1 to 255 bytes.
+    ///   - value: At most ``valueSizeLimit`` bytes of UTF-8; nil deletes the value of the name.
+    /// - Throws: `DataVaultError`: `.locked`, `.doesNotExist` if the vault was destroyed in the
+    ///   meantime, `.invalidArg` for an empty name, `.nameTooLong`, `.valueTooLarge`,
     ///   `.ioWriteError`.
     public func setString(_ name: String, value: String?) throws {
         try Self.check(name, size: value?.utf8.count ?? 0)
@@ -27,8 +27,8 @@ extension DataVault {
     /// Stores data, durably when the call returns.
     ///
     /// - Parameters:
-    ///   - name: Of 1 to 255 bytes.
-    ///   - value: At most ``valueSizeLimit`` bytes; nil deletes what the name has.
+    ///   - name: 1 to 255 bytes.
+    ///   - value: At most ``valueSizeLimit`` bytes; nil deletes the value of the name.
     /// - Throws: As `setString(_:value:)`.
     public func setValue(_ name: String, value: Data?) throws {
         try Self.check(name, size: value?.count ?? 0)
@@ -43,30 +43,30 @@ extension DataVault {
 
     /// Reads a string.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: nil when the name has nothing.
-    /// - Throws: `DataVaultError`: `.locked`, `.conversionError` for what was set as data,
-    ///   `.doesNotExist` when the vault was destroyed meanwhile, `.invalidArg`, `.nameTooLong`,
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: The string; nil if the name has no value.
+    /// - Throws: `DataVaultError`: `.locked`, `.conversionError` if the value was set as data,
+    ///   `.doesNotExist` if the vault was destroyed in the meantime, `.invalidArg`, `.nameTooLong`,
     ///   `.ioReadError`.
     public func getString(_ name: String) throws -> String? {
         try Self.check(name)
         return try withOpened { try $0.values.string(name) }
     }
 
-    /// Reads data; of what was set as a string, its UTF-8 bytes.
+    /// Reads data; for a value set as a string, its UTF-8 bytes.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: nil when the name has nothing.
-    /// - Throws: As `getString(_:)`, but for the conversion.
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: The data; nil if the name has no value.
+    /// - Throws: As `getString(_:)`, except for `.conversionError`.
     public func getValue(_ name: String) throws -> Data? {
         try Self.check(name)
         return try withOpened { try $0.values.data(name) }
     }
 
-    /// Deletes what a name has, whatever its type.
+    /// Deletes the value of a name, regardless of its type.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: Whether there was anything.
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: Whether it had a value.
     /// - Throws: As `setString(_:value:)`.
     @discardableResult
     public func deleteValue(_ name: String) throws -> Bool {
@@ -74,7 +74,7 @@ extension DataVault {
         return try withOpened { try $0.values.remove(name) }
     }
 
-    /// The names that have a value, with its type, in the order of their bytes.
+    /// The names that have a value, with its type, ordered by their bytes.
     public var dataNames: [DataVaultDataName] {
         get throws { try withOpened { try $0.values.names() } }
     }
@@ -91,15 +91,15 @@ extension DataVault {
 extension DataVault {
     /// Reads a string; see ``getString(_:)``.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: nil when the name has nothing.
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: The string; nil if the name has no value.
     /// - Throws: `DataVaultError`.
     public func string(for name: String) throws -> String? { try getString(name) }
 
     /// Reads data; see ``getValue(_:)``.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: nil when the name has nothing.
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: The data; nil if the name has no value.
     /// - Throws: `DataVaultError`.
     public func data(for name: String) throws -> Data? { try getValue(name) }
 
@@ -107,7 +107,7 @@ extension DataVault {
     ///
     /// - Parameters:
     ///   - value: The string.
-    ///   - name: Of 1 to 255 bytes.
+    ///   - name: 1 to 255 bytes.
     /// - Throws: `DataVaultError`.
     public func set(_ value: String, for name: String) throws { try setString(name, value: value) }
 
@@ -115,14 +115,14 @@ extension DataVault {
     ///
     /// - Parameters:
     ///   - value: The data.
-    ///   - name: Of 1 to 255 bytes.
+    ///   - name: 1 to 255 bytes.
     /// - Throws: `DataVaultError`.
     public func set(_ value: Data, for name: String) throws { try setValue(name, value: value) }
 
-    /// Deletes what a name has; see ``deleteValue(_:)``.
+    /// Deletes the value of a name; see ``deleteValue(_:)``.
     ///
-    /// - Parameter name: Of 1 to 255 bytes.
-    /// - Returns: Whether there was anything.
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: Whether it had a value.
     /// - Throws: `DataVaultError`.
     @discardableResult
     public func removeValue(for name: String) throws -> Bool { try deleteValue(name) }

@@ -3,20 +3,19 @@ internal import SecureStorage
 
 /// Strings and data under names, encrypted with a password.
 ///
-/// A vault is locked or unlocked. Locked, it gives nothing away; unlocked, it reads and writes. It
-/// locks itself after some time without use, when it is touched the next time, and it destroys
-/// itself after too many wrong passwords: both as its ``DataVaultPasswordPolicy`` says.
-/// `Docs/DataVault.md` is the guide.
+/// A vault is locked or unlocked. Locked, it reveals nothing; unlocked, it reads and writes. After
+/// a period without use it locks itself, at the next access; after too many wrong passwords it
+/// destroys itself. Its ``DataVaultPasswordPolicy`` sets both. `Docs/DataVault.md` is the guide.
 ///
 /// Vaults come from `DataVault.create(id:password:)` and `DataVault.vault(id:)`, or from a
-/// ``DataVaultContainer``. In one process there is one object for each vault, as long as somebody
-/// refers to it: the last reference that goes locks it. Several processes may use one vault.
+/// ``DataVaultContainer``. A process has one object per vault for as long as it is referenced;
+/// releasing the last reference locks the vault. Several processes may use one vault.
 ///
-/// Thread-safe. Calls block: for the disk, for the derivation of a key (about half a second), and
-/// for others that try a password or make or delete the vault at the same time, after 60 seconds
-/// with `.ioWriteError`.
+/// Thread-safe. Calls block for the disk, for the derivation of a key (about half a second), and
+/// for other calls that try a password or create or delete the vault at the same time; after 60
+/// seconds they throw `.ioWriteError`.
 public final class DataVault: @unchecked Sendable {
-    // @unchecked: `opened` and `locks` are only touched under `gate`.
+    // @unchecked: `opened` and `locks` are accessed only under `gate`.
     let place: VaultPlace
     let container: DataVaultContainer
 
@@ -24,10 +23,10 @@ public final class DataVault: @unchecked Sendable {
     private var opened: OpenedVault?
     private var locks = 0
 
-    /// How many bytes of UTF-8 an id and the name of a value have at most.
+    /// The maximum length of an id and of a value's name, in bytes of UTF-8.
     public static let nameLengthLimit = 255
 
-    /// How many bytes a value has at most, 16 MiB; a vault is for small ones.
+    /// The maximum size of a value, 16 MiB; a vault is for small values.
     public static let valueSizeLimit = 16 << 20
 
     init(_ place: VaultPlace, in container: DataVaultContainer) {
@@ -45,22 +44,22 @@ public final class DataVault: @unchecked Sendable {
 
     // MARK: - Lock
 
-    /// Whether the vault is locked; it locks itself now when it was not used for too long, or is no
-    /// more.
+    /// Whether the vault is locked; reading this locks a vault that was idle too long or no longer
+    /// exists.
     ///
-    /// Asking is no use.
+    /// Reading this property does not count as use.
     public var isLocked: Bool { openedNow == nil }
 
-    /// Locks the vault: its file is closed, and its keys are cleared from memory.
+    /// Locks the vault: closes its file and clears its keys from memory.
     ///
-    /// After the calls that are at work on other threads; one that is about to unlock the vault
-    /// leaves it locked, and throws `.locked`.
+    /// Waits for calls in progress on other threads; a call that is about to unlock the vault
+    /// leaves it locked and throws `.locked`.
     public func lock() {
         gate.withLock { locks += 1 }
         close()
     }
 
-    /// Locks the vault because of what has become of it; a call that opens the next one goes on.
+    /// Closes a vault that no longer exists, without stopping a call that opens its successor.
     func close() {
         let closed = gate.withLock {
             defer { opened = nil }
@@ -69,15 +68,15 @@ public final class DataVault: @unchecked Sendable {
         closed?.close()
     }
 
-    /// Begins the time of inactivity anew.
+    /// Restarts the idle time.
     ///
-    /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` when the vault was destroyed
-    ///   meanwhile, `.ioReadError` when its file is gone.
+    /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` if the vault was destroyed in the
+    ///   meantime, `.ioReadError` if its file is missing.
     public func resetLockTimeout() throws {
         try withOpened { _ in }
     }
 
-    /// What is open, unless it was not used for too long; under `gate`.
+    /// The opened vault, unless it was idle too long; under `gate`.
     private var current: OpenedVault? {
         guard let opened, opened.users == 0, let timeout = opened.timeout,
             container.clock.now - opened.lastUse >= timeout
@@ -89,7 +88,7 @@ public final class DataVault: @unchecked Sendable {
 
     // MARK: - Use
 
-    /// Lends what is open, which counts as a use until `body` returns.
+    /// Lends the opened vault, which counts as use until `body` returns.
     func withOpened<R>(_ body: (OpenedVault) throws -> R) throws -> R {
         let opened = gate.withLock {
             let opened = current
@@ -107,7 +106,7 @@ public final class DataVault: @unchecked Sendable {
             guard opened.values.isThere else { throw VaultValues.missing }
             return try body(opened)
         } catch {
-            // Told already, by who knows why.
+            // Thrown by code that knows the reason.
             if case DataVaultError.doesNotExist = error { throw error }
             guard !opened.values.isInPlace else { throw error }
             drop(opened)
@@ -116,11 +115,11 @@ public final class DataVault: @unchecked Sendable {
         }
     }
 
-    /// How often `lock()` was called.
+    /// The number of `lock()` calls.
     var lockCount: Int { gate.withLock { locks } }
 
-    /// Opens what a right password opens; under the vault's lock file, and nobody has it before
-    /// `publish`.
+    /// Opens the vault with the key from a right password; under the vault's lock file, and
+    /// invisible to other threads until `publish`.
     func open(_ record: VaultRecord, _ key: DataEncryptionKey) throws -> OpenedVault {
         try place.prepareToOpen(record.incarnation)
         return try OpenedVault(
@@ -128,9 +127,9 @@ public final class DataVault: @unchecked Sendable {
             now: container.clock.now)
     }
 
-    /// Takes over what was opened; under the vault's lock file.
+    /// Takes ownership of an opened vault; under the vault's lock file.
     ///
-    /// - Throws: `DataVaultError.locked` when `lock()` was called since there were `locks`.
+    /// - Throws: `DataVaultError.locked` if `lock()` was called since the count was `locks`.
     func publish(_ opened: OpenedVault, unlessLockedSince locks: Int) throws {
         let isTaken = gate.withLock {
             guard self.locks == locks else { return false }
@@ -143,7 +142,7 @@ public final class DataVault: @unchecked Sendable {
         }
     }
 
-    /// What is open, without using it; nothing when another process has destroyed the vault.
+    /// The opened vault, without counting as use; nil if another process has destroyed the vault.
     var openedNow: OpenedVault? {
         guard let opened = gate.withLock({ current }) else { return nil }
         guard opened.values.isThere else {
@@ -153,7 +152,7 @@ public final class DataVault: @unchecked Sendable {
         return opened
     }
 
-    /// Gives what is open another time of inactivity.
+    /// Sets the idle timeout of the opened vault, and restarts its idle time.
     func setTimeout(of opened: OpenedVault, _ timeout: Duration?) {
         gate.withLock {
             opened.timeout = timeout
@@ -166,11 +165,11 @@ public final class DataVault: @unchecked Sendable {
         gone.close()
     }
 
-    /// The error for a vault that does not exist, or is another one than was open.
+    /// Returns the error for a vault that does not exist, or is not the one that was open.
     ///
-    /// - Parameter incarnation: Of the vault that was open. Another one with its id, made after
-    ///   that was deleted, is locked.
-    /// - Returns: nil for one that exists, or of which that cannot be told.
+    /// - Parameter incarnation: That of the vault that was open. Another vault with its id, created
+    ///   after it was deleted, is locked.
+    /// - Returns: The error; nil if the vault exists or its existence cannot be determined.
     private func absence(of incarnation: Data? = nil) -> DataVaultError? {
         do {
             let record = try container.readyRecord(place)

@@ -2,17 +2,18 @@ internal import Foundation
 internal import SecureStorage
 
 extension DataVaultContainer {
-    /// Ends what has begun with a record that says that the key is gone: the files, the handler,
-    /// the record.
+    /// Completes the destruction of a vault whose record says that the key is gone: the files, the
+    /// handler, the record.
     ///
-    /// In this order, so that a kill in between leaves the record for the next call. Without the
-    /// record's lock while the handler runs, which may ask for the vault; under the turn.
+    /// The order ensures that a kill in between leaves the record for the next call. Runs under the
+    /// turn, but without the record's lock while the handler runs, because the handler may query
+    /// the vault.
     ///
-    /// When `isLast` is true, the id is free afterwards, handler or not. Else the record stays
-    /// until a handler has done its part, and after that for a vault that has destroyed itself.
+    /// If `isLast` is true, the id is free afterwards, with or without a handler. Otherwise the
+    /// record stays until a handler has returned, and for a self-destructed vault even after that.
     ///
-    /// - Throws: `DataVaultError.ioWriteError` when something could not be removed; `.unknown` with
-    ///   what the handler has thrown: then the record stays, for the next call.
+    /// - Throws: `DataVaultError.ioWriteError` if something could not be removed; `.unknown` with
+    ///   the error of the handler: then the record stays for the next call.
     func finishDestruction(_ place: VaultPlace, isLast: Bool = false) throws {
         let found = try place.recordLock.held {
             guard let record = try? records.read(place), record.state.isDestroyed else {
@@ -30,7 +31,7 @@ extension DataVaultContainer {
         }
         guard isTold || isLast else { return }
         try place.recordLock.held {
-            // Meanwhile the handler may have made a new vault of this id.
+            // The handler may have created a new vault with this id in the meantime.
             guard var record = try? records.read(place), record.incarnation == found.incarnation
             else { return }
             if isLast || found.state == .deleted {
@@ -53,13 +54,14 @@ extension DataVaultContainer {
         }
     }
 
-    /// Ends the life of a vault whose key is gone, and gives the error for who has asked for it.
+    /// Completes the destruction of a vault whose key is gone, and returns the error for the
+    /// caller.
     ///
-    /// Who has only found it so does not wait for who is at it: that one's handler may wait for
-    /// him.
+    /// A caller that merely discovers the destruction does not wait for the caller performing it:
+    /// that caller's handler might be waiting for this one.
     func destroyedError(_ place: VaultPlace, _ destroyed: DestroyedVault) -> DataVaultError {
         let failure = Self.error {
-            // The handler's own thread: what it destroys is told by the next call.
+            // On the handler's own thread: the next call reports vaults destroyed there.
             guard !DestructionTurn.isOurs(place) else { return }
             if destroyed.isByThisCall {
                 try DestructionTurn.taken(place) { try finishDestruction(place) }
@@ -72,14 +74,14 @@ extension DataVaultContainer {
         return .doesNotExist(isSelfDestructed: destroyed.isSelfDestructed, cause: cause)
     }
 
-    /// Removes what a killed creation has left; under the lock, so that nobody is at it.
+    /// Removes the remains of a killed creation; under the lock, so no creation is in progress.
     func removeRemains(_ record: VaultRecord, _ place: VaultPlace) throws {
         try place.removeDatabases()
         try place.removeDraft(record.incarnation)
         try records.remove(place)
     }
 
-    /// What `body` throws.
+    /// Returns the error that `body` throws.
     static func error(_ body: () throws -> Void) -> (any Error)? {
         do {
             try body()

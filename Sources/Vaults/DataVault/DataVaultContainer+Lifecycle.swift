@@ -2,22 +2,23 @@ internal import Foundation
 internal import SecureStorage
 
 extension DataVaultContainer {
-    /// Makes a vault.
+    /// Creates a vault.
     ///
     /// Blocks for the derivation of a key, about half a second, unless the password is empty, and
-    /// as long as ``onDestruction`` is at work on an earlier vault of the id. A kill at any time
-    /// leaves the whole vault, or none.
+    /// while ``onDestruction`` handles an earlier vault with the id. A kill at any time leaves the
+    /// whole vault or none.
     ///
     /// - Parameters:
-    ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`; ids are the same when
-    ///     their bytes are.
-    ///   - password: Empty for the default password: then who has the key store opens the vault.
-    ///   - policy: The vault's policy, which the password has to keep to.
+    ///   - id: 1 to 255 bytes of UTF-8, such as `org.example.notes.main`; ids are equal if their
+    ///     bytes are.
+    ///   - password: Empty for the default password: then anyone with access to the key store can
+    ///     open the vault.
+    ///   - policy: The vault's policy, which the password must satisfy.
     /// - Returns: The vault, unlocked.
-    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked`
-    ///   when the vault was made, and locked meanwhile; `.unknown` with what ``onDestruction`` has
-    ///   thrown about an earlier vault; `.invalidArg`, `.nameTooLong`, `.ioReadError`,
-    ///   `.ioWriteError`, `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.alreadyExists`; codes 50 to 56 for the password; `.locked` if
+    ///   the vault was created but locked in the meantime; `.unknown` with the error that
+    ///   ``onDestruction`` threw for an earlier vault; `.invalidArg`, `.nameTooLong`,
+    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func create(
         id: String, password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
     ) throws -> DataVault {
@@ -27,7 +28,7 @@ extension DataVaultContainer {
         return vault
     }
 
-    /// Makes the vault of an object that is there already.
+    /// Creates the vault of an existing object.
     func create(
         _ vault: DataVault, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
         unlessLockedSince locks: Int
@@ -38,7 +39,7 @@ extension DataVaultContainer {
         try policy.check(password)
         let isNested = DestructionTurn.isOurs(place)
         try DestructionTurn.taken(place) {
-            // What a kill has left goes first, with the handler.
+            // First complete a destruction interrupted by a kill, including the handler.
             if !isNested { try finishDestruction(place, isLast: true) }
             try place.recordLock.held {
                 if let old = try? records.read(place) {
@@ -47,7 +48,7 @@ extension DataVaultContainer {
                     }
                     try removeRemains(old, place)
                 }
-                // A record that cannot be read, or a database whose record was lost.
+                // An unreadable record, or a database whose record was lost.
                 guard try !hasRecord(place), try !place.hasDatabase() else {
                     throw DataVaultError.alreadyExists
                 }
@@ -78,8 +79,8 @@ extension DataVaultContainer {
             return made
         } catch {
             opened?.close()
-            // A disk that fails at its end may have stored that it is ready. What stays now, the
-            // next call removes.
+            // If the disk failed late, the ready state may have been stored. The next call removes
+            // anything that stays now.
             let wasReady = record.state == .ready
             record = record.destroyed(.creating)
             let isUndone = !wasReady || (try? records.store(&record, place)) != nil
@@ -88,13 +89,13 @@ extension DataVaultContainer {
         }
     }
 
-    /// A vault that exists.
+    /// Returns an existing vault.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: The vault: the same object as long as somebody refers to it, and locked when
-    ///   nobody has.
-    /// - Throws: `DataVaultError`: `.doesNotExist`; `.ioReadError` when its record cannot be read
-    ///   or was lost; `.invalidArg`, `.nameTooLong`.
+    /// - Returns: The vault: the same object for as long as it is referenced, otherwise a locked
+    ///   one.
+    /// - Throws: `DataVaultError`: `.doesNotExist`; `.ioReadError` if its record cannot be read or
+    ///   was lost; `.invalidArg`, `.nameTooLong`.
     public func vault(id: String) throws -> DataVault {
         let place = try place(id)
         do {
@@ -107,12 +108,12 @@ extension DataVaultContainer {
 
     /// Deletes a vault: its key first, then its file.
     ///
-    /// Who has it open, in this process or another one, gets `.doesNotExist` from then on.
+    /// Callers that have it open, in this process or another, get `.doesNotExist` from then on.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: Whether there was one, or what was left of one whose keys were lost.
-    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with what ``onDestruction`` has
-    ///   thrown, the vault is gone then and the next call about the id calls it again;
+    /// - Returns: Whether it existed, or remains of one whose keys were lost.
+    /// - Throws: `DataVaultError`: `.ioWriteError`; `.unknown` with the error of ``onDestruction``:
+    ///   the vault is then gone, and the next call about the id calls the handler again;
     ///   `.invalidArg`, `.nameTooLong`.
     @discardableResult
     public func delete(id: String) throws -> Bool {
@@ -129,9 +130,9 @@ extension DataVaultContainer {
         }
     }
 
-    /// What tells of a vault that was deleted until its end.
+    /// How a deletion is recorded until the destruction is complete.
     private enum Remains {
-        /// There was no vault.
+        /// No vault existed.
         case none
         case record, nothing
     }
@@ -142,7 +143,8 @@ extension DataVaultContainer {
             case .ready:
                 var destroyed = record.destroyed(.deleted)
                 try records.store(&destroyed, place)
-                // Also when this is the handler's own thread, whose vaults are told of later.
+                // Not left to `finishDestruction`, which runs later if this is the handler's own
+                // thread.
                 LiveVaults.existing(place)?.close()
                 try place.removeDatabases()
                 return .record
@@ -152,21 +154,21 @@ extension DataVaultContainer {
             return .none
         }
         guard try (try? hasRecord(place)) ?? true || place.hasDatabase() else { return .none }
-        // Of a record that cannot be read nothing is to be saved but its name.
+        // Nothing but the name can be recovered from an unreadable record.
         let tombstone = VaultRecord(creatingWith: .init()).destroyed(.deleted)
         guard (try? records.replace(with: tombstone, place)) == nil else { return .record }
-        // Without the device's key there is no record.
+        // Without the device's key, no record can be stored.
         try records.remove(place)
         LiveVaults.existing(place)?.close()
         try place.removeDatabases()
         return .nothing
     }
 
-    /// Whether there is a vault of an id, or what is left of one whose keys cannot be read.
+    /// Returns whether a vault with an id exists, or remains of one whose keys cannot be read.
     ///
     /// - Parameter id: Its id.
-    /// - Returns: False is certain: `create(id:password:policy:)` would make one.
-    /// - Throws: `DataVaultError`: `.ioReadError` when the key store cannot be asked;
+    /// - Returns: False is certain: `create(id:password:policy:)` would create one.
+    /// - Throws: `DataVaultError`: `.ioReadError` if the key store cannot be queried;
     ///   `.invalidArg`, `.nameTooLong`.
     public func exists(id: String) throws -> Bool {
         let place = try place(id)
@@ -176,13 +178,13 @@ extension DataVaultContainer {
         return record.state == .ready
     }
 
-    /// The ids of all vaults, also of those whose record cannot be read.
+    /// Returns the ids of all vaults, including those with an unreadable record.
     ///
-    /// - Returns: In the order of their bytes.
-    /// - Throws: `DataVaultError.ioReadError` rather than a list with a gap.
+    /// - Returns: The ids, ordered by their bytes.
+    /// - Throws: `DataVaultError.ioReadError` rather than returning an incomplete list.
     public func ids() throws -> [String] {
         try records.ids().filter { id in
-            // One that cannot be read is there.
+            // A vault with an unreadable record exists.
             guard let record = try? records.read(place(id)) else {
                 return true
             }
@@ -191,18 +193,19 @@ extension DataVaultContainer {
         .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The ids of vaults that have keys and no file: of an earlier installation of the app.
+    /// Returns the ids of vaults that have keys but no file: those of an earlier installation of
+    /// the app.
     ///
-    /// A keychain outlives the app whose files are removed with it. Delete these vaults at the
-    /// first start.
+    /// A keychain outlives the app, while the app's files are removed with it. Delete these vaults
+    /// at the first start.
     ///
-    /// - Returns: In the order of their bytes.
+    /// - Returns: The ids, ordered by their bytes.
     /// - Throws: `DataVaultError.ioReadError`.
     public func idsOfEarlierInstallation() throws -> [String] {
         try ids().filter { try !place($0).hasDatabase() }
     }
 
-    /// Whether the key store has anything under the vault's name, also what is damaged.
+    /// Returns whether the key store has an entry under the vault's name, even a damaged one.
     private func hasRecord(_ place: VaultPlace) throws -> Bool {
         try DataVaultError.reading {
             do {

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Thrown through the vault's lock, without which the rest has to be done.
+/// Thrown out of the vault's lock, because the destruction is completed without that lock.
 struct DestroyedVault: Error {
     let isSelfDestructed: Bool
-    /// Whether the password that this call has tried is why.
+    /// Whether the password tried by this call is the cause.
     var isByThisCall = false
 }
 
 extension DataVaultContainer {
-    /// The record of a vault that exists.
+    /// Returns the record of an existing vault.
     ///
-    /// - Throws: `DestroyedVault` when it is no more; `DataVaultError`.
+    /// - Throws: `DestroyedVault` if it was destroyed; `DataVaultError`.
     func readyRecord(_ place: VaultPlace) throws -> VaultRecord {
         guard let record = try foundRecord(place) else { throw DataVaultError.doesNotExist }
         switch record.state {
@@ -22,13 +22,13 @@ extension DataVaultContainer {
         }
     }
 
-    /// The record; nil when there is neither one nor a database.
+    /// Returns the record; nil if neither a record nor a database exists.
     ///
-    /// A vault's record is made before its database and removed after it. So a database without a
-    /// record was left by a loss, or the vault was made anew between the two looks, and then the
-    /// record is there at the next one.
+    /// A vault's record is created before its database and removed after it. So a database without
+    /// a record means that the record was lost, or that the vault was created again between the two
+    /// checks; in that case the next iteration finds the record.
     ///
-    /// - Throws: `DataVaultError.ioReadError` for a record that was lost.
+    /// - Throws: `DataVaultError.ioReadError` for a lost record.
     private func foundRecord(_ place: VaultPlace) throws -> VaultRecord? {
         for _ in 0..<10 {
             if let record = try records.read(place) { return record }
@@ -41,11 +41,11 @@ extension DataVaultContainer {
 
     /// Checks a password: counts the try, durably, then derives the key.
     ///
-    /// When `upgrading` is true, the key is wrapped again where guessing has become cheaper than a
-    /// new record makes it.
+    /// If `upgrading` is true, the key is rewrapped when guessing is cheaper than with a new
+    /// record.
     ///
-    /// - Returns: The vault's key. The record is stored, with its tries set back.
-    /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` when that was one too many.
+    /// - Returns: The vault's key. The record is stored with its tries reset.
+    /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` if that was one too many.
     func check(
         _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace,
         upgrading: Bool = false
@@ -58,7 +58,7 @@ extension DataVaultContainer {
             key = try unwrap(record, with: password, place)
         } catch EnvelopeError.wrongPassword, EnvelopeError.wrongKey, EnvelopeError.noSuchKey {
             guard record.isOutOfTries else {
-                // Who has come past the lock may have counted the same try: then there is no
+                // A caller that bypassed the lock may have counted the same try: then give no
                 // answer.
                 try records.requireStored(record, place)
                 throw DataVaultError.invalidPassword(triesLeft: record.triesLeft)
@@ -67,8 +67,8 @@ extension DataVaultContainer {
             try records.store(&record, place)
             throw DestroyedVault(isSelfDestructed: true, isByThisCall: true)
         } catch {
-            // The password was not checked, so it was no try. If that cannot be stored, it stays
-            // one.
+            // The password was not checked, so this was not a try. If that cannot be stored, it
+            // remains one.
             record.tries = tries
             try? records.store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
@@ -80,7 +80,7 @@ extension DataVaultContainer {
         return key
     }
 
-    /// Whether this is the password of a vault that is unlocked, so that asking is no try.
+    /// Returns whether this is the password of a vault that is unlocked; does not count as a try.
     func isPassword(_ password: SecretBytes, of record: VaultRecord, _ place: VaultPlace) -> Bool {
         (try? unwrap(record, with: password, place)) != nil
     }
@@ -107,14 +107,14 @@ extension DataVaultContainer {
         guard let keys = record.keys else {
             throw EnvelopeError.damaged(reason: "the vault has no key")
         }
-        // Whether it is the default one is no secret.
+        // Whether it is the default password is not a secret.
         guard record.usesDefaultPassword == (password.count == 0) else {
             throw EnvelopeError.wrongPassword(name: place.id)
         }
         return try keys.unwrap(with: source(password, place))
     }
 
-    /// Wraps the key again when its record is weaker than a new one would be.
+    /// Rewraps the key if its record is weaker than a new one would be.
     private func upgrade(
         _ record: inout VaultRecord, to source: any KeyEncryptionKeySource,
         _ key: DataEncryptionKey
@@ -123,7 +123,7 @@ extension DataVaultContainer {
             case .password(let parameters, _)? = record.keys?.records.first?.origin,
             parameters.isWeaker(than: source.parameters)
         else { return }
-        // There may be too little memory for it; the password is right all the same.
+        // Memory may be too scarce for it; the password is right all the same.
         if let keys = try? WrappedKeySet(wrapping: key, with: source) { record.keys = keys }
     }
 

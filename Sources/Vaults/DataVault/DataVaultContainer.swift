@@ -1,51 +1,51 @@
 public import Foundation
 internal import SecureStorage
 
-/// A place where vaults lie: a directory for their files, and a key store for their keys.
+/// The storage of vaults: a directory for their files, and a key store for their keys.
 ///
 /// Ids belong to their container. A container's key store is used for nothing else. Programs that
-/// share both share the vaults in them. Make one container for a directory in a process: a vault
-/// keeps the one that it came from.
+/// share both share the vaults in them. Create one container per directory in a process: a vault
+/// keeps the container that it came from.
 ///
-/// The calls of ``DataVault`` itself, such as `DataVault.create(id:password:)`, go to a container
-/// of their own.
+/// The static calls of ``DataVault``, such as `DataVault.create(id:password:)`, use a separate
+/// container.
 ///
 /// Thread-safe.
 public final class DataVaultContainer: @unchecked Sendable {
-    // @unchecked: `handler` is only touched under `lock`.
-    /// Absolute, without links.
+    // @unchecked: `handler` is accessed only under `lock`.
+    /// Absolute, with links resolved.
     let directory: String
     private let access: FileAccess
     let records: VaultRecords
     let clock: any IdleClock
     /// The machine's date, for the age of passwords.
     let date: @Sendable () -> Date
-    /// What a password becomes; for tests of everything but guessing.
+    /// Makes the key source of a password; replaced in tests of everything but guessing.
     let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
 
     private let lock = NSLock()
     private var handler: DestructionHandler?
 
-    /// Destroys what depended on a vault, such as a database whose key it held.
+    /// Destroys data that depended on a vault, such as a database whose key it held.
     public typealias DestructionHandler = @Sendable (DataVaultDestruction) throws -> Void
 
-    /// A container with keys in a key store of its own.
+    /// Creates a container with its own key store.
     ///
     /// - Parameters:
-    ///   - directory: Is made with mode 0700 when it does not exist, with its parents; belongs to
-    ///     this user, and nobody else may write it, unless a group shares it.
-    ///   - keyStore: nil stands for a ``FileKeyStore`` in the directory: the records are encrypted
-    ///     then by a key that lies beside them, and a copy of the directory can be tried with any
-    ///     number of passwords.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's,
-    ///     with mode 2770 (`install -d -m 2770 -g GROUP`), and its group's members can try
-    ///     passwords, delete vaults and copy the files, keys too, which lie beside the vaults then.
-    ///     A key store of your own has to serve all of them.
-    ///   - parameters: What guessing a password costs; vaults that exist keep theirs until they are
-    ///     unlocked the next time.
-    ///   - clock: For tests; the default goes on while the machine sleeps.
-    /// - Throws: `DataVaultError`: `.invalidArg` for a directory that cannot be used,
-    ///   `.ioReadError`, `.ioWriteError`.
+    ///   - directory: Created with mode 0700, with its parents, if it does not exist; must belong
+    ///     to this user and be writable by no one else, unless a group shares it.
+    ///   - keyStore: nil for a ``FileKeyStore`` in the directory: the records are then encrypted by
+    ///     a key stored beside them, and any number of passwords can be tried on a copy of the
+    ///     directory.
+    ///   - sharedWithGroup: Pass true for programs of several users: the directory must exist,
+    ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`). Members of its group can
+    ///     try passwords, delete vaults and copy the files, including the keys, which are then
+    ///     stored beside the vaults. A key store that you pass must serve all of them.
+    ///   - parameters: The cost of guessing a password; existing vaults keep theirs until they are
+    ///     next unlocked.
+    ///   - clock: For tests; the default keeps running while the machine sleeps.
+    /// - Throws: `DataVaultError`: `.invalidArg` for an unusable directory, `.ioReadError`,
+    ///   `.ioWriteError`.
     public convenience init(
         directory: URL, keyStore: (any KeyStore)? = nil, sharedWithGroup: Bool = false,
         parameters: ScryptParameters = .default, clock: any IdleClock = SystemIdleClock()
@@ -73,8 +73,8 @@ public final class DataVaultContainer: @unchecked Sendable {
                 ?? DataVaultError.reading {
                     switch access {
                     case .owner: try FileKeyStore(directory: URL(fileURLWithPath: path + "/Keys"))
-                    // Beside the vaults: a second directory would have to be made with the group's
-                    // mode.
+                    // Beside the vaults: a second directory would have to be created with the
+                    // group's mode.
                     case .group:
                         try FileKeyStore(
                             directory: URL(fileURLWithPath: path), sharedWithGroup: true)
@@ -86,21 +86,21 @@ public final class DataVaultContainer: @unchecked Sendable {
         try VaultPlace(id: id, in: directory, for: access)
     }
 
-    /// Is called after the key of a vault is gone, and its file where that could be removed.
+    /// The handler called after a vault's key was destroyed, and its file where possible.
     ///
-    /// Default: nil. For vaults that have destroyed themselves and for those that were deleted. It
-    /// is called on the thread of the call that destroys the vault, and may make vaults there;
-    /// other threads and processes that make one of the same id wait for its end. What it throws
-    /// undoes nothing, and becomes the cause of what that call throws. After that, after a kill,
-    /// and for a vault that was destroyed without a handler, the next call about the same id that
-    /// needs the vault calls it: it can be called twice. The container keeps it; let it refer to
-    /// the container weakly.
+    /// Default: nil. It is called for self-destructed and for deleted vaults, on the thread of the
+    /// call that destroys the vault, and may create vaults there; other threads and processes that
+    /// create one with the same id wait until it returns. An error it throws undoes nothing; it
+    /// becomes the cause of the error that call throws. After such an error, after a kill, and for
+    /// a vault destroyed without a handler, the next call about the same id that needs the vault
+    /// calls the handler: it can be called twice. The container retains the handler, so the handler
+    /// should refer to the container weakly.
     public var onDestruction: DestructionHandler? {
         get { lock.withLock { handler } }
         set { lock.withLock { handler = newValue } }
     }
 
-    /// - Returns: The directory's path without links.
+    /// - Returns: The directory's path, with links resolved.
     private static func prepare(_ directory: URL, for access: FileAccess) throws -> String {
         guard directory.isFileURL, !directory.path.utf8.contains(0) else {
             throw DataVaultError.invalidArg(reason: "the directory is no file URL")
@@ -127,12 +127,12 @@ public final class DataVaultContainer: @unchecked Sendable {
     }
 }
 
-/// A vault that is no more.
+/// A vault that no longer exists.
 public struct DataVaultDestruction: Sendable, Equatable {
-    /// The id that it had.
+    /// The id that the vault had.
     public let id: String
 
-    /// Whether too many wrong passwords have destroyed it; false for one that was deleted.
+    /// Whether too many wrong passwords destroyed the vault; false if it was deleted.
     public let isSelfDestructed: Bool
 }
 

@@ -6,7 +6,7 @@ public struct DataVaultDataName: Sendable, Equatable, Hashable {
     /// The type that the value was last set as.
     public let type: DataVaultDataType
 
-    /// A name with a type.
+    /// Creates a name with a type.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -19,7 +19,7 @@ public struct DataVaultDataName: Sendable, Equatable, Hashable {
 
 /// The type of a value in a ``DataVault``.
 public enum DataVaultDataType: Sendable, Equatable, Hashable, CaseIterable {
-    /// Neither of the others; no value of this library is.
+    /// Neither of the others; this library never stores such a value.
     case unknown
     /// A string.
     case string
@@ -27,5 +27,5 @@ public enum DataVaultDataType: Sendable, Equatable, Hashable, CaseIterable {
     case binary
 }
 
-/// The name of the original for a name with its type.
+/// The original's name for a data name.
 public typealias DVDataName = DataVaultDataName

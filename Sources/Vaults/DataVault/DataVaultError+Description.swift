@@ -2,7 +2,7 @@ public import Foundation
 internal import SecureStorage
 
 extension DataVaultError: CustomStringConvertible {
-    /// One line that says what failed, and what to do where that is known.
+    /// One line that says what failed and, where known, what to do about it.
     public var description: String {
         switch self {
         case .unknown(let cause):
@@ -38,8 +38,8 @@ extension DataVaultError: CustomStringConvertible {
         }
     }
 
-    /// Errors of others may quote what they have choked on, which can be a secret: those tell their
-    /// type only.
+    /// Foreign errors may quote the input that caused them, which can be a secret: only their type
+    /// is printed.
     private static func text(of error: any Error) -> String {
         switch error {
         case let error as DataVaultError: error.description
@@ -52,12 +52,12 @@ extension DataVaultError: CustomStringConvertible {
 }
 
 extension DataVaultError: LocalizedError {
-    /// The description.
+    /// The same as `description`.
     public var errorDescription: String? { description }
 }
 
 extension DataVaultError: CustomReflectable {
-    /// A mirror without children: a cause of the app's may hold anything.
+    /// A mirror without children: a cause from the app may contain anything.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -65,7 +65,7 @@ extension DataVaultError: CustomNSError {
     /// `DataVaultError`.
     public static var errorDomain: String { "DataVaultError" }
 
-    /// The code of the original.
+    /// The error code of the original.
     public var errorCode: Int { code }
 
     /// The cause under `NSUnderlyingErrorKey`.

@@ -1,34 +1,34 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What can go wrong with a ``DataVault``, as a caller can act on it.
+/// Errors of a ``DataVault``, distinguished by how a caller can react.
 ///
-/// The codes are those of the original, ``code``. It holds no key, no password and no value, and
-/// prints a cause only if that is an error of this package.
+/// The codes are those of the original: ``code``. An error contains no key, no password and no
+/// value, and prints a cause only if that is an error of this package.
 public enum DataVaultError: Error, Sendable {
     /// Anything else; code 0.
     case unknown(cause: (any Error)?)
 
-    /// There is a vault of this id, or what is left of one: nothing was changed; code 1.
+    /// A vault with this id exists, or remains of one; nothing was changed; code 1.
     case alreadyExists
 
-    /// The value was stored as the other type, and cannot be read as this one; code 2.
+    /// The value was stored as the other type and cannot be read as this one; code 2.
     case conversionError
 
-    /// There is no vault of this id; code 3.
+    /// No vault with this id exists; code 3.
     ///
-    /// `isSelfDestructed` when too many wrong passwords are why. The cause is what has failed after
-    /// the key was destroyed: removing the file, or the handler of
+    /// `isSelfDestructed` is true if too many wrong passwords are the reason. The cause is a
+    /// failure after the key was destroyed: of removing the file, or of the handler
     /// ``DataVaultContainer/onDestruction``.
     case doesNotExist(isSelfDestructed: Bool, cause: (any Error)?)
 
-    /// An argument that no vault takes; code 4.
+    /// An argument is one that no vault accepts; code 4.
     case invalidArg(reason: String)
 
-    /// That is not the password; code 5. `triesLeft` is nil without a retry limit.
+    /// The password is wrong; code 5. `triesLeft` is nil without a retry limit.
     case invalidPassword(triesLeft: Int?)
 
-    /// The key store or the file cannot be read, or is not what was written; code 6.
+    /// The key store or the file cannot be read, or differs from what was written; code 6.
     case ioReadError(cause: any Error)
 
     /// The key store or the file cannot be written; code 7.
@@ -47,9 +47,9 @@ public enum DataVaultError: Error, Sendable {
     /// The value is of an unknown type; code 12.
     case dataTypeError
 
-    /// There is not enough memory, for the derivation of a key for instance; code 13.
+    /// The memory does not suffice, for instance to derive a key; code 13.
     ///
-    /// A password that could not be checked is no try.
+    /// A password that could not be checked does not count as a try.
     case outOfMemory
 
     /// The password is empty, which the policy does not allow; code 50.
@@ -73,15 +73,15 @@ public enum DataVaultError: Error, Sendable {
     /// The password has too few different characters; code 56.
     case passwordUnderMinUnique
 
-    /// The password is right, and too old: change it; code 57.
+    /// The password is right but too old: change it; code 57.
     case passwordExpired
 }
 
-/// The name of the original for what a vault throws.
+/// The original's name for the errors of a vault.
 public typealias DataVaultException = DataVaultError
 
 extension DataVaultError {
-    /// The code of the original: 0 to 13, and 50 to 57 for passwords that the policy refuses.
+    /// The error code of the original: 0 to 13, and 50 to 57 for passwords that the policy rejects.
     public var code: Int {
         switch self {
         case .unknown: 0
@@ -113,20 +113,19 @@ extension DataVaultError {
         if case .doesNotExist(true, _) = self { true } else { false }
     }
 
-    /// Whether the policy does not take the password: codes 50 to 56 for a rule that it breaks, 57
-    /// for its age.
+    /// Whether the policy rejects the password: codes 50 to 56 for a broken rule, 57 for its age.
     ///
-    /// From `DataVault.unlock(password:)` it says that the password is right: change it with
+    /// If `DataVault.unlock(password:)` throws it, the password is right: change it with
     /// `changePassword(_:newPassword:)`.
     public var isPolicyViolation: Bool { (50...57).contains(code) }
 
-    /// How many wrong passwords the vault still takes; nil for other errors, and without a retry
+    /// How many more wrong passwords the vault accepts; nil for other errors, and without a retry
     /// limit.
     public var triesLeft: Int? {
         if case .invalidPassword(let triesLeft) = self { triesLeft } else { nil }
     }
 
-    /// The error that this one was made of.
+    /// The error that caused this one.
     public var cause: (any Error)? {
         switch self {
         case .unknown(let cause), .doesNotExist(_, let cause): cause
@@ -137,12 +136,12 @@ extension DataVaultError {
 
     static let doesNotExist = DataVaultError.doesNotExist(isSelfDestructed: false, cause: nil)
 
-    /// Runs `body`, which reads, and gives its errors in a caller's terms.
+    /// Runs `body`, which reads, and translates its errors for the caller.
     static func reading<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw make(of: error) { .ioReadError(cause: $0) } }
     }
 
-    /// Runs `body`, which writes, and gives its errors in a caller's terms.
+    /// Runs `body`, which writes, and translates its errors for the caller.
     static func writing<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch { throw make(of: error) { .ioWriteError(cause: $0) } }
     }
@@ -152,7 +151,7 @@ extension DataVaultError {
     ) -> DataVaultError {
         switch error {
         case let error as DataVaultError: error
-        // By a lock() on another thread.
+        // Caused by `lock()` on another thread.
         case SecureStorageError.closed, EnvelopeError.cleared: .locked
         case SecureStorageError.backingStoreError(code: 7, _): .outOfMemory
         case SecureStorageError.backingStoreError(code: 18, _): .valueTooLarge

@@ -1,15 +1,14 @@
-/// What the password of a ``DataVault`` has to be like, how long it lasts, and how often it may be
-/// wrong.
+/// The rules for the password of a ``DataVault``, how long it lasts, and how often it may be wrong.
 ///
-/// Lengths count Unicode scalars: `é` is one, or two where it is spelled with two.
+/// Lengths count Unicode scalars: `é` is one, or two if it is spelled with two.
 public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
-    /// Whether the password may be empty, which is the default one; the other rules do not apply to
-    /// it.
+    /// Whether the password may be empty, which is the default password; the other rules do not
+    /// apply to it.
     ///
     /// Default: true.
     public var defaultPasswordAllowed = true
 
-    /// How many characters the password has at least.
+    /// The minimum number of characters.
     ///
     /// Default: 8.
     public var minLength = 8
@@ -34,24 +33,24 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
     /// Default: false.
     public var hasSpecial = false
 
-    /// How many different characters the password has at least: `ababa` has two.
+    /// The minimum number of different characters: `ababa` has two.
     ///
     /// Default: 0.
     public var minUniqueChars = 0
 
-    /// How many days after it was set the password expires, by the machine's date; 0 for never.
+    /// The number of days after which a password expires, by the machine's date; 0 for never.
     ///
     /// Default: 0. The default password does not expire. Readable and writable while the vault is
-    /// unlocked: a locked one shows nil. To set nil leaves what the vault has.
+    /// unlocked: a locked one shows nil. Setting nil leaves the vault's value unchanged.
     public var expirationDays: Int? = 0
 
-    /// After how many seconds of inactivity the vault locks itself; 0 for never.
+    /// The number of seconds of inactivity after which the vault locks itself; 0 for never.
     ///
-    /// Default: 0. Readable and writable while the vault is unlocked: a locked one shows nil. To
-    /// set nil leaves what the vault has.
+    /// Default: 0. Readable and writable while the vault is unlocked: a locked one shows nil.
+    /// Setting nil leaves the vault's value unchanged.
     public var lockTimeout: Int? = Self.noLockTimeout
 
-    /// After how many wrong passwords in a row the vault destroys itself; 0 for never.
+    /// The number of wrong passwords in a row after which the vault destroys itself; 0 for never.
     ///
     /// Default: 0.
     public var retryLimit = Self.unlimitedRetriesAllowed
@@ -62,23 +61,23 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
     /// The ``lockTimeout`` of a vault that does not lock itself.
     public static let noLockTimeout = 0
 
-    /// What ``hasSpecial`` asks for.
+    /// The characters that ``hasSpecial`` requires one of.
     public static let specialCharacters = "~!@#$%^&*()-+"
 
-    /// The defaults that are named at each property.
+    /// Creates a policy with the default of each property.
     public init() {}
 
-    /// Whether all rules are the defaults.
+    /// Whether all rules have their default values.
     public var isDefaultPolicy: Bool { self == DataVaultPasswordPolicy() }
 }
 
-/// The name of the original for a policy.
+/// The original's name for a policy.
 public typealias DVPasswordPolicy = DataVaultPasswordPolicy
 
 extension DataVaultPasswordPolicy {
     static let largestNumber = Int(Int32.max)
 
-    /// Refuses numbers that no rule has.
+    /// Throws for numbers that no rule can have.
     func validate() throws {
         for (name, number) in [
             ("minLength", minLength), ("minUniqueChars", minUniqueChars),
@@ -89,7 +88,7 @@ extension DataVaultPasswordPolicy {
         }
     }
 
-    /// Whether any rule for passwords and tries asks for less than `before` does.
+    /// Returns whether any rule for passwords and tries requires less than the one in `before`.
     func isLooser(than before: DataVaultPasswordPolicy) -> Bool {
         let flags = [
             (before.hasDigits, hasDigits), (before.hasUpper, hasUpper), (before.hasLower, hasLower),
@@ -110,7 +109,7 @@ extension DataVaultPasswordPolicy {
         return policy
     }
 
-    /// This policy, and what it leaves as it is from the one before.
+    /// Returns this policy, with its nil values taken from the previous one.
     func completed(by before: DataVaultPasswordPolicy) -> DataVaultPasswordPolicy {
         var policy = self
         policy.expirationDays = expirationDays ?? before.expirationDays

@@ -1,16 +1,16 @@
-// What a user does on the screens of each state. A call that was locked out meanwhile, by `lock()`
-// or by the background, has done what it says, and the vault is locked.
+// The user's actions on the screens of each state. A call that is overtaken by a lock, from
+// `lock()` or from the background, has done its work, and the vault is locked.
 
 extension DataVaultSession {
-    /// Makes the vault: from `.noVault` and `.destroyed` to `.unlocked`.
+    /// Creates the vault: from `.noVault` and `.destroyed` to `.unlocked`.
     ///
     /// - Parameters:
     ///   - password: Empty for the default password.
-    ///   - policy: The vault's policy, which the password has to keep to.
+    ///   - policy: The vault's policy, which the password must satisfy.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`: codes 50 to 56, the state stays; `.alreadyExists`, and as
-    ///   `DataVault.create(id:password:policy:)`; `CancellationError` when the task was cancelled
-    ///   before.
+    /// - Throws: `DataVaultError`: codes 50 to 56, which leave the state unchanged;
+    ///   `.alreadyExists`, and as `DataVault.create(id:password:policy:)`; `CancellationError` if
+    ///   the task was cancelled beforehand.
     @discardableResult
     public func create(
         password: some DataVaultPassword, policy: DataVaultPasswordPolicy = .init()
@@ -23,15 +23,15 @@ extension DataVaultSession {
         }
     }
 
-    /// Unlocks the vault: to `.unlocked`, or to what keeps it locked.
+    /// Unlocks the vault: to `.unlocked`, or to the state that keeps it locked.
     ///
     /// - Parameter password: Empty for the default password.
     /// - Returns: The state after the call.
     /// - Throws: `DataVaultError`, as `DataVault.unlock(password:)`. A wrong password leaves the
-    ///   state with one try less, or `.destroyed`; a right one that is no longer good
-    ///   `.passwordViolates` or `.passwordExpired`; what cannot be read or written `.failed`, until
-    ///   the next call or a lock. `CancellationError` when the task was cancelled before: no try
-    ///   then.
+    ///   state with one try less, or `.destroyed`; a right one that is no longer acceptable
+    ///   `.passwordViolates` or `.passwordExpired`; a failure to read or write `.failed`, until the
+    ///   next call or a lock. `CancellationError` if the task was cancelled beforehand, which does
+    ///   not count as a try.
     @discardableResult
     public func unlock(password: some DataVaultPassword) async throws -> State {
         try await onOwnThread(endsLocked: true) {
@@ -47,13 +47,13 @@ extension DataVaultSession {
     /// `.passwordExpired`, or from any other state with a vault, to `.unlocked`.
     ///
     /// - Parameters:
-    ///   - password: The one that the vault has.
+    ///   - password: The current password.
     ///   - newPassword: Empty for the default password.
     /// - Returns: The state after the call.
     /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:newPassword:)`. A new password
-    ///   that breaks the policy, and a wrong old one, leave the state as it is, but for the tries;
-    ///   one wrong one too many leaves `.destroyed`. `CancellationError` when the task was
-    ///   cancelled before: no try then.
+    ///   that breaks the policy, or a wrong old one, leaves the state unchanged except for the
+    ///   tries; one wrong password too many leaves `.destroyed`. `CancellationError` if the task
+    ///   was cancelled beforehand, which does not count as a try.
     @discardableResult
     public func changePassword(
         _ password: some DataVaultPassword, newPassword: some DataVaultPassword
@@ -66,12 +66,12 @@ extension DataVaultSession {
         }
     }
 
-    /// Sets another password; the vault is unlocked, and stays so.
+    /// Sets another password; the vault is unlocked and stays so.
     ///
     /// - Parameter newPassword: Empty for the default password.
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` when the
-    ///   task was cancelled before.
+    /// - Throws: `DataVaultError`, as `DataVault.changePassword(_:)`; `CancellationError` if the
+    ///   task was cancelled beforehand.
     @discardableResult
     public func changePassword(_ newPassword: some DataVaultPassword) async throws -> State {
         try await onOwnThread { vault, _ in
@@ -84,11 +84,11 @@ extension DataVaultSession {
     /// Sets the policy with the password; the vault stays locked or unlocked.
     ///
     /// - Parameters:
-    ///   - policy: Whatever it is; a stricter one needs no password, with ``withVault(_:)``.
-    ///   - password: The one that the vault has.
+    ///   - policy: Any policy; a stricter one needs no password, with ``withVault(_:)``.
+    ///   - password: The current password.
     /// - Returns: The state after the call.
     /// - Throws: `DataVaultError`, as `DataVault.setPasswordPolicy(_:password:)`;
-    ///   `CancellationError` when the task was cancelled before: no try then.
+    ///   `CancellationError` if the task was cancelled beforehand, which does not count as a try.
     @discardableResult
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
@@ -100,11 +100,11 @@ extension DataVaultSession {
         }
     }
 
-    /// Deletes the vault, or takes note that it has destroyed itself: to `.noVault`.
+    /// Deletes the vault, or acknowledges its self-destruction: to `.noVault`.
     ///
     /// - Returns: The state after the call.
-    /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` when
-    ///   the task was cancelled before.
+    /// - Throws: `DataVaultError`, as ``DataVaultContainer/delete(id:)``; `CancellationError` if
+    ///   the task was cancelled beforehand.
     @discardableResult
     public func delete() async throws -> State {
         try await onOwnThread { _, _ in
@@ -114,7 +114,7 @@ extension DataVaultSession {
         }
     }
 
-    /// What an error tells that the vault itself does not.
+    /// Returns the state that follows from an error but cannot be observed on the vault.
     private static func outcome(_ error: DataVaultError?) -> State? {
         switch error {
         case .doesNotExist(isSelfDestructed: true, _)?: .destroyed

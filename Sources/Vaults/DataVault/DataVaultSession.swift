@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// One vault as an app's screens see it: which of them to show, and what the user can do there.
+/// One vault as an app's screens see it: which screen to show, and what the user can do there.
 ///
-/// It has a ``state`` at any time, and ``states`` to be observed. What the user does is a call, and
-/// every call leaves the state that follows from it; `Docs/DataVault.md` has them all. It knows of
-/// no user interface: SwiftUI and a terminal use it in the same way.
+/// It always has a ``state``, and ``states`` to observe. Each user action is a call, which leaves
+/// the resulting state; `Docs/DataVault.md` lists them all. A session is independent of any user
+/// interface: SwiftUI and a terminal use it in the same way.
 ///
 /// Call ``appDidEnterBackground()`` and ``appWillEnterForeground()`` when the app does so: in the
-/// background the vault is locked. While it is in front, ``poke()`` now and then shows that the
+/// background the vault is locked. In the foreground, call ``poke()`` now and then to show that the
 /// vault has locked itself.
 ///
-/// Thread-safe. Calls that derive a key are `async`, and work on a thread of their own. The others
-/// read the vault's record; one that finds a destruction that a kill has left ends it, with the
+/// Thread-safe. Calls that derive a key are `async` and work on a separate thread. The others read
+/// the vault's record; one that finds a destruction interrupted by a kill completes it, with the
 /// app's handler.
 public final class DataVaultSession: @unchecked Sendable {
-    // @unchecked: `shown` and `observers` are only touched under `gate`; `isInBackground`,
+    // @unchecked: `shown` and `observers` are accessed only under `gate`; `isInBackground`,
     // `hasCallFailed` and `judgement` under `turn`.
     /// The id of the vault.
     public let id: String
@@ -24,27 +24,27 @@ public final class DataVaultSession: @unchecked Sendable {
     private let gate = NSLock()
     private var shown: State = .noVault
     private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
-    /// The vault, whether it exists or not, so that it stays unlocked until it is locked; an error
-    /// for an id that none can have.
+    /// The vault, whether it exists or not, referenced so that it stays unlocked until it is
+    /// locked; an error for an invalid id.
     private let held: Result<DataVault, any Error>
 
-    /// Whoever looks at the vault tells what was seen before somebody else looks.
+    /// Serialises inspecting the vault and publishing the result.
     ///
-    /// Recursive, since looking can end the destruction of the vault, whose handler may lock the
-    /// session.
+    /// Recursive, because inspecting the vault can complete its destruction, whose handler may lock
+    /// the session.
     private let turn = NSRecursiveLock()
     private var isInBackground = false
-    /// Whether what is shown is the failure of a call, of which looking at the vault tells nothing.
+    /// Whether the shown state is the failure of a call, which inspecting the vault does not
+    /// reveal.
     private var hasCallFailed = false
-    /// What a password that is to be changed was found so by.
+    /// The basis on which a password was found to need a change.
     private var judgement: VaultRecord.Judgement?
 
-    /// A session with a vault, which need not exist.
+    /// Creates a session with a vault, which need not exist.
     ///
     /// - Parameters:
-    ///   - id: The id of the vault. One that no vault can have is found by ``state``, which is
-    ///     `.failed` then.
-    ///   - container: Where the vault lies.
+    ///   - id: The id of the vault. For an invalid id, ``state`` is `.failed`.
+    ///   - container: The container of the vault.
     public init(id: String, in container: DataVaultContainer) {
         self.id = id
         self.container = container
@@ -52,10 +52,10 @@ public final class DataVaultSession: @unchecked Sendable {
         show()
     }
 
-    /// A session with a vault of the current container, as for `DataVault.vault(id:)`.
+    /// Creates a session with a vault of the current container, as for `DataVault.vault(id:)`.
     ///
     /// - Parameter id: The id of the vault, which need not exist.
-    /// - Throws: `DataVaultError` when there can be no container.
+    /// - Throws: `DataVaultError` if no container can be created.
     public convenience init(id: String) throws {
         self.init(id: id, in: try CurrentContainer.shared.value)
     }
@@ -64,13 +64,13 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - State
 
-    /// What the user is to be shown, as of the last call.
+    /// The state to show to the user, as of the last call.
     public var state: State { gate.withLock { shown } }
 
-    /// The states from now on, the present one first.
+    /// The states from now on, starting with the current one.
     ///
-    /// Each call gives a stream of its own. Who is slow misses states, never the last one. A stream
-    /// ends with the session, which it does not keep alive.
+    /// Each access returns a separate stream. A slow consumer misses states, but never the last
+    /// one. A stream ends with the session, which it does not keep alive.
     public var states: AsyncStream<State> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let name = UUID()
@@ -86,19 +86,18 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - Events
 
-    /// Looks at the vault again: it may have locked itself, or may have been destroyed by another
-    /// process.
+    /// Updates the state: the vault may have locked itself, or been destroyed by another process.
     ///
     /// - Returns: The state.
     @discardableResult
     public func poke() -> State { show() }
 
-    /// Begins the time of inactivity anew, for a user who reads and types nothing.
+    /// Restarts the idle time, for a user who reads without typing.
     ///
     /// - Throws: `DataVaultError.locked`, `.doesNotExist`.
     public func touch() throws { try withVault { try $0.resetLockTimeout() } }
 
-    /// Locks the vault, also one that a call on another thread is about to unlock.
+    /// Locks the vault, even if a call on another thread is about to unlock it.
     public func lock() {
         turn.withLock {
             try? held.get().lock()
@@ -114,7 +113,7 @@ public final class DataVaultSession: @unchecked Sendable {
         }
     }
 
-    /// Looks at the vault, and lets it be unlocked again.
+    /// Updates the state, and allows unlocking again.
     public func appWillEnterForeground() {
         turn.withLock {
             isInBackground = false
@@ -124,16 +123,17 @@ public final class DataVaultSession: @unchecked Sendable {
 
     /// Lends the vault: for its values while it is unlocked, and for its policy at any time.
     ///
-    /// On the caller's thread. What `body` does to the vault shows in the state: when the vault has
-    /// locked itself, the call throws `.locked`, and the state leads the user back to the password.
+    /// Runs on the caller's thread. The state reflects the effects of `body` on the vault: if the
+    /// vault has locked itself, the call throws `.locked`, and the state leads the user back to the
+    /// password.
     ///
-    /// - Parameter body: Gets the vault.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; `DataVaultError.doesNotExist` without a vault, `.ioReadError`.
+    /// - Parameter body: Receives the vault.
+    /// - Returns: The result of `body`.
+    /// - Throws: Errors of `body`; `DataVaultError.doesNotExist` without a vault, `.ioReadError`.
     public func withVault<R>(_ body: (DataVault) throws -> R) throws -> R {
         do {
             let vault = try held.get()
-            if vault.isLocked { _ = try vault.record }  // which says so where there is none
+            if vault.isLocked { _ = try vault.record }  // throws if none exists
             let result = try body(vault)
             if state != .unlocked || vault.isLocked { show() }
             return result
@@ -145,16 +145,17 @@ public final class DataVaultSession: @unchecked Sendable {
 
     // MARK: - What a call leads to
 
-    /// Does what takes long, with the vault and the number of its locks, then shows what it has led
-    /// to.
+    /// Performs a long operation with the vault and the number of its locks, then shows the
+    /// resulting state.
     ///
     /// - Parameters:
-    ///   - endsLocked: Whether `.locked` says that the work is done, and that the vault was locked
-    ///     meanwhile: no error then, the user wanted it so, and the state tells.
-    ///   - work: Takes long.
-    ///   - outcome: Tells what cannot be seen of the vault, as of an error or, without one, of nil.
+    ///   - endsLocked: Whether `.locked` means that the work was done but the vault was locked in
+    ///     the meantime: not an error, because the user requested it and the state shows it.
+    ///   - work: The long operation.
+    ///   - outcome: Returns the state that cannot be observed on the vault, for an error or, on
+    ///     success, for nil.
     /// - Returns: The state after the work.
-    /// - Throws: What `work` throws.
+    /// - Throws: Errors of `work`.
     func run(
         endsLocked: Bool, _ work: (DataVault, _ locks: Int) throws -> Void,
         outcome: (DataVaultError?) -> State?
@@ -163,12 +164,13 @@ public final class DataVaultSession: @unchecked Sendable {
         let locks = turn.withLock { vault.lockCount }
         let result = Result { try work(vault, locks) }
         let state = turn.withLock {
-            // A failure of before is over.
+            // An earlier failure is over.
             hasCallFailed = false
             switch result {
             case .success: return show(outcome(nil))
             case .failure(let error):
-                // Who has locked the vault meanwhile has been shown that, whatever else was wrong.
+                // If the vault was locked in the meantime, only that is shown, whatever else
+                // failed.
                 let isObsolete = vault.lockCount != locks
                 return show(isObsolete ? nil : (error as? DataVaultError).flatMap(outcome))
             }
@@ -177,12 +179,12 @@ public final class DataVaultSession: @unchecked Sendable {
         return state
     }
 
-    /// Shows what is seen of the vault, together with what cannot be seen.
+    /// Shows the observed state of the vault, combined with state that cannot be observed.
     @discardableResult
     private func show(_ outcome: State? = nil, isLock: Bool = false) -> State {
         turn.withLock {
             var (next, record) = look()
-            // What only a call could tell is shown until something else is known.
+            // A state that only a call can determine is shown until it is outdated.
             if outcome != nil { judgement = record?.judgement }
             let isJudged = !isLock && judgement != nil && judgement == record?.judgement
             let isFailure = outcome != nil || hasCallFailed && !isLock
@@ -207,7 +209,7 @@ public final class DataVaultSession: @unchecked Sendable {
         }
     }
 
-    /// What can be seen of the vault.
+    /// Observes the vault.
     private func look() -> (state: State, VaultRecord?) {
         if isInBackground { try? held.get().lock() }
         do {
@@ -216,12 +218,12 @@ public final class DataVaultSession: @unchecked Sendable {
             if isInBackground { vault.lock() }
             return (vault.isLocked ? .locked(triesLeft: record.triesLeft) : .unlocked, record)
         } catch DataVaultError.doesNotExist(let isSelfDestructed, _) {
-            // Closes what is gone, and not what a call has just made.
+            // Closes a destroyed vault, but not one that a call has just created.
             _ = try? held.get().isLocked
             return (isSelfDestructed ? .destroyed : .noVault, nil)
         } catch {
-            // A key store that is locked by now takes nothing from who has unlocked the vault
-            // before.
+            // A key store that has since been locked does not affect a vault that is already
+            // unlocked.
             if let vault = try? held.get(), !vault.isLocked { return (.unlocked, nil) }
             return (.failed(error as? DataVaultError ?? .unknown(cause: error)), nil)
         }

@@ -1,34 +1,35 @@
 extension DataVaultSession {
-    /// What a user is to be shown; it holds no secret.
+    /// What to show to the user; contains no secret.
     public enum State: Sendable {
-        /// There is no vault: ask for a password, and create it.
+        /// No vault exists: prompt for a password, and create the vault.
         case noVault
 
-        /// Ask for the password; `triesLeft` is nil without a retry limit.
+        /// Prompt for the password; `triesLeft` is nil without a retry limit.
         case locked(triesLeft: Int?)
 
         /// The vault's values can be used.
         case unlocked
 
-        /// The password was right, and breaks a rule of the policy: ask for it again, which can be
-        /// wrong too often as well, and for a new one.
+        /// The password was right but breaks a rule of the policy: prompt for it again, which can
+        /// be wrong too often as well, and for a new one.
         case passwordViolates(DataVaultPasswordRule, triesLeft: Int?)
 
-        /// The password was right, and is too old: ask for it again, which can be wrong too often
+        /// The password was right but is too old: prompt for it again, which can be wrong too often
         /// as well, and for a new one.
         case passwordExpired(triesLeft: Int?)
 
-        /// Too many wrong passwords have destroyed the vault: begin anew, as the app does at its
-        /// first start.
+        /// Too many wrong passwords have destroyed the vault: start over, as at the app's first
+        /// start.
         case destroyed
 
-        /// The vault is there, or may be, and cannot be used: say so, and try again later.
+        /// The vault exists, or may exist, but cannot be used: report that, and try again later.
         case failed(DataVaultError)
     }
 }
 
 extension DataVaultSession.State: Equatable {
-    /// Whether a user would be shown the same; failures are compared by code and description.
+    /// Returns whether a user would be shown the same; failures are compared by code and
+    /// description.
     ///
     /// - Parameters:
     ///   - left: One state.
@@ -50,22 +51,22 @@ extension DataVaultSession.State: Equatable {
     }
 }
 
-/// A rule of a ``DataVaultPasswordPolicy`` that a password can break; its number is the code of the
-/// error.
+/// A rule of a ``DataVaultPasswordPolicy`` that a password can break; the raw value is the error
+/// code.
 public enum DataVaultPasswordRule: Int, Sendable, CaseIterable {
     /// The password must not be empty.
     case required = 50
-    /// It is as long as ``DataVaultPasswordPolicy/minLength`` says.
+    /// It must be at least as long as ``DataVaultPasswordPolicy/minLength``.
     case minLength
-    /// It has a digit.
+    /// It must contain a digit.
     case digits
-    /// It has an upper-case letter.
+    /// It must contain an upper-case letter.
     case upper
-    /// It has a lower-case letter.
+    /// It must contain a lower-case letter.
     case lower
-    /// It has one of ``DataVaultPasswordPolicy/specialCharacters``.
+    /// It must contain one of ``DataVaultPasswordPolicy/specialCharacters``.
     case special
-    /// It has as many different characters as ``DataVaultPasswordPolicy/minUniqueChars`` says.
+    /// It must contain ``DataVaultPasswordPolicy/minUniqueChars`` different characters.
     case minUnique
 }
 

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The vaults that somebody in this process refers to: one object for each.
+/// The vaults referenced in this process: one object for each.
 enum LiveVaults {
     private struct Reference {
         weak var vault: DataVault?
     }
 
     private final class Table: @unchecked Sendable {
-        // @unchecked: `references` is only touched under `lock`.
+        // @unchecked: `references` is accessed only under `lock`.
         let lock = NSLock()
         var references: [Data: Reference] = [:]
     }
@@ -27,14 +27,14 @@ enum LiveVaults {
         table.lock.withLock { table.references[place.identity]?.vault }
     }
 
-    /// By a vault that goes; there may be a new one already.
+    /// Called by a vault that is being released; a new one may already exist.
     static func forget(_ place: VaultPlace) {
         let other = table.lock.withLock {
             let other = table.references[place.identity]?.vault
             if other == nil { table.references[place.identity] = nil }
             return other
         }
-        // Not under the lock: it may be the last reference, and end here.
+        // Released outside the lock: it may be the last reference, and end here.
         withExtendedLifetime(other) {}
     }
 }

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What an unlocked vault holds: its keys, its open database, and since when nobody has used it.
+/// The state of an unlocked vault: its keys, its open database, and the time of its last use.
 final class OpenedVault: @unchecked Sendable {
-    // @unchecked: `timeout`, `lastUse` and `users` are only touched under the vault's gate;
+    // @unchecked: `timeout`, `lastUse` and `users` are accessed only under the vault's gate;
     // `isClosed`, `calls` and `streams` under `lending`.
     let incarnation: Data
     let values: VaultValues
-    /// The vault's key, for a change of the password.
+    /// The vault's key, for changing the password.
     let key: DataEncryptionKey
-    /// For what the app encrypts.
+    /// The key for data that the app encrypts.
     let encryption: DataEncryptionKey
     private let lending = NSCondition()
     private var isClosed = false
@@ -42,7 +42,8 @@ final class OpenedVault: @unchecked Sendable {
         policy.lockTimeout.flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
-    /// Lends the key of what the app encrypts; a lock waits for `body`, which calls nobody.
+    /// Lends the key for data that the app encrypts; a lock waits for `body`, which makes no
+    /// callbacks.
     func encrypting<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
         try lending.withLock {
             guard !isClosed else { throw DataVaultError.locked }
@@ -57,7 +58,7 @@ final class OpenedVault: @unchecked Sendable {
         return try body(encryption)
     }
 
-    /// Lends a key to a stream, which loses it with a lock.
+    /// Lends a key to a stream; a lock revokes it.
     func lend(to cipher: SealedStreamCipher) throws {
         let isLent = lending.withLock {
             streams.removeAll { $0.cipher == nil }
@@ -70,7 +71,7 @@ final class OpenedVault: @unchecked Sendable {
         }
     }
 
-    /// Closes the database after the calls that are at work on it, and clears the keys.
+    /// Closes the database after the calls in progress on it, and clears the keys.
     func close() {
         values.close()
         let lent = lending.withLock {

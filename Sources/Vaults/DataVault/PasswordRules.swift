@@ -1,11 +1,10 @@
 public import SecureStorage
 
-/// What the password of a ``DataVault`` can be given as: a text, or bytes that are cleared from
-/// memory.
+/// The password of a ``DataVault``: text, or bytes that are cleared from memory.
 ///
 /// The empty one is the default password.
 public protocol DataVaultPassword: Sendable {
-    /// The password's bytes, used exactly as they are; of a text its UTF-8, without normalisation.
+    /// The password's bytes, used exactly as they are; for text, its UTF-8 without normalisation.
     var passwordBytes: SecretBytes { get }
 }
 
@@ -20,7 +19,7 @@ extension SecretBytes: DataVaultPassword {
 }
 
 extension Optional: DataVaultPassword where Wrapped: DataVaultPassword {
-    /// None for nil, which is the default password.
+    /// No bytes for nil, which is the default password.
     public var passwordBytes: SecretBytes {
         self?.passwordBytes ?? SecretBytes(count: 0) { _ in }
     }
@@ -29,7 +28,7 @@ extension Optional: DataVaultPassword where Wrapped: DataVaultPassword {
 extension DataVaultPasswordPolicy {
     /// Checks a password against the rules.
     ///
-    /// - Parameter password: A new one, or the one that a vault has.
+    /// - Parameter password: A new password, or a vault's current one.
     /// - Throws: `DataVaultError`, codes 50 to 56: the first rule that it breaks.
     public func check(_ password: some DataVaultPassword) throws {
         let password = password.passwordBytes
@@ -50,7 +49,8 @@ extension DataVaultPasswordPolicy {
     }
 }
 
-/// What the rules ask of a password, found without a `String` of it, which could not be cleared.
+/// The properties of a password that the rules check, found without a `String` of it, which could
+/// not be cleared.
 private struct PasswordCharacters {
     private(set) var count = 0
     private(set) var uniqueCount = 0
@@ -82,7 +82,8 @@ private struct PasswordCharacters {
         }
     }
 
-    /// Asks `body` of each character until it says no; bytes that are no UTF-8 count as U+FFFD.
+    /// Calls `body` for each character until it returns false; bytes that are not UTF-8 count as
+    /// U+FFFD.
     private static func isTrue(
         ofAll bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ place: Int) -> Bool
     ) -> Bool {

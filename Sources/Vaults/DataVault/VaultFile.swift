@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// The file of an open database, to be asked whether it is still there.
+/// The file of an open database, for checking whether it still exists.
 ///
-/// A process that destroys a vault removes the name. Who has the file open could go on as if
-/// nothing had happened: so each use of a vault asks first.
+/// A process that destroys a vault removes the name. Another process with the file open could
+/// continue as if nothing had happened, so each use of a vault checks first.
 final class VaultFile: Sendable {
     private let path: String
     private let identity: (device: dev_t, inode: ino_t)
 
     #if os(Linux)
-        // O_PATH: three times as fast to ask as the path; and closing it drops no lock of SQLite's,
-        // as closing another descriptor of the file would (open(2), fcntl(2)).
+        // O_PATH: checking is three times as fast as by path, and closing it releases none of
+        // SQLite's locks, as closing another descriptor of the file would (open(2), fcntl(2)).
         private let descriptor: Int32
-        /// As in asm-generic/fcntl.h; glibc shows it to programs in C only that ask for its
+        /// As in asm-generic/fcntl.h; glibc defines it only for C programs that request its
         /// extensions.
         private static let openPath: Int32 = 0o10_000_000
     #endif
 
-    /// nil when there is no such file.
+    /// nil if no such file exists.
     init?(_ path: String) {
         self.path = path
         guard let status = Self.status(path) else { return nil }
@@ -34,7 +34,7 @@ final class VaultFile: Sendable {
         #endif
     }
 
-    /// Whether the file has a name, be it another one.
+    /// Whether the file has a name, even a different one.
     var isThere: Bool {
         #if os(Linux)
             var status = stat()
@@ -44,13 +44,14 @@ final class VaultFile: Sendable {
         #endif
     }
 
-    /// Whether the file has its own name.
+    /// Whether the file still has its own name.
     var isInPlace: Bool {
         guard let status = Self.status(path) else { return false }
         return (status.st_dev, status.st_ino) == identity
     }
 
-    /// What is at a path, and be it a link; nil for nothing.
+    /// Returns the status of the file at a path, without following a link; nil if nothing exists
+    /// there.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil

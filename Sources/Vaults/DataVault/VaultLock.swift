@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Keeps all others from one vault's record, threads of this process and other processes.
+/// Excludes other threads and processes from one vault's record.
 ///
-/// The lock is the kernel's, `flock` on a file that stays when the vault goes; it goes with a
-/// process that dies. Threads exclude each other as well, since each call opens the file for
-/// itself.
+/// The lock is the kernel's: `flock` on a file that remains after the vault is deleted. The kernel
+/// releases it when the process dies. Threads exclude each other as well, because each call opens
+/// the file separately.
 struct VaultLock {
     let path: String
     let access: FileAccess
 
-    /// Longer than several derivations of a key, one after the other.
+    /// Longer than several key derivations in a row.
     private static let patience: Duration = .seconds(60)
 
     func held<R>(_ body: () throws -> R) throws -> R {
@@ -21,19 +21,19 @@ struct VaultLock {
         return result
     }
 
-    /// Gives nil, without a call of `body`, when others have the lock all the time.
+    /// Returns nil, without calling `body`, if the lock stays taken for all of `patience`.
     func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
         let start = ContinuousClock.now
         repeat {
             let descriptor = access.openLockFile(path)
             guard descriptor >= 0 else { throw failure }
             defer {
-                // A child that was forked meanwhile has the descriptor too, and would keep the
+                // A child forked in the meantime also has the descriptor, which would keep the
                 // lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }
-            // A file that was removed meanwhile keeps nobody out who opens the path now.
+            // If the file was unlinked in the meantime, this lock excludes no one: retry.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 if isNamed(descriptor) { return try body() }
                 continue

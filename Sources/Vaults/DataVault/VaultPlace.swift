@@ -3,11 +3,12 @@ internal import Crypto
 internal import Foundation
 internal import SecureStorage
 
-/// Where one vault lies: its entry in the key store, and the names of its files.
+/// The place of one vault: its entry in the key store, and the names of its files.
 ///
-/// Names are hashes of the id: as long as any other, without a letter that a file system could take
-/// for another one or for a path. Each vault that is made has a database of its own name, also
-/// under the same id: a process that still has the old one open cannot touch the new one's log.
+/// File names are hashes of the id: all of the same length, without a letter that a file system
+/// could confuse with another or read as a path. Each vault that is created has a database with a
+/// separate name, even under the same id: a process that still has the old one open cannot touch
+/// the new one's log.
 struct VaultPlace: Sendable {
     let id: String
     private let directory: String
@@ -26,7 +27,7 @@ struct VaultPlace: Sendable {
         hash = Self.hex(SHA256.hash(data: Data(id.utf8)))
     }
 
-    /// What tells this vault from all others of the process; ids are equal when their bytes are.
+    /// The identity of this vault within the process; ids are equal if their bytes are.
     var identity: Data { Data(directory.utf8) + [0] + Data(id.utf8) }
 
     /// The lock of the record.
@@ -39,7 +40,7 @@ struct VaultPlace: Sendable {
         VaultLock(path: "\(directory)/\(hash).\(suffix)", access: access)
     }
 
-    /// The database of the vault with this incarnation.
+    /// Returns the path of the database of the vault with this incarnation.
     func databasePath(_ incarnation: Data) -> String {
         "\(directory)/\(hash)-\(Self.hex(incarnation))\(Self.suffix)"
     }
@@ -51,21 +52,23 @@ struct VaultPlace: Sendable {
 
     /// The name of the record.
     ///
-    /// With the id in it where that fits, so that the ids can be listed beside a damaged record.
+    /// It contains the id if that fits, so the ids can be listed even with a damaged record
+    /// present.
     var entryName: String {
         let name = Self.idPrefix + id
         return name.utf8.count <= SecretName.maximumLength ? name : Self.hashPrefix + hash
     }
 
-    /// Whether a record of this id would have the name of an entry.
+    /// Returns whether a record of this id would have the name of an entry.
     static func isEntryName(_ name: String, of id: String) -> Bool {
         (try? VaultPlace(id: id, in: "", for: .owner))?.entryName.utf8.elementsEqual(name.utf8)
             ?? false
     }
 
-    /// Whether an entry is the record of a vault, and whose, where its name tells.
+    /// Returns whether an entry is the record of a vault, and the vault's id if the name contains
+    /// it.
     static func isEntryName(_ name: String) -> (isRecord: Bool, id: String?) {
-        // Bytes, not characters: what follows the dot may combine with it.
+        // Bytes, not characters: the character after the dot may combine with it.
         let prefix = Array(idPrefix.utf8)
         if name.utf8.starts(with: prefix) {
             return (true, String(decoding: name.utf8.dropFirst(prefix.count), as: UTF8.self))
@@ -75,7 +78,7 @@ struct VaultPlace: Sendable {
 
     // MARK: - Files
 
-    /// Gives the database of a new vault its mode; who makes it leaves it to its owner.
+    /// Sets the mode of a new vault's database, which is created with its owner's mode.
     func setMode(ofDatabase incarnation: Data) throws {
         let path = databasePath(incarnation)
         guard access == .owner || access.setMode(ofFile: path) else {
@@ -83,12 +86,12 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// Prepares a database of a group to be opened; under the lock under which all open it.
+    /// Prepares a group's database for opening; under the lock under which every process opens it.
     ///
-    /// SQLite gives its log and the log's index the mode of the database, a moment after it has
-    /// made them with less where the umask says so. A kill in between leaves an empty file that
-    /// only its owner could open: it is removed. Somebody who has the database open has an index
-    /// that is not empty, and with it nothing is touched.
+    /// SQLite creates its log and the log's index with fewer permissions if the umask says so, and
+    /// gives them the mode of the database a moment later. A kill in between leaves an empty file
+    /// that only its owner could open: this removes it. If another process has the database open,
+    /// its index is not empty, and nothing is touched.
     ///
     /// - Throws: `DataVaultError.ioReadError` for a database with another mode, which its log would
     ///   have, too.
@@ -112,7 +115,8 @@ struct VaultPlace: Sendable {
         }
     }
 
-    /// The paths of all databases of this id and of their side files, a database before its own.
+    /// Returns the paths of all databases of this id and of their side files, each database before
+    /// its side files.
     private func databaseFiles() throws -> [String] {
         try DataVaultError.reading {
             try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -122,12 +126,12 @@ struct VaultPlace: Sendable {
         .map { "\(directory)/\($0)" }
     }
 
-    /// Whether there is a database of this id.
+    /// Returns whether a database of this id exists.
     func hasDatabase() throws -> Bool {
         try databaseFiles().contains { $0.hasSuffix(Self.suffix) }
     }
 
-    /// Whether there is a database of any id in the same directory.
+    /// Returns whether a database of any id exists in the same directory.
     func hasNeighbour() throws -> Bool {
         try DataVaultError.reading {
             try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -135,7 +139,7 @@ struct VaultPlace: Sendable {
         .contains { $0.hasSuffix(Self.suffix) && !$0.hasPrefix(".") }
     }
 
-    /// Removes every database of this id, whoever has it open.
+    /// Removes every database of this id, even if it is open.
     func removeDatabases() throws {
         for path in try databaseFiles() where unlink(path) != 0 && errno != ENOENT {
             throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
@@ -145,8 +149,8 @@ struct VaultPlace: Sendable {
 
     /// Removes what a killed creation has left of its database.
     ///
-    /// In a group as far as it can: what another member has left only that one can lock. It is an
-    /// encrypted file whose key was never stored.
+    /// Best effort in a group: only the member that left the file can lock it. It is an encrypted
+    /// file whose key was never stored.
     func removeDraft(_ incarnation: Data) throws {
         let url = URL(fileURLWithPath: databasePath(incarnation))
         do {
@@ -159,7 +163,7 @@ struct VaultPlace: Sendable {
     private func syncDirectory() {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
-        // Some file systems cannot; then there is nothing to be done.
+        // Ignored: some file systems cannot sync directories.
         _ = cplatform_sync(descriptor)
         close(descriptor)
     }

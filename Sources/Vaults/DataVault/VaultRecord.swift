@@ -1,7 +1,6 @@
 internal import Foundation
 
-/// What the key store keeps of a vault: its wrapped key, its policy and its tries, all of it
-/// sealed.
+/// The entry of a vault in the key store: its wrapped key, its policy and its tries, all sealed.
 ///
 /// ```
 /// "SSDV", the version 1
@@ -10,40 +9,41 @@ internal import Foundation
 /// SHA-256 of all bytes before, truncated to 8
 /// ```
 struct VaultRecord {
-    /// Where the vault is in its life.
+    /// The stage of the vault's life.
     enum State: UInt8 {
-        /// Its database may not be there yet: it does not exist.
+        /// The database may not exist yet, so the vault counts as nonexistent.
         case creating = 1
         case ready
-        /// Its key is gone, its files may not be.
+        /// The key is gone; the files may still exist.
         case deleted
         case selfDestructed
-        /// Self-destructed, and the app knows; stays so that all learn why the vault is no more.
+        /// Self-destructed, and the app was notified; stays so that every caller learns why the
+        /// vault is gone.
         case ended
 
         /// Whether the key is gone.
         var isDestroyed: Bool { self == .deleted || isSelfDestructed }
 
-        /// Whether too many wrong passwords are why.
+        /// Whether too many wrong passwords are the reason.
         var isSelfDestructed: Bool { self == .selfDestructed || self == .ended }
     }
 
     var state: State
-    /// 16 random bytes: another vault of the same id has others.
+    /// 16 random bytes, which differ from those of any other vault with the same id.
     let incarnation: Data
-    /// Passwords that were tried, and not found right, since the last right one.
+    /// The number of passwords tried, and not found right, since the last right one.
     var tries: UInt32 = 0
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
     var usesDefaultPassword = false
-    /// Without nil.
+    /// Contains no nil values.
     var policy: DataVaultPasswordPolicy
     /// The vault's key, wrapped by the password; nil unless the vault is ready.
     var keys: WrappedKeySet?
-    /// The bytes that the key store has, which no other record has, since they are sealed with a
-    /// random nonce.
+    /// The bytes in the key store, unique to this record because they are sealed with a random
+    /// nonce.
     ///
-    /// Two after a store that has failed: either can be there.
+    /// Two after a failed store: either can be there.
     var stored: [Data] = []
 
     static let incarnationLength = 16
@@ -57,7 +57,7 @@ struct VaultRecord {
         self.policy = policy
     }
 
-    /// The record of the same vault once its key is gone.
+    /// Returns the record of the same vault after its key was destroyed.
     func destroyed(_ state: State) -> VaultRecord {
         var record = self
         record.state = state
@@ -65,18 +65,18 @@ struct VaultRecord {
         return record
     }
 
-    /// How many wrong passwords more the vault takes; nil without a limit.
+    /// How many more wrong passwords the vault accepts; nil without a limit.
     ///
-    /// At least one, also when the process was killed while the last one was checked.
+    /// At least one, even if the process was killed while the last one was checked.
     var triesLeft: Int? {
         policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries))
     }
 
-    /// Whether the try that was counted last destroys the vault when the password is wrong.
+    /// Whether the try counted last destroys the vault if its password is wrong.
     var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
 
-    /// What a password that was found right, and not good, was found so by: it changes with the
-    /// password and with the policy.
+    /// The basis on which a right password was found unacceptable: it changes with the password and
+    /// the policy.
     var judgement: Judgement { Judgement(policy: policy, keys: keys?.bytes) }
 
     struct Judgement: Equatable {
@@ -84,7 +84,7 @@ struct VaultRecord {
         let keys: Data?
     }
 
-    /// Whether the password has expired at a date.
+    /// Returns whether the password has expired at a date.
     func isExpired(at now: Date) -> Bool {
         guard let days = policy.expirationDays, days > 0, !usesDefaultPassword else {
             return false
@@ -109,7 +109,7 @@ struct VaultRecord {
         stored = [bytes]
     }
 
-    /// The id that a record's bytes name, without a look at the rest.
+    /// Returns the id in a record's bytes, without examining the rest.
     static func id(inBytes bytes: Data) throws -> String {
         var reader = try RecordFrame.open(bytes, magic, version: version, lengths: lengths)
         return String(decoding: try reader.part(), as: UTF8.self)
@@ -175,12 +175,12 @@ struct VaultRecord {
 }
 
 extension ByteReader {
-    /// A part as `ByteWriter.part` has written it.
+    /// Reads a part as written by `ByteWriter.part`.
     fileprivate mutating func part() throws -> ArraySlice<UInt8> {
         try take(number())
     }
 
-    /// A number of 32 bits, which an `Int` of 32 bits may not hold.
+    /// Reads a 32-bit number, which an `Int` of 32 bits may not hold.
     fileprivate mutating func number() throws -> Int {
         guard let number = Int(exactly: try integer(UInt32.self)) else {
             throw EnvelopeError.damaged(reason: "a number is too large")

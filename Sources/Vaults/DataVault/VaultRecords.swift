@@ -7,9 +7,10 @@ struct VaultRecords: Sendable {
 
     private static let deviceKeyName = "datavault.device-key"
 
-    /// The record of a vault, whatever its state; nil when there is none.
+    /// Reads the record of a vault in any state; nil if none exists.
     ///
-    /// - Throws: `DataVaultError.ioReadError` when it cannot be read, or is not what was stored.
+    /// - Throws: `DataVaultError.ioReadError` if it cannot be read, or differs from what was
+    ///   stored.
     func read(_ place: VaultPlace) throws -> VaultRecord? {
         try DataVaultError.reading {
             guard let bytes = try bytes(place.entryName) else { return nil }
@@ -17,9 +18,9 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Stores a record in the place of the one that it was made of; it is durable then.
+    /// Stores a record, durably, in place of the one that it was made from.
     ///
-    /// - Throws: `DataVaultError.ioWriteError`; nothing is replaced that somebody else has stored.
+    /// - Throws: `DataVaultError.ioWriteError`; a record stored by another caller is not replaced.
     func store(_ record: inout VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
             let bytes = try record.bytes(of: place.id, key: deviceKey())
@@ -39,7 +40,7 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Stores a record in the place of one that cannot be read.
+    /// Stores a record in place of an unreadable one.
     func replace(with record: VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
             let bytes = try record.bytes(of: place.id, key: deviceKey())
@@ -47,7 +48,7 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Refuses to go on with a record that is no longer the one in the key store.
+    /// Throws if a record is no longer the one in the key store.
     func requireStored(_ record: VaultRecord, _ place: VaultPlace) throws {
         try DataVaultError.writing {
             guard let bytes = try bytes(place.entryName), record.stored.contains(bytes) else {
@@ -57,19 +58,19 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// Whether there was one.
+    /// Removes a record, and returns whether one existed.
     @discardableResult
     func remove(_ place: VaultPlace) throws -> Bool {
         try DataVaultError.writing { try keyStore.remove(place.entryName) }
     }
 
-    /// The ids of all records, also of those that cannot be read.
+    /// Returns the ids of all records, including unreadable ones.
     func ids() throws -> [String] {
         try DataVaultError.reading {
             try keyStore.names().compactMap { name in
                 let entry = VaultPlace.isEntryName(name)
                 guard entry.isRecord else { return nil }
-                // Removed since it was listed.
+                // Returns nil if the record was removed after it was listed.
                 guard entry.id == nil, let bytes = try bytes(name) else { return entry.id }
                 let id = try VaultRecord.id(inBytes: bytes)
                 guard VaultPlace.isEntryName(name, of: id) else {
@@ -82,10 +83,10 @@ struct VaultRecords: Sendable {
 
     // MARK: - The device's key
 
-    /// Makes the device's key at the first vault.
+    /// Creates the device's key with the first vault.
     ///
-    /// Beside records or databases it is never made: a new one would not open them, and a lost one
-    /// may come back.
+    /// Never creates it if records or databases exist: a new key would not open them, and a lost
+    /// one may reappear.
     func prepareDeviceKey(for place: VaultPlace) throws {
         do {
             _ = try keyStore.read(Self.deviceKeyName)
@@ -100,7 +101,7 @@ struct VaultRecords: Sendable {
                             + "and no key is there"))
             }
             try DataVaultError.writing {
-                // Another process may be faster.
+                // Another process may have stored one first.
                 _ = try keyStore.read(Self.deviceKeyName) { .random(count: 32) }
             }
         } catch {
@@ -108,7 +109,7 @@ struct VaultRecords: Sendable {
         }
     }
 
-    /// What wraps the key of a vault that has the default password.
+    /// Returns the key that wraps the key of a vault with the default password.
     func defaultPasswordKey(_ place: VaultPlace) throws -> KeyEncryptionKey {
         try DataVaultError.reading {
             try KeyEncryptionKey(

@@ -3,7 +3,7 @@ internal import SecureStorage
 
 /// The open database of a vault: one table of names and values.
 ///
-/// The type of a value is SQLite's own, TEXT or BLOB, so that it cannot contradict the value.
+/// The type of a value is SQLite's own, TEXT or BLOB, so it cannot contradict the value.
 final class VaultValues: Sendable {
     private let queue: SecureDatabaseQueue
     private let file: VaultFile
@@ -18,7 +18,7 @@ final class VaultValues: Sendable {
     private static let delete = "DELETE FROM value WHERE name = ?"
     private static let selectNames = "SELECT name, typeof(data) FROM value ORDER BY name"
 
-    /// Makes the database of a new vault; a kill leaves it whole, or no file of its name.
+    /// Creates the database of a new vault; a kill leaves it whole, or no file of its name.
     static func create(_ path: String, key: DataEncryptionKey) throws {
         try DataVaultError.writing {
             let store = try store(path)
@@ -34,7 +34,7 @@ final class VaultValues: Sendable {
         }
     }
 
-    /// Opens the database of a vault that was made before.
+    /// Opens the database of an existing vault.
     init(_ path: String, key: DataEncryptionKey) throws {
         guard let file = VaultFile(path) else {
             throw DataVaultError.ioReadError(cause: Self.missing)
@@ -44,7 +44,7 @@ final class VaultValues: Sendable {
         queue = SecureDatabaseQueue(databaseStore: store)
         try DataVaultError.reading {
             try queue.inDatabase { db in
-                // Gone since that look: nothing new is made in its place.
+                // Gone since the check above: do not create a new one in its place.
                 try db.open(with: .raw(Self.databaseKey(key))) { _ in Self.missing }
             }
         }
@@ -54,7 +54,7 @@ final class VaultValues: Sendable {
 
     private static func store(_ path: String) throws -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
-        // One that nobody refers to any more may be closing while the next one opens.
+        // One that is no longer referenced may still be closing while the next one opens.
         configuration.secondInstance = .allowed
         configuration.busyTimeout = .seconds(30)
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
@@ -67,15 +67,15 @@ final class VaultValues: Sendable {
     static let missing = EnvelopeError.damaged(
         reason: "the vault's database is missing, and its record is there")
 
-    /// Whether nobody has destroyed the vault, who takes the file away from all who have it open.
+    /// Whether the vault still exists; destroying it unlinks the file even while it is open.
     var isThere: Bool { file.isThere }
 
-    /// Whether the file is the one of its name, too; takes longer.
+    /// Whether the file also still has its own name; takes longer.
     var isInPlace: Bool { file.isInPlace }
 
-    /// Closes the file, after the calls that are at work on it.
+    /// Closes the file, after the calls in progress on it.
     func close() {
-        // The block throws nothing, and waits for nobody who waits for this thread.
+        // The block does not throw, and waits for no one that waits for this thread.
         try? queue.inDatabase { $0.close() }
     }
 
@@ -121,7 +121,7 @@ final class VaultValues: Sendable {
         }
     }
 
-    /// Whether there was a value.
+    /// Deletes a value, and returns whether it existed.
     func remove(_ name: String) throws -> Bool {
         try DataVaultError.writing {
             guard file.isInPlace else { throw Self.missing }

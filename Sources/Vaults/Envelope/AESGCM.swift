@@ -1,28 +1,28 @@
 internal import Crypto
 internal import Foundation
 
-/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)), the one cipher of
-/// this folder.
+/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)), the only cipher
+/// of this folder.
 ///
-/// A sealed box is the nonce, the ciphertext, which is as long as the plaintext, and the tag.
+/// A sealed box is the nonce, the ciphertext (as long as the plaintext) and the tag.
 enum AESGCM {
     static let nonceLength = 12
     static let tagLength = 16
     static let overhead = nonceLength + tagLength
 
-    /// The sealed box of a plaintext.
+    /// Returns the sealed box of a plaintext.
     static func seal(
         _ plaintext: some DataProtocol, key: SymmetricKey, nonce: some DataProtocol,
         authenticating context: [UInt8]
     ) throws -> Data {
         let box = try AES.GCM.seal(
             plaintext, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: context)
-        // Which it has for nonces of 12 bytes.
+        // Never nil for nonces of 12 bytes.
         guard let combined = box.combined else { throw CryptoKitError.incorrectParameterSize }
         return combined
     }
 
-    /// The plaintext of a sealed box, or nil when it is not authentic, or too short.
+    /// Returns the plaintext of a sealed box, or nil if it is not authentic or too short.
     static func open(_ box: Data, key: SymmetricKey, authenticating context: [UInt8]) -> Data? {
         guard let box = try? AES.GCM.SealedBox(combined: box) else { return nil }
         return try? AES.GCM.open(box, using: key, authenticating: context)

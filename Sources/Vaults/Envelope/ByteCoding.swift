@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Builds the bytes of a record, or what a ciphertext is authenticated with.
+/// Builds the bytes of a record, or the data a ciphertext is authenticated with.
 ///
-/// Every part of variable length comes after its length, so that no two lists of parts give the
+/// Every part of variable length is preceded by its length, so no two lists of parts produce the
 /// same bytes.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ struct ByteWriter {
         withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// A part after its length, 32 bits, most significant byte first.
+    /// Appends a part, preceded by its 32-bit length, most significant byte first.
     mutating func part(_ part: some Collection<UInt8>) {
         integer(UInt32(truncatingIfNeeded: part.count))
         bytes.append(contentsOf: part)
@@ -28,14 +28,14 @@ struct ByteWriter {
         text.withUTF8 { part($0) }
     }
 
-    /// A name after its length, 8 bits; names are 1 to 255 bytes long.
+    /// Appends a name, preceded by its 8-bit length; names are 1 to 255 bytes long.
     mutating func name(_ name: String) {
         byte(UInt8(truncatingIfNeeded: name.utf8.count))
         raw(name.utf8)
     }
 }
 
-/// Takes the bytes of a record apart, and takes no number in them on trust.
+/// Parses the bytes of a record without trusting any number in them.
 struct ByteReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -45,7 +45,7 @@ struct ByteReader {
         position = bytes.startIndex
     }
 
-    /// What has been read so far.
+    /// The bytes read so far.
     var read: ArraySlice<UInt8> { bytes[..<position] }
 
     mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
@@ -66,7 +66,7 @@ struct ByteReader {
         try take(Value.bitWidth / 8).reduce(0) { $0 << 8 | Value($1) }
     }
 
-    /// A name as `ByteWriter.name` has written it; only UTF-8 will do.
+    /// Reads a name as written by `ByteWriter.name`; only UTF-8 is accepted.
     mutating func name() throws -> String {
         let bytes = try take(Int(byte()))
         let name = String(decoding: bytes, as: UTF8.self)

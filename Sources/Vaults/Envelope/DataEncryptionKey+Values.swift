@@ -1,28 +1,28 @@
 public import Foundation
 public import SecureStorage
 
-/// Which row of a table a sealed value belongs to: the value of its primary key.
+/// The row of a table that a sealed value belongs to: the value of its primary key.
 public enum RowIdentity: Sendable, Hashable {
-    /// A row with an integer as its key.
+    /// A row with an integer key.
     case integer(Int64)
-    /// A row with a text as its key: its UTF-8 bytes, without normalisation.
+    /// A row with a text key: its UTF-8 bytes, without normalisation.
     case text(String)
 }
 
 extension RowIdentity: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    /// An integer.
+    /// Creates the identity of a row with an integer key.
     ///
     /// - Parameter value: The key.
     public init(integerLiteral value: Int64) { self = .integer(value) }
 
-    /// A text.
+    /// Creates the identity of a row with a text key.
     ///
     /// - Parameter value: The key.
     public init(stringLiteral value: String) { self = .text(value) }
 }
 
 extension DataEncryptionKey {
-    /// How many bytes a sealed value has more than its plaintext: version 1, nonce 24, tag 16.
+    /// The number of bytes that sealing adds to a plaintext: version 1, nonce 24, tag 16.
     public static let valueOverhead = 1 + ExtendedNonceCipher.overhead
 
     private static let valueVersion: UInt8 = 1
@@ -30,15 +30,15 @@ extension DataEncryptionKey {
 
     /// Seals a value for one place of a database.
     ///
-    /// XAES-256-GCM under a key that is derived from this one; a random nonce of 192 bits, so
-    /// values need not be counted. Authenticated with it are the place and the name of the key: a
-    /// ciphertext that is moved to another row, column or table does not open. The row's key has to
-    /// be known before it is sealed.
+    /// Uses XAES-256-GCM under a key derived from this one, with a random nonce of 192 bits, so
+    /// values need not be counted. The place and the name of the key are authenticated: a
+    /// ciphertext that is moved to another row, column or table does not open. The row's key must
+    /// therefore be known before sealing.
     ///
-    /// The length can be seen, and an older ciphertext of the same place opens too.
+    /// The length is visible, and an older ciphertext of the same place opens too.
     ///
     /// - Parameters:
-    ///   - plaintext: At most 1 GiB; longer data is a stream: ``SealedStreamWriter``.
+    ///   - plaintext: At most 1 GiB; for longer data use a stream: ``SealedStreamWriter``.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
@@ -79,14 +79,14 @@ extension DataEncryptionKey {
     /// Opens a value that was sealed for the same place.
     ///
     /// - Parameters:
-    ///   - sealed: As `seal` has returned it.
+    ///   - sealed: The bytes returned by `seal`.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: The plaintext. Its memory is not cleared: see
     ///   ``openSecret(_:table:column:row:)``.
-    /// - Throws: `EnvelopeError`: `.notAuthentic` when it was changed, moved or sealed with another
-    ///   key, `.damaged` when it is too short, `.unsupportedVersion`, `.cleared`.
+    /// - Throws: `EnvelopeError`: `.notAuthentic` if it was changed, moved or sealed with another
+    ///   key, `.damaged` if it is too short, `.unsupportedVersion`, `.cleared`.
     public func open(
         _ sealed: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {
@@ -109,14 +109,14 @@ extension DataEncryptionKey {
 
     /// Opens a secret that was sealed for the same place; its bytes are cleared after use.
     ///
-    /// Of one that is shorter than 15 bytes, Foundation's `Data` may leave a copy in freed memory.
+    /// Foundation's `Data` may leave a copy of a secret shorter than 15 bytes in freed memory.
     ///
     /// - Parameters:
-    ///   - sealed: As `seal` has returned it.
+    ///   - sealed: The bytes returned by `seal`.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
-    /// - Returns: The secret, in memory of its own: takes some microseconds more than `open`.
+    /// - Returns: The secret, in its own memory; this takes a few microseconds longer than `open`.
     /// - Throws: As ``open(_:table:column:row:)``.
     public func openSecret(
         _ sealed: Data, table: String, column: String, row: RowIdentity
@@ -129,7 +129,7 @@ extension DataEncryptionKey {
         try material.cipher { try ExtendedNonceCipher(key: Self.subkey(of: $0, "values")) }
     }
 
-    /// What a value is authenticated with.
+    /// Returns the data that a value is authenticated with.
     private func place(_ table: String, _ column: String, _ row: RowIdentity) -> [UInt8] {
         var writer = ByteWriter(capacity: 160)
         writer.part("SecureStorage value")

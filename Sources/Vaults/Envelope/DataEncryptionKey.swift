@@ -3,22 +3,21 @@ public import SecureStorage
 
 /// A key that data is sealed with: 256 bits and a name.
 ///
-/// It is stored wrapped by one or several ``KeyEncryptionKey``s, in a ``WrappedKeySet``. The two
-/// are different types so that data cannot be sealed with the wrong one.
+/// It is stored in a ``WrappedKeySet``, wrapped by one or several ``KeyEncryptionKey``s. The two
+/// key types are distinct so that data cannot be sealed with the wrong one.
 ///
-/// The key itself is at work for nothing but deriving others, one for each purpose ([RFC
+/// The key itself is only used to derive others, one per purpose ([RFC
 /// 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3): for values, for each stream, and
 /// those of ``derivedKey(for:)``. It prints as `<redacted>` and cannot be encoded.
 ///
-/// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference goes.
+/// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference is released.
 public final class DataEncryptionKey: Sendable {
-    /// The name: 1 to 255 bytes of UTF-8, not secret, part of what each ciphertext is authenticated
-    /// with.
+    /// The name: 1 to 255 bytes of UTF-8, not secret, authenticated with every ciphertext.
     public let name: String
 
     let material: KeyMaterial
 
-    /// A key that is there already, from another store for instance.
+    /// Creates a key from existing bytes, for instance from another store.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
@@ -29,37 +28,37 @@ public final class DataEncryptionKey: Sendable {
         material = try KeyMaterial(name: name, bytes: bytes)
     }
 
-    /// A new key from the system's generator.
+    /// Returns a new key from the system's random number generator.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: A key that nobody else has.
+    /// - Returns: A unique key.
     /// - Throws: `EnvelopeError.unacceptableKey` for the name.
     public static func random(name: String) throws -> DataEncryptionKey {
         try DataEncryptionKey(name: name, bytes: .random(count: KeyMaterial.length))
     }
 
-    /// Whether the key was cleared, and is of no use any more.
+    /// Whether the key was cleared and can no longer be used.
     public var isCleared: Bool { material.isCleared }
 
-    /// Overwrites the key, for all who refer to it.
+    /// Overwrites the key, for every holder of a reference.
     ///
-    /// A call that is at work on another thread ends with the key that it has begun with.
+    /// A call in progress on another thread finishes with the key it started with.
     public func clear() {
         material.clear()
     }
 
-    /// A key of 32 bytes for one purpose, the same each time; for a database of its own, for
-    /// instance.
+    /// Returns a 32-byte key for one purpose, for instance for a separate database; the same every
+    /// time.
     ///
-    /// - Parameter purpose: What it is for, not secret. Different purposes give unrelated keys,
-    ///   none of which tells anything about this one.
-    /// - Returns: The key, HKDF-Expand with HMAC-SHA256.
+    /// - Parameter purpose: What the key is for; not secret. Different purposes give unrelated
+    ///   keys, none of which reveals anything about this one.
+    /// - Returns: The key, derived by HKDF-Expand with HMAC-SHA256.
     /// - Throws: `EnvelopeError.cleared`.
     public func derivedKey(for purpose: String) throws -> SecretBytes {
         SecretBytes(copying: try subkey("derived", purpose))
     }
 
-    /// The key for a use within the library: other uses and other purposes give unrelated ones.
+    /// Returns the key for a use within the library; other uses and purposes give unrelated keys.
     func subkey(
         _ use: StaticString, _ purpose: String = "", salt: [UInt8] = []
     ) throws -> SymmetricKey {
@@ -79,7 +78,7 @@ public final class DataEncryptionKey: Sendable {
 }
 
 extension DataEncryptionKey: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

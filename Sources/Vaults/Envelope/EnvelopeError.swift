@@ -1,33 +1,32 @@
 public import Foundation
 
-/// What can go wrong with keys, wrapped keys and what is sealed with them, as a caller can act on
-/// it.
+/// Errors of keys, wrapped keys and sealed data, distinguished by how a caller can react.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold the names of
-/// keys, which are not secret; they never hold a key, a password, a recovery code or a plaintext.
+/// Messages are for people: lower case, what failed, why, and a hint. They may contain the names of
+/// keys, which are not secret, but never a key, a password, a recovery code or a plaintext.
 public enum EnvelopeError: Error, Equatable, Sendable {
-    /// The record is intact, and was wrapped by another key-encryption key.
+    /// The record is intact but was wrapped by another key-encryption key.
     case wrongKey(name: String)
 
-    /// The record is intact, and was wrapped with another password.
+    /// The record is intact but was wrapped with another password.
     case wrongPassword(name: String)
 
-    /// The record is intact, and was wrapped with another recovery code.
+    /// The record is intact but was wrapped with another recovery code.
     case wrongRecoveryCode(name: String)
 
     /// No record of the set was wrapped by a key-encryption key of this name and kind.
     case noSuchKey(name: String)
 
-    /// The set has a record of this name already.
+    /// The set already has a record of this name.
     case duplicateKey(name: String)
 
-    /// The record is the last one of its set: without it the data key would be lost.
+    /// The record is the last one of its set; without it the data key would be lost.
     case lastKey(name: String)
 
-    /// The data key is not the one that the set is about.
+    /// The data key is not the one of this set.
     case otherDataKey(name: String)
 
-    /// The bytes are no record of ours, or changed since they were written.
+    /// The bytes are not a record of this library, or were changed since they were written.
     case damaged(reason: String)
 
     /// The ciphertext was changed, was sealed with another key, or belongs to another place.
@@ -36,34 +35,34 @@ public enum EnvelopeError: Error, Equatable, Sendable {
     /// The bytes were written by a newer version of the library.
     case unsupportedVersion(Int)
 
-    /// Parameters of a key derivation, from a caller or from a record, that are too weak or too
-    /// costly.
+    /// The parameters of a key derivation, from a caller or a record, are too weak or too costly.
     case unacceptableParameters(reason: String)
 
-    /// A key, its name or a password that cannot be used.
+    /// A key, its name or a password cannot be used.
     case unacceptableKey(reason: String)
 
-    /// Text that cannot be a recovery code: its length, or one of its characters.
+    /// The text cannot be a recovery code: its length or one of its characters is wrong.
     case malformedRecoveryCode(reason: String)
 
-    /// More than one key, or one message, may be used for.
+    /// A limit of a key, a set of keys, a message or the memory was exceeded.
     case limitReached(reason: String)
 
-    /// The key was cleared, by its owner.
+    /// The key was cleared by its owner.
     case cleared(name: String)
 
-    /// The holder has no key: it was never unlocked, was idle for too long, or was told to drop it.
+    /// The holder has no key: it was never unlocked, was idle for too long, or dropped its key on
+    /// request.
     case locked
 
-    /// The stream has ended, or has failed before.
+    /// The stream has ended, or failed earlier.
     case streamEnded
 }
 
 extension EnvelopeError: CustomStringConvertible {
-    /// One line that says what failed, and what to do where that is known.
+    /// One line that says what failed and, where known, what to do about it.
     public var description: String {
         switch self {
-        // `debugDescription` spells out what a terminal would act on: names may come from a file.
+        // `debugDescription` escapes terminal control characters: names may come from a file.
         case .wrongKey(let name):
             "the record of key \(name.debugDescription) was wrapped by another key; "
                 + "unlock with the key that it was made with"
@@ -105,6 +104,6 @@ extension EnvelopeError: CustomStringConvertible {
 }
 
 extension EnvelopeError: LocalizedError {
-    /// The description.
+    /// The same as `description`.
     public var errorDescription: String? { description }
 }

@@ -2,18 +2,18 @@ internal import Crypto
 internal import CryptoExtras
 internal import Foundation
 
-/// [XAES-256-GCM](https://c2sp.org/XAES-256-GCM): AES-256-GCM under a key per message, which is
+/// [XAES-256-GCM](https://c2sp.org/XAES-256-GCM): AES-256-GCM under a per-message key, which is
 /// derived from the first half of a 192-bit nonce.
 ///
-/// With 96-bit nonces drawn at random, NIST SP 800-38D, section 8.3, ends the life of a key at 2³²
-/// messages, and nobody could count them over several processes and restored backups. With 192 bits
-/// the same risk of a collision, 2⁻³², is reached at 2⁸⁰ messages.
+/// With random 96-bit nonces, NIST SP 800-38D, section 8.3, limits a key to 2³² messages, which
+/// cannot be counted across several processes and restored backups. With 192 bits the same
+/// collision risk, 2⁻³², is reached at 2⁸⁰ messages.
 struct ExtendedNonceCipher: Sendable {
     static let nonceLength = 24
     static let overhead = nonceLength + AESGCM.tagLength
 
     private let key: SymmetricKey
-    /// The subkey of CMAC (NIST SP 800-38B, section 6.1), as two numbers.
+    /// The CMAC subkey (NIST SP 800-38B, section 6.1), as two numbers.
     private let subkey: (high: UInt64, low: UInt64)
 
     init(key: SymmetricKey) throws {
@@ -24,7 +24,7 @@ struct ExtendedNonceCipher: Sendable {
         )
     }
 
-    /// The nonce, the ciphertext and the tag, after `prefix`.
+    /// Returns `prefix`, followed by the nonce, the ciphertext and the tag.
     func seal(
         _ plaintext: some DataProtocol, authenticating context: [UInt8], after prefix: [UInt8],
         nonce: [UInt8] = Self.randomNonce()
@@ -38,8 +38,8 @@ struct ExtendedNonceCipher: Sendable {
         return sealed
     }
 
-    /// The plaintext of what `seal` has put after its prefix; nil when it is not authentic, or too
-    /// short.
+    /// Returns the plaintext of the bytes that `seal` appended to its prefix; nil if they are not
+    /// authentic or too short.
     func open(_ sealed: Data, authenticating context: [UInt8]) throws -> Data? {
         guard sealed.count >= Self.overhead else { return nil }
         let nonce = [UInt8](sealed.prefix(12))
@@ -51,12 +51,12 @@ struct ExtendedNonceCipher: Sendable {
         RandomBytes.make(nonceLength)
     }
 
-    /// The key of the messages whose nonces begin with these 12 bytes.
+    /// Returns the key of the messages whose nonces begin with these 12 bytes.
     private func messageKey(_ nonce: ArraySlice<UInt8>) throws -> SymmetricKey {
         let (high, low) = nonce.prefix(12).enumerated().reduce(
             into: (high: UInt64(0), low: UInt64(0))
         ) { words, next in
-            // Four bytes of the block come before the nonce.
+            // Four bytes of the block precede the nonce.
             if next.offset < 4 {
                 words.high = words.high << 8 | UInt64(next.element)
             } else {
@@ -64,7 +64,7 @@ struct ExtendedNonceCipher: Sendable {
             }
         }
         func block(_ counter: UInt64) throws -> (UInt64, UInt64) {
-            // The counter in 16 bits, the letter X as the label, a zero.
+            // The 16-bit counter, the label X, and a zero.
             let first = counter << 48 | 0x58 << 40 | high
             return try Self.encrypt((first ^ subkey.high, low ^ subkey.low), key)
         }
@@ -73,7 +73,7 @@ struct ExtendedNonceCipher: Sendable {
         return withUnsafeBytes(of: &words) { SymmetricKey(data: $0) }
     }
 
-    /// One block of AES-256, as two numbers with their most significant bytes first.
+    /// Encrypts one AES-256 block, given and returned as two big-endian numbers.
     private static func encrypt(
         _ block: (UInt64, UInt64), _ key: SymmetricKey
     ) throws -> (UInt64, UInt64) {
@@ -86,9 +86,9 @@ struct ExtendedNonceCipher: Sendable {
     }
 }
 
-/// Bytes for nonces and salts.
+/// Random bytes for nonces and salts.
 enum RandomBytes {
-    /// Eight at a time: each call of the generator is one of the system.
+    /// Draws eight bytes at a time: each call of the generator is a system call.
     static func make(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in

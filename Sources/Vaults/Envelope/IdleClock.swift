@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// A clock for how long something was idle.
+/// A clock that measures idle time.
 public protocol IdleClock: Sendable {
-    /// The time since some moment in the past; it never goes back, whoever sets the machine's date.
+    /// The time since a fixed moment in the past; setting the machine's date never moves it back.
     var now: Duration { get }
 }
 
-/// The system's clock that goes on while the machine sleeps.
+/// The system clock that keeps running while the machine sleeps.
 ///
 /// The corresponding C functions are
 /// [`clock_gettime`](https://man7.org/linux/man-pages/man2/clock_gettime.2.html) with
 /// `CLOCK_BOOTTIME` on Linux, and `mach_continuous_time` on Apple platforms.
 public struct SystemIdleClock: IdleClock {
-    /// The clock; all of them tell the same time.
+    /// Creates the clock; all instances show the same time.
     public init() {}
 
     /// The time since the machine started.
@@ -23,7 +23,7 @@ public struct SystemIdleClock: IdleClock {
             let clock = CLOCK_BOOTTIME
         #endif
         var time = timespec()
-        // It cannot fail with a clock that the system has.
+        // Cannot fail for a clock that the system supports.
         _ = clock_gettime(clock, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }

@@ -3,17 +3,17 @@ internal import CryptoExtras
 internal import Foundation
 internal import SecureStorage
 
-/// The key derivations of this folder, over swift-crypto.
+/// The key derivations of this folder, based on swift-crypto.
 enum KeyDerivation {
-    /// HKDF-Expand with HMAC-SHA256, one block of output ([RFC
-    /// 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3): a key for one purpose from a
-    /// key that is uniformly random already.
+    /// Derives a key for one purpose from a uniformly random key by HKDF-Expand with HMAC-SHA256.
+    ///
+    /// One block of output ([RFC 5869](https://www.rfc-editor.org/rfc/rfc5869), section 2.3).
     static func expand(_ key: SecretBytes, info: [UInt8]) -> SymmetricKey {
         defer { Scrubbing.messageAuthentication() }
         return expandUnscrubbed(key, info: info)
     }
 
-    /// HKDF with HMAC-SHA256, both steps, 32 bytes of output.
+    /// Derives 32 bytes by HKDF with HMAC-SHA256, both steps.
     static func hkdf(_ key: SecretBytes, salt: [UInt8], info: [UInt8]) -> SymmetricKey {
         defer { Scrubbing.messageAuthentication() }
         return HKDF<SHA256>.deriveKey(
@@ -21,8 +21,8 @@ enum KeyDerivation {
             outputByteCount: KeyMaterial.length)
     }
 
-    /// scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)); the parameters are not checked
-    /// here.
+    /// Derives a key by scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)); does not check
+    /// the parameters.
     static func scrypt(
         _ password: SecretBytes, salt: [UInt8], cost: Int, blockSize: Int, parallelism: Int,
         length: Int = KeyMaterial.length
@@ -36,8 +36,8 @@ enum KeyDerivation {
     }
 
     static func expandUnscrubbed(_ key: SecretBytes, info: [UInt8]) -> SymmetricKey {
-        // HMAC fills a short key up with zeros. swift-crypto does that in an array that is not
-        // cleared, so it gets a key that has the length of a block already.
+        // HMAC pads a short key with zeros. swift-crypto does that in an array that it does not
+        // clear, so the key is passed with the length of a block already.
         let block = SecretBytes(count: SHA256.blockByteCount) { block in
             key.withUnsafeBytes { block.copyMemory(from: $0) }
         }

@@ -1,16 +1,16 @@
 public import SecureStorage
 
-/// A key that wraps data keys, and does nothing else: 256 bits and a name.
+/// A key that only wraps data keys: 256 bits and a name.
 ///
-/// It lies in the system's key store, or comes from a ``PasswordKey`` or a ``RecoveryCode``. It
+/// It is kept in the system's key store, or comes from a ``PasswordKey`` or a ``RecoveryCode``. It
 /// prints as `<redacted>` and cannot be encoded.
 ///
-/// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference goes.
+/// Thread-safe. Its bytes are overwritten by ``clear()``, or when the last reference is released.
 public final class KeyEncryptionKey: Sendable {
-    /// The name: 1 to 255 bytes of UTF-8, not secret, kept in the records that it wraps.
+    /// The name: 1 to 255 bytes of UTF-8, not secret, stored in the records that this key wraps.
     public let name: String
 
-    /// Where it comes from; kept in the records that it wraps.
+    /// Where the key comes from; stored in the records that it wraps.
     let origin: WrappedKey.Origin
     let material: KeyMaterial
 
@@ -20,7 +20,7 @@ public final class KeyEncryptionKey: Sendable {
         material = try KeyMaterial(name: name, bytes: bytes)
     }
 
-    /// A key that is there already, in a key store for instance.
+    /// Creates a key from existing bytes, for instance from a key store.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
@@ -31,27 +31,26 @@ public final class KeyEncryptionKey: Sendable {
         try self.init(name: name, bytes: bytes, origin: .key)
     }
 
-    /// A new key from the system's generator.
+    /// Returns a new key from the system's random number generator.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: A key that nobody else has: store its ``secret()`` before anything is wrapped
-    ///   with it.
+    /// - Returns: A unique key: store its ``secret()`` before wrapping anything with it.
     /// - Throws: `EnvelopeError.unacceptableKey` for the name.
     public static func random(name: String) throws -> KeyEncryptionKey {
         try KeyEncryptionKey(name: name, bytes: .random(count: KeyMaterial.length))
     }
 
-    /// Whether the key was cleared, and is of no use any more.
+    /// Whether the key was cleared and can no longer be used.
     public var isCleared: Bool { material.isCleared }
 
-    /// Overwrites the key, for all who refer to it, unless someone holds its ``secret()``.
+    /// Overwrites the key for every holder of a reference, unless its ``secret()`` is still held.
     public func clear() {
         material.clear()
     }
 
-    /// The key itself, for a key store to keep.
+    /// Returns the key itself, for storage in a key store.
     ///
-    /// - Returns: 32 bytes, which are overwritten when nobody refers to them, and not before.
+    /// - Returns: 32 bytes, which are overwritten only when the last reference to them is released.
     /// - Throws: `EnvelopeError.cleared`.
     public func secret() throws -> SecretBytes {
         try material.secret()
@@ -59,41 +58,41 @@ public final class KeyEncryptionKey: Sendable {
 }
 
 extension KeyEncryptionKey: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What a key-encryption key comes from: the key itself, a password, a recovery code.
+/// The source of a key-encryption key: the key itself, a password or a recovery code.
 public protocol KeyEncryptionKeySource: Sendable {
-    /// The name of the key, and of the record in a set.
+    /// The name of the key and of its record in a set.
     var name: String { get }
 
-    /// A key for a new record.
+    /// Makes a key for a new record.
     ///
-    /// - Returns: A key, with a fresh salt where it is derived.
+    /// - Returns: A key, with a fresh salt if it is derived.
     /// - Throws: `EnvelopeError`.
     func makeKey() throws -> KeyEncryptionKey
 
-    /// The key that a record asks for.
+    /// Returns the key for an existing record.
     ///
-    /// - Parameter record: Tells how the key was derived, and with what salt.
-    /// - Returns: The key; whether it is the right one shows when it unwraps.
-    /// - Throws: `EnvelopeError.noSuchKey` when the record was wrapped by a key of another kind.
+    /// - Parameter record: States how the key was derived and with which salt.
+    /// - Returns: The key; only unwrapping shows whether it is the right one.
+    /// - Throws: `EnvelopeError.noSuchKey` if the record was wrapped by a key of another kind.
     func key(for record: WrappedKey) throws -> KeyEncryptionKey
 }
 
 extension KeyEncryptionKey: KeyEncryptionKeySource {
-    /// This key.
+    /// Returns this key.
     ///
     /// - Returns: `self`.
     public func makeKey() -> KeyEncryptionKey { self }
 
-    /// This key.
+    /// Returns this key.
     ///
-    /// - Parameter record: Looked at when it unwraps.
+    /// - Parameter record: Not examined before unwrapping.
     /// - Returns: `self`.
     public func key(for record: WrappedKey) -> KeyEncryptionKey { self }
 }

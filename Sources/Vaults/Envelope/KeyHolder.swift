@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import Foundation
 
-/// Holds an unwrapped data key, and drops it when nobody has used it for a while.
+/// Holds an unwrapped data key, and drops it after a period without use.
 ///
-/// The key is cleared when it is dropped: after the idle time, by ``drop()``, when another one is
-/// held, or with the holder. The time asleep counts as idle, and setting the machine's date makes
-/// no difference to whether ``withKey(_:)`` still lends the key. While the machine sleeps its
-/// memory still has the key: drop it when the system announces sleep, if that matters.
+/// The key is cleared when it is dropped: after the idle time, by ``drop()``, when another key is
+/// held, or with the holder. Time asleep counts as idle, and setting the machine's date does not
+/// affect whether ``withKey(_:)`` still lends the key. While the machine sleeps, its memory still
+/// contains the key: if that matters, drop it when the system announces sleep.
 ///
-/// Thread-safe; a key may be lent to several threads.
+/// Thread-safe; the key may be lent to several threads.
 public final class KeyHolder: @unchecked Sendable {
-    // @unchecked: everything that changes is only touched under `lock`.
+    // @unchecked: all mutable state is accessed only under `lock`.
     private let idleTime: Duration
     private let clock: any IdleClock
     private let lock = NSLock()
@@ -19,11 +19,11 @@ public final class KeyHolder: @unchecked Sendable {
     private var users = 0
     private var timers: [any DispatchSourceTimer] = []
 
-    /// A holder without a key.
+    /// Creates a holder without a key.
     ///
     /// - Parameters:
-    ///   - idleTime: How long after its last use the key is dropped; from the end of a use.
-    ///   - clock: For tests; the default goes on while the machine sleeps.
+    ///   - idleTime: How long after the end of its last use the key is dropped.
+    ///   - clock: For tests; the default keeps running while the machine sleeps.
     public init(idleTime: Duration, clock: some IdleClock = SystemIdleClock()) {
         self.idleTime = idleTime
         self.clock = clock
@@ -36,7 +36,7 @@ public final class KeyHolder: @unchecked Sendable {
 
     /// Whether a key is held.
     ///
-    /// Asking is not a use.
+    /// Reading this property does not count as use.
     public var isHolding: Bool {
         lock.withLock {
             dropIfIdle()
@@ -44,9 +44,9 @@ public final class KeyHolder: @unchecked Sendable {
         }
     }
 
-    /// Takes a key over; one that was held before is cleared.
+    /// Takes ownership of a key, and clears the one held before.
     ///
-    /// - Parameter key: The holder clears it: it is of no use elsewhere afterwards.
+    /// - Parameter key: The holder clears it when it drops it: do not use it elsewhere.
     public func hold(_ key: DataEncryptionKey) {
         lock.withLock {
             if self.key !== key { clear() }
@@ -56,12 +56,12 @@ public final class KeyHolder: @unchecked Sendable {
         }
     }
 
-    /// Lends the key, which counts as a use until `body` returns.
+    /// Lends the key to `body`, which counts as use until `body` returns.
     ///
-    /// - Parameter body: Gets the key; it must not keep it. ``drop()`` on another thread clears it
-    ///   meanwhile.
-    /// - Returns: What `body` returns.
-    /// - Throws: `EnvelopeError.locked` when no key is held; what `body` throws.
+    /// - Parameter body: Receives the key and must not keep it. ``drop()`` on another thread clears
+    ///   the key even while it is lent.
+    /// - Returns: The result of `body`.
+    /// - Throws: `EnvelopeError.locked` if no key is held; errors of `body`.
     public func withKey<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
         let key = try lock.withLock {
             dropIfIdle()
@@ -80,7 +80,7 @@ public final class KeyHolder: @unchecked Sendable {
 
     /// Drops the key now.
     ///
-    /// Does nothing when none is held.
+    /// Does nothing if no key is held.
     public func drop() {
         lock.withLock { clear() }
     }
@@ -96,12 +96,12 @@ public final class KeyHolder: @unchecked Sendable {
         if key != nil, users == 0, clock.now - lastUse >= idleTime { clear() }
     }
 
-    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the
-    // other follows the date. What counts is the clock, which each of them asks.
+    // Neither kind of timer is enough alone: one stops while the machine sleeps, the other follows
+    // the date. Both only check the clock, which decides.
     private func startTimers() {
         for timer in timers { timer.cancel() }
         let left = max(users > 0 ? idleTime : idleTime - (clock.now - lastUse), .milliseconds(10))
-        // A year is as good as never, and cannot overflow.
+        // A year is as good as never and cannot overflow.
         let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
         timers = [false, true].map { followsDate in
             let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
@@ -125,7 +125,7 @@ public final class KeyHolder: @unchecked Sendable {
 }
 
 extension KeyHolder: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The 256 bits of a key, which can be cleared while others still refer to the key.
+/// The 256 bits of a key, which can be cleared while the key is still referenced.
 final class KeyMaterial: @unchecked Sendable {
-    // @unchecked: `bytes` and `cipher` are only touched under `lock`.
+    // @unchecked: `bytes` and `cipher` are accessed only under `lock`.
     static let length = 32
 
     private let name: String
@@ -11,7 +11,7 @@ final class KeyMaterial: @unchecked Sendable {
     private var bytes: SecretBytes?
     private var cipher: ExtendedNonceCipher?
 
-    /// - Throws: `.unacceptableKey` for another length, for zeros, and for a name of another
+    /// - Throws: `.unacceptableKey` for a wrong length, for zeros, and for a name of a wrong
     ///   length.
     init(name: String, bytes: SecretBytes) throws {
         guard (1...255).contains(name.utf8.count) else {
@@ -22,8 +22,7 @@ final class KeyMaterial: @unchecked Sendable {
             throw EnvelopeError.unacceptableKey(
                 reason: "a key is exactly 32 bytes (256 bits) long, not \(bytes.count)")
         }
-        // Memory that nobody has filled, or that was cleared: the comparison is one in constant
-        // time.
+        // All zeros means uninitialised or cleared memory. The comparison takes constant time.
         guard bytes != SecretBytes(count: Self.length, initialize: { _ in }) else {
             throw EnvelopeError.unacceptableKey(reason: "all of its bytes are zero")
         }
@@ -33,13 +32,13 @@ final class KeyMaterial: @unchecked Sendable {
 
     var isCleared: Bool { lock.withLock { bytes == nil } }
 
-    /// The bytes; who has them keeps them until it lets go, `clear()` or not.
+    /// Returns the bytes; a caller that holds them keeps them even after `clear()`.
     func secret() throws -> SecretBytes {
         guard let bytes = lock.withLock({ bytes }) else { throw EnvelopeError.cleared(name: name) }
         return bytes
     }
 
-    /// The cipher that `make` derives from the bytes, once.
+    /// Returns the cipher that `make` derives from the bytes, once.
     func cipher(
         _ make: (SecretBytes) throws -> ExtendedNonceCipher
     ) throws -> ExtendedNonceCipher {

@@ -1,25 +1,25 @@
 internal import Foundation
 public import SecureStorage
 
-/// A key-encryption key that is derived from a password, through scrypt.
+/// A key-encryption key derived from a password by scrypt.
 ///
-/// Each record has a random salt of 16 bytes and its parameters, so two records of one password
-/// have unrelated keys. Deriving blocks the thread for the time that ``ScryptParameters`` ask for:
-/// about half a second with the default, in an optimised build. The password stays in memory as
-/// long as the value does.
+/// Each record has its own random salt of 16 bytes and its parameters, so two records of one
+/// password have unrelated keys. Deriving blocks the thread for as long as the ``ScryptParameters``
+/// require: about half a second with the default, in an optimised build. The password stays in
+/// memory as long as this value.
 public struct PasswordKey: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String
 
-    /// What a new record costs; one that exists tells its own.
+    /// The parameters of new records; an existing record carries its own.
     public let parameters: ScryptParameters
 
     private let password: SecretBytes
 
-    /// A password as bytes.
+    /// Creates a source from a password as bytes.
     ///
     /// - Parameters:
-    ///   - password: Any number of bytes but none, used exactly as they are.
+    ///   - password: At least one byte, used exactly as given.
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - parameters: For new records.
     public init(
@@ -31,11 +31,11 @@ public struct PasswordKey: KeyEncryptionKeySource {
         self.password = password
     }
 
-    /// A password as text: its UTF-8 bytes, without normalisation, as for a passphrase of
-    /// `DatabaseKey`.
+    /// Creates a source from a password as text: its UTF-8 bytes, without normalisation, as for a
+    /// passphrase of `DatabaseKey`.
     ///
     /// - Parameters:
-    ///   - password: Its own memory cannot be cleared: one that comes as bytes is safer. Two
+    ///   - password: Its own memory cannot be cleared, so a password given as bytes is safer. Two
     ///     spellings of é, with one scalar and with two, are different passwords.
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - parameters: For new records.
@@ -45,18 +45,18 @@ public struct PasswordKey: KeyEncryptionKeySource {
         self.init(SecretBytes(utf8: password), name: name, parameters: parameters)
     }
 
-    /// A key for a new record, with a fresh salt.
+    /// Derives a key for a new record, with a fresh salt.
     ///
-    /// - Returns: The key. Keep it to save deriving it a second time for the same record.
+    /// - Returns: The key. Keep it to avoid deriving it a second time for the same record.
     /// - Throws: `EnvelopeError.unacceptableKey` for an empty password or name.
     public func makeKey() throws -> KeyEncryptionKey {
         try derive(parameters, salt: RandomBytes.make(WrappedKey.saltLength))
     }
 
-    /// The key that the record asks for.
+    /// Derives the key for an existing record.
     ///
-    /// - Parameter record: One that was wrapped with a password.
-    /// - Returns: The key; whether the password was right shows when it unwraps.
+    /// - Parameter record: A record that was wrapped with a password.
+    /// - Returns: The key; only unwrapping shows whether the password was right.
     /// - Throws: `EnvelopeError.noSuchKey` for a record of another kind.
     public func key(for record: WrappedKey) throws -> KeyEncryptionKey {
         guard case .password(let parameters, let salt) = record.origin else {
@@ -86,7 +86,7 @@ public struct PasswordKey: KeyEncryptionKeySource {
 }
 
 extension PasswordKey: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

@@ -1,14 +1,14 @@
 internal import Crypto
 internal import Foundation
 
-/// What every record begins and ends with: four letters and a version, and a checksum.
+/// The frame of every record: four letters and a version before it, a checksum after it.
 ///
-/// The checksum has no key. It tells an accident from a wrong key, nothing else: who edits a record
-/// can make it fit, and then gets the answer of a wrong key.
+/// The checksum is not keyed. It only distinguishes accidental damage from a wrong key: anyone who
+/// edits a record can recompute it, and the reader then reports a wrong key.
 enum RecordFrame {
     static let checksumLength = 8
 
-    /// The first bytes of a record.
+    /// Begins a record with its first bytes.
     static func begin(_ magic: StaticString, version: UInt8) -> ByteWriter {
         var writer = ByteWriter(capacity: 256)
         magic.withUTF8Buffer { writer.raw($0) }
@@ -16,12 +16,12 @@ enum RecordFrame {
         return writer
     }
 
-    /// The whole record.
+    /// Returns the complete record.
     static func end(_ writer: ByteWriter) -> Data {
         Data(writer.bytes + checksum(writer.bytes[...]))
     }
 
-    /// A reader of what lies between version and checksum.
+    /// Returns a reader of the bytes between version and checksum.
     ///
     /// - Throws: `.damaged`, or `.unsupportedVersion` for an intact record of another version.
     static func open(
@@ -37,7 +37,7 @@ enum RecordFrame {
         guard magic.withUTF8Buffer({ begin.elementsEqual($0) }) else {
             throw EnvelopeError.damaged(reason: "it does not begin like a record")
         }
-        // The checksum goes first: a version that was damaged is damage.
+        // Check the checksum first: a damaged version byte is damage.
         guard checksum(bytes[..<end]).elementsEqual(bytes[end...]) else {
             throw EnvelopeError.damaged(reason: "its checksum is wrong")
         }

@@ -3,12 +3,12 @@ public import SecureStorage
 
 /// A key-encryption key on paper: 20 characters of Crockford's base 32, 100 random bits.
 ///
-/// It is shown as `XXXXX-XXXXX-XXXXX-XXXXX` and read forgivingly: in either case, O as 0, I and L
-/// as 1, with spaces and hyphens anywhere. A missing character, or one outside the alphabet, is
-/// told from a wrong code.
+/// It is shown as `XXXXX-XXXXX-XXXXX-XXXXX`. Parsing accepts either case, O as 0, I and L as 1, and
+/// spaces and hyphens anywhere. A missing character, or one outside the alphabet, is reported
+/// differently from a wrong code.
 ///
-/// The key comes from HKDF with HMAC-SHA256 and a random salt of 16 bytes, not from a slow
-/// derivation: 100 random bits are out of reach of guessing anyway, while a password's are not.
+/// The key is derived by HKDF with HMAC-SHA256 and a random salt of 16 bytes, not by a slow
+/// derivation: 100 random bits cannot be guessed, while a password can.
 public struct RecoveryCode: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String
@@ -26,15 +26,15 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         self.characters = characters
     }
 
-    /// A new code from the system's generator.
+    /// Returns a new code from the system's random number generator.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: A code that nobody else has.
+    /// - Returns: A unique code.
     public static func random(name: String = "recovery code") -> RecoveryCode {
         let random = SecretBytes.random(count: length)
         let characters = SecretBytes(count: length) { characters in
             random.withUnsafeBytes { random in
-                // 32 characters: five bits of each byte, all equally likely.
+                // 32 characters: five bits of each byte, so all are equally likely.
                 for index in characters.indices {
                     characters[index] = alphabet[Int(random[index] & 31)]
                 }
@@ -43,7 +43,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         return RecoveryCode(name: name, characters: characters)
     }
 
-    /// A code as someone typed it, as bytes.
+    /// Parses a code typed by a user, given as bytes.
     ///
     /// - Parameters:
     ///   - typed: ASCII.
@@ -71,7 +71,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         self.init(name: name, characters: characters)
     }
 
-    /// A code as someone typed it.
+    /// Parses a code typed by a user.
     ///
     /// - Parameters:
     ///   - typed: Its own memory cannot be cleared.
@@ -81,7 +81,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         try self.init(SecretBytes(utf8: typed), name: name)
     }
 
-    /// The code with its hyphens, 23 bytes of ASCII, for someone to write down.
+    /// The code with its hyphens, 23 bytes of ASCII, for the user to write down.
     public var formatted: SecretBytes {
         let groups = Self.length / Self.group
         return SecretBytes(count: Self.length + groups - 1) { text in
@@ -96,7 +96,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         }
     }
 
-    /// A key for a new record, with a fresh salt.
+    /// Derives a key for a new record, with a fresh salt.
     ///
     /// - Returns: The key.
     /// - Throws: `EnvelopeError.unacceptableKey` for the name.
@@ -104,10 +104,10 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         try derive(salt: RandomBytes.make(WrappedKey.saltLength))
     }
 
-    /// The key that the record asks for.
+    /// Derives the key for an existing record.
     ///
-    /// - Parameter record: One that was wrapped with a recovery code.
-    /// - Returns: The key; whether the code was right shows when it unwraps.
+    /// - Parameter record: A record that was wrapped with a recovery code.
+    /// - Returns: The key; only unwrapping shows whether the code was right.
     /// - Throws: `EnvelopeError.noSuchKey` for a record of another kind.
     public func key(for record: WrappedKey) throws -> KeyEncryptionKey {
         guard case .recoveryCode(let salt) = record.origin else {
@@ -137,7 +137,7 @@ public struct RecoveryCode: KeyEncryptionKeySource {
 }
 
 extension RecoveryCode: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always; ``formatted`` has the characters.
+    /// Always `<redacted>`; ``formatted`` has the characters.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

@@ -3,17 +3,17 @@ internal import CryptoExtras
 internal import Foundation
 internal import SecureStorage
 
-/// Work with a key that everybody knows, done where a secret key has just been at work.
+/// Repeats cryptographic operations with a public key to overwrite what a secret key left behind.
 ///
-/// swift-crypto does not overwrite the expanded keys that it leaves behind, on the heap and on the
-/// stack. The same work, done again at once, gets the same places for what it leaves. That is no
-/// guarantee of the allocator: the tests search the memory of the process.
+/// swift-crypto does not overwrite the expanded keys that it leaves on the heap and on the stack.
+/// Repeating the same operation immediately reuses the same memory. The allocator does not
+/// guarantee that: the tests search the memory of the process.
 enum Scrubbing {
     private static let publicKey = SecretBytes(count: KeyMaterial.length) { bytes in
         for index in bytes.indices { bytes[index] = 0xa5 }
     }
 
-    /// After HMAC or HKDF.
+    /// Scrubs after HMAC or HKDF.
     @inline(never)
     static func messageAuthentication() {
         _ = KeyDerivation.expandUnscrubbed(publicKey, info: [])
@@ -22,10 +22,10 @@ enum Scrubbing {
             info: [] as [UInt8], outputByteCount: KeyMaterial.length)
     }
 
-    /// After AES-GCM under a key that is used more than once.
+    /// Scrubs after AES-GCM under a key that is used more than once.
     @inline(never)
     static func encryption() {
-        // What it returns or throws is of no interest.
+        // The result and the error do not matter.
         _ = try? AES.GCM.seal([] as [UInt8], using: SymmetricKey(data: publicKey))
     }
 }

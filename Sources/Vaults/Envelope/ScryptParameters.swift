@@ -1,33 +1,34 @@
-/// How much a guess of a password costs: the parameters of scrypt.
+/// The parameters of scrypt, which set the cost of guessing a password.
 ///
-/// Kept in the record that the password wraps, and checked when they are read back, before anything
-/// is derived: an attacker who edits them can neither make guessing cheap nor fill the memory.
+/// They are stored in the record that the password wraps, and checked when they are read, before
+/// anything is derived: an attacker who edits them can neither make guessing cheap nor exhaust the
+/// memory.
 ///
 /// Defined in [RFC 7914](https://www.rfc-editor.org/rfc/rfc7914).
 public struct ScryptParameters: Sendable, Equatable {
-    /// N is two to this power: the number of steps, and of blocks in memory.
+    /// The exponent of N = 2^`costExponent`, the number of steps and of blocks in memory.
     public let costExponent: Int
 
-    /// r: the size of a block, in units of 128 bytes.
+    /// r: the block size, in units of 128 bytes.
     public let blockSize: Int
 
-    /// p: how many times all of it is done.
+    /// p: how many times the whole computation is repeated.
     public let parallelism: Int
 
     /// N = 2¹⁷, r = 8, p = 1: 128 MiB of memory, and about half a second.
     public static let `default` = ScryptParameters(uncheckedExponent: 17, 8, 1)
 
-    /// Parameters that are neither too weak nor too costly.
+    /// Creates parameters that are neither too weak nor too costly.
     ///
     /// - Parameters:
     ///   - costExponent: N is two to this power.
     ///   - blockSize: r, at least 8.
     ///   - parallelism: p, 1 to 16.
     /// - Throws: `EnvelopeError.unacceptableParameters` unless the memory, 128·N·r bytes, is 16 MiB
-    ///   to 1 GiB, and N·r·p, the work, is half to eight times that of the default.
+    ///   to 1 GiB, and the work, N·r·p, is half to eight times that of the default.
     public init(costExponent: Int, blockSize: Int, parallelism: Int) throws {
         func refuse(_ reason: String) -> EnvelopeError { .unacceptableParameters(reason: reason) }
-        // Bounds of each first: none of the products below can overflow then.
+        // Check each range first, so that none of the products below can overflow.
         guard (1...30).contains(costExponent) else { throw refuse("N = 2^\(costExponent)") }
         guard (8...1024).contains(blockSize) else {
             throw refuse("r = \(blockSize); 8 is the usual one")
@@ -50,21 +51,21 @@ public struct ScryptParameters: Sendable, Equatable {
         self.parallelism = parallelism
     }
 
-    /// The memory of one derivation, in bytes.
+    /// The memory one derivation needs, in bytes.
     public var memory: Int { 128 * cost * blockSize }
 
-    /// Whether a guess costs less memory or less work than with the default of today, and not more
+    /// Whether a guess costs less memory or less work than with the current default, and not more
     /// of the other.
     ///
-    /// ``WrappedKeySet/upgrade(unlocking:)`` then wraps the key again.
+    /// ``WrappedKeySet/upgrade(unlocking:)`` then rewraps the key.
     public var needsUpgrade: Bool { isWeaker(than: .default) }
 
     var cost: Int { 1 << costExponent }
 
     private var work: Int { cost * blockSize * parallelism }
 
-    /// Less of one, and not more of the other: two programs that ask for different things do not
-    /// take turns.
+    /// Less of one and not more of the other, so two programs with different settings do not keep
+    /// replacing each other's record.
     func isWeaker(than other: ScryptParameters) -> Bool {
         memory <= other.memory && work <= other.work
             && (memory, work) != (other.memory, other.work)

@@ -1,17 +1,16 @@
 internal import Crypto
 public import Foundation
 
-/// Data of any length, sealed in chunks: what writer and reader have in common.
+/// The format of data of any length, sealed in chunks, as shared by writer and reader.
 ///
-/// The construction is that of [age](https://age-encryption.org/v1)'s STREAM, with AES-256-GCM: the
-/// key belongs to one stream alone, since it is derived from the data key and a random salt of 16
-/// bytes; a chunk has 65,536 bytes but for the last one; its nonce is its number, 11 bytes, and a
-/// byte that is 1 for the last chunk. So chunks that are missing, added, repeated or in another
-/// order do not open.
+/// The construction is the STREAM of [age](https://age-encryption.org/v1), with AES-256-GCM. The
+/// key belongs to one stream only: it is derived from the data key and a random salt of 16 bytes.
+/// Every chunk but the last has 65,536 bytes. Its nonce is its number, 11 bytes, and a byte that is
+/// 1 for the last chunk. Missing, added, repeated or reordered chunks therefore do not open.
 ///
-/// A stream is at most 2³² chunks long, 256 TiB. The bytes are in `Docs/FileFormats.md`.
+/// A stream has at most 2³² chunks, 256 TiB. The byte format is in `Docs/FileFormats.md`.
 public enum SealedStream {
-    /// The length of every chunk of plaintext but the last, in bytes.
+    /// The length of every plaintext chunk but the last, in bytes.
     public static let chunkLength = 65_536
 
     static let magic: StaticString = "SSST"
@@ -20,18 +19,17 @@ public enum SealedStream {
     static let sealedChunkLength = chunkLength + AESGCM.tagLength
     static let mostChunks: UInt64 = 1 << 32
 
-    /// Seals a file's bytes from where it stands to its end.
+    /// Seals a file from its current position to its end.
     ///
-    /// Needs the memory of a few chunks, whatever the length.
+    /// Needs the memory of a few chunks, regardless of the length.
     ///
     /// - Parameters:
-    ///   - source: Is read to its end.
-    ///   - destination: Is written to; it is neither synced nor closed.
+    ///   - source: Read to its end.
+    ///   - destination: Written to, but neither synced nor closed.
     ///   - key: The data key.
-    ///   - context: What the stream is authenticated with besides; not stored, and needed for
-    ///     opening.
-    /// - Throws: `EnvelopeError`, or what reading and writing throw: `destination` is then of no
-    ///   use.
+    ///   - context: Additional data that the stream is authenticated with; not stored, and required
+    ///     for opening.
+    /// - Throws: `EnvelopeError`, or errors of reading and writing: `destination` is then unusable.
     public static func seal(
         _ source: FileHandle, to destination: FileHandle, with key: DataEncryptionKey,
         context: Data = Data()
@@ -42,17 +40,17 @@ public enum SealedStream {
         try writer.writeAll(of: source)
     }
 
-    /// Opens what `seal` has written.
+    /// Opens a stream written by `seal`.
     ///
-    /// Needs the memory of a few chunks, whatever the length.
+    /// Needs the memory of a few chunks, regardless of the length.
     ///
     /// - Parameters:
-    ///   - source: Is read to its end: nothing may follow the stream.
-    ///   - destination: Is written to. What has been written when an error is thrown is authentic,
-    ///     but not all: remove it.
+    ///   - source: Read to its end: nothing may follow the stream.
+    ///   - destination: Written to. If an error is thrown, the data written so far is authentic but
+    ///     incomplete: remove it.
     ///   - key: The data key.
-    ///   - context: As for sealing.
-    /// - Throws: `EnvelopeError`, or what reading and writing throw.
+    ///   - context: The same as for sealing.
+    /// - Throws: `EnvelopeError`, or errors of reading and writing.
     public static func open(
         _ source: FileHandle, to destination: FileHandle, with key: DataEncryptionKey,
         context: Data = Data()
@@ -63,7 +61,7 @@ public enum SealedStream {
         try reader.readAll(to: destination)
     }
 
-    /// The first bytes of a stream.
+    /// Returns the first bytes of a stream.
     static func header(keyName: String, salt: [UInt8]) -> [UInt8] {
         var writer = RecordFrame.begin(magic, version: version)
         writer.name(keyName)
@@ -72,16 +70,16 @@ public enum SealedStream {
     }
 }
 
-/// The key of one stream, and what its next chunk is sealed with.
+/// The key of one stream, and the state that its next chunk is sealed with.
 final class SealedStreamCipher: @unchecked Sendable {
-    // @unchecked: `key` is only touched under `lock`, the rest by the one thread that has the
-    // stream.
+    // @unchecked: `key` is accessed only under `lock`, everything else only by the one thread that
+    // has the stream.
     private let lock = NSLock()
     private var key: SymmetricKey?
     private let keyName: String
     private let context: [UInt8]
     private(set) var chunks: UInt64 = 0
-    /// Whoever lends the key says before each chunk whether it may still be used.
+    /// Set by the lender of the key; throws before a chunk if the key may no longer be used.
     var willUse: () throws -> Void = {}
 
     init(_ dataKey: DataEncryptionKey, header: [UInt8], salt: [UInt8], context: Data) throws {
@@ -95,11 +93,11 @@ final class SealedStreamCipher: @unchecked Sendable {
     }
 
     deinit {
-        // The last chunk's expanded key.
+        // Scrubs the expanded key of the last chunk.
         Scrubbing.encryption()
     }
 
-    /// Takes the key away, on whatever thread, after the chunk that is at work.
+    /// Revokes the key, on any thread, after the chunk in progress.
     func clear() {
         lock.withLock { key = nil }
         Scrubbing.encryption()
@@ -137,12 +135,12 @@ final class SealedStreamCipher: @unchecked Sendable {
     private func withKey<R>(_ body: (SymmetricKey) throws -> R) throws -> R {
         try willUse()
         if let result = try lock.withLock({ try key.map(body) }) { return result }
-        // Taken away since that look: who has lent it tells why.
+        // Revoked since the check above: let the lender throw its reason.
         try willUse()
         throw EnvelopeError.cleared(name: keyName)
     }
 
-    /// 11 bytes of number, one that tells the last chunk.
+    /// Returns 11 bytes of chunk number and one that marks the last chunk.
     private func nonce(isLast: Bool) throws -> [UInt8] {
         guard chunks < SealedStream.mostChunks else {
             throw EnvelopeError.limitReached(reason: "a stream has 2^32 chunks, 256 TiB, at most")

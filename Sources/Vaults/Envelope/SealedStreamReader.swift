@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Opens what a ``SealedStreamWriter`` has written, chunk by chunk.
+/// Opens a stream written by a ``SealedStreamWriter``, chunk by chunk.
 ///
-/// Each chunk is authentic when ``read()`` returns it. Whether the stream is whole is known when it
-/// returns nil: until then do nothing with the data that cannot be undone.
+/// Each chunk is authentic when ``read()`` returns it. Only when it returns nil is the stream known
+/// to be complete: until then, do nothing with the data that cannot be undone.
 ///
 /// For one thread at a time.
 public final class SealedStreamReader {
@@ -12,7 +12,7 @@ public final class SealedStreamReader {
 
     private let input: (Int) throws -> Data
     private let cipher: SealedStreamCipher
-    /// The next chunk, sealed: whether it is the last shows when another one follows.
+    /// The next sealed chunk; it is the last one if no other follows.
     private var next = Data()
     private var state = State.open
 
@@ -21,12 +21,12 @@ public final class SealedStreamReader {
     /// Begins to read a stream.
     ///
     /// - Parameters:
-    ///   - key: The data key; only used here, and may be cleared afterwards.
-    ///   - context: As for writing.
-    ///   - input: Returns the stream's next bytes: at most as many as it is asked for, none at the
+    ///   - key: The data key; used only here, and may be cleared afterwards.
+    ///   - context: The same as for writing.
+    ///   - input: Returns the next bytes of the stream: at most as many as requested, none at the
     ///     end.
-    /// - Throws: `EnvelopeError`: `.damaged` for what is no stream, `.unsupportedVersion`,
-    ///   `.wrongKey` for a stream of a key of another name, `.cleared`; what `input` throws.
+    /// - Throws: `EnvelopeError`: `.damaged` if the bytes are not a stream, `.unsupportedVersion`,
+    ///   `.wrongKey` for a stream of a key with another name, `.cleared`; errors of `input`.
     public convenience init(
         with key: DataEncryptionKey, context: Data = Data(),
         from input: @escaping (Int) throws -> Data
@@ -34,7 +34,7 @@ public final class SealedStreamReader {
         try self.init(with: key, context: context, lending: { _ in }, from: input)
     }
 
-    /// As the other one; `lending` gets the key of the stream before it is used.
+    /// Like the other initialiser; `lending` receives the stream's cipher before it is used.
     init(
         with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         from input: @escaping (Int) throws -> Data
@@ -58,7 +58,7 @@ public final class SealedStreamReader {
         var reader = ByteReader((begin[5...] + rest)[...])
         keyName = try reader.name()
         let salt = Array(try reader.take(SealedStream.saltLength))
-        // Bytes, not characters: what is authenticated are the bytes.
+        // Compare bytes, not characters: the bytes are authenticated.
         guard keyName.utf8.elementsEqual(key.name.utf8) else {
             throw EnvelopeError.wrongKey(name: keyName)
         }
@@ -68,26 +68,26 @@ public final class SealedStreamReader {
         next = try Self.fill(SealedStream.sealedChunkLength, from: input)
     }
 
-    /// The next part of the data.
+    /// Returns the next part of the data.
     ///
-    /// - Returns: At most ``SealedStream/chunkLength`` bytes; nil when the stream has ended, and is
-    ///   whole.
-    /// - Throws: `EnvelopeError.notAuthentic` when it was changed or cut short, or the key is
-    ///   another one; `.streamEnded` after an error; what the input throws.
+    /// - Returns: At most ``SealedStream/chunkLength`` bytes; nil when the stream has ended and is
+    ///   complete.
+    /// - Throws: `EnvelopeError.notAuthentic` if it was changed or cut short, or the key is another
+    ///   one; `.streamEnded` after an error; errors of the input.
     public func read() throws -> Data? {
         switch state {
         case .open: break
         case .ended: return nil
         case .failed: throw EnvelopeError.streamEnded
         }
-        // Until the chunk has been opened.
+        // Stays this way unless the chunk opens.
         state = .failed
         let following =
             next.count < SealedStream.sealedChunkLength
             ? Data() : try Self.fill(SealedStream.sealedChunkLength, from: input)
         let isFirst = cipher.chunks == 0
         let plaintext = try cipher.open(next, isLast: following.isEmpty)
-        // An empty last chunk after a full one would be a second way to write the same data.
+        // An empty last chunk after a full one would be a second encoding of the same data.
         guard !plaintext.isEmpty || isFirst else {
             throw EnvelopeError.notAuthentic(reason: "the last chunk of the stream is empty")
         }
@@ -96,12 +96,12 @@ public final class SealedStreamReader {
         return plaintext.isEmpty ? nil : plaintext
     }
 
-    /// Reads the whole stream.
+    /// Writes the rest of the stream to a file.
     func readAll(to destination: FileHandle) throws {
         while let bytes = try read() { try destination.write(contentsOf: bytes) }
     }
 
-    /// As many bytes as asked for, fewer at the end only.
+    /// Returns as many bytes as requested, fewer only at the end.
     private static func fill(_ count: Int, from input: (Int) throws -> Data) throws -> Data {
         var bytes = Data()
         while bytes.count < count {
@@ -110,7 +110,7 @@ public final class SealedStreamReader {
             guard part.count <= count - bytes.count else {
                 throw EnvelopeError.damaged(reason: "the input gave more bytes than asked for")
             }
-            // Mostly it is all at once, and not copied.
+            // Usually one part has all the bytes and is not copied.
             if bytes.isEmpty { bytes = part } else { bytes.append(part) }
         }
         return bytes
@@ -118,7 +118,7 @@ public final class SealedStreamReader {
 }
 
 extension SealedStreamReader: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

@@ -1,25 +1,25 @@
 public import Foundation
 
-/// Seals data of any length in chunks, as it comes: see ``SealedStream``.
+/// Seals data of any length in chunks, as it arrives: see ``SealedStream``.
 ///
-/// What was written is of no use before ``finish()``: a reader tells that it was cut short.
+/// The output is unusable before ``finish()``: a reader reports it as cut short.
 ///
 /// For one thread at a time.
 public final class SealedStreamWriter {
     private let output: (Data) throws -> Void
     private let cipher: SealedStreamCipher
-    /// At most one chunk; which is the last one is known by `finish()` only, so a full one waits.
+    /// At most one chunk; a full one is held back because only `finish()` knows the last chunk.
     private var pending = Data()
     private var hasEnded = false
 
     /// Begins a stream, and writes its header.
     ///
     /// - Parameters:
-    ///   - key: The data key; only used here, and may be cleared afterwards.
-    ///   - context: What the stream is authenticated with besides; not stored, and needed for
-    ///     reading.
-    ///   - output: Gets the bytes of the stream, in order. What it throws ends the stream.
-    /// - Throws: `EnvelopeError.cleared`; what `output` throws.
+    ///   - key: The data key; used only here, and may be cleared afterwards.
+    ///   - context: Additional data that the stream is authenticated with; not stored, and required
+    ///     for reading.
+    ///   - output: Receives the bytes of the stream, in order. An error it throws ends the stream.
+    /// - Throws: `EnvelopeError.cleared`; errors of `output`.
     public convenience init(
         with key: DataEncryptionKey, context: Data = Data(),
         to output: @escaping (Data) throws -> Void
@@ -27,7 +27,7 @@ public final class SealedStreamWriter {
         try self.init(with: key, context: context, lending: { _ in }, to: output)
     }
 
-    /// As the other one; `lending` gets the key of the stream before it is used.
+    /// Like the other initialiser; `lending` receives the stream's cipher before it is used.
     init(
         with key: DataEncryptionKey, context: Data, lending: (SealedStreamCipher) throws -> Void,
         to output: @escaping (Data) throws -> Void
@@ -44,15 +44,14 @@ public final class SealedStreamWriter {
     /// Adds data.
     ///
     /// - Parameter data: Of any length.
-    /// - Throws: `EnvelopeError.streamEnded` after ``finish()`` or an error; what the output
-    ///   throws.
+    /// - Throws: `EnvelopeError.streamEnded` after ``finish()`` or an error; errors of the output.
     public func write(_ data: Data) throws {
         try endingOnError {
             var rest = data
             while !rest.isEmpty {
                 if pending.count == SealedStream.chunkLength { try writePending(isLast: false) }
                 if pending.isEmpty, rest.count > SealedStream.chunkLength {
-                    // More follows: it need not wait.
+                    // More data follows, so this chunk is not the last one.
                     let chunk = rest.prefix(SealedStream.chunkLength)
                     try output(cipher.seal(chunk, isLast: false))
                     rest = rest.dropFirst(chunk.count)
@@ -73,7 +72,7 @@ public final class SealedStreamWriter {
         hasEnded = true
     }
 
-    /// Writes the whole stream.
+    /// Writes the rest of a file and finishes the stream.
     func writeAll(of source: FileHandle) throws {
         while let bytes = try source.read(upToCount: SealedStream.chunkLength), !bytes.isEmpty {
             try write(bytes)
@@ -98,7 +97,7 @@ public final class SealedStreamWriter {
 }
 
 extension SealedStreamWriter: CustomStringConvertible, CustomReflectable {
-    /// `<redacted>`, always.
+    /// Always `<redacted>`.
     public var description: String { "<redacted>" }
 
     /// A mirror without children.

@@ -4,10 +4,11 @@ extension WrappedKey {
     static let magic: StaticString = "SSWK"
     static let version: UInt8 = 1
     static let saltLength = 16
-    /// The shortest has names of one byte and no parameters, the longest has both and more of each.
+    /// The shortest record has names of one byte and no parameters; the longest has names of 255
+    /// bytes and the parameters of a password.
     static let lengths = 78...611
 
-    /// The record as bytes.
+    /// The encoded record.
     public var bytes: Data {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer = Self.header(dataKeyName, keyEncryptionKeyName, origin, after: writer)
@@ -15,12 +16,12 @@ extension WrappedKey {
         return RecordFrame.end(writer)
     }
 
-    /// A record from its bytes.
+    /// Decodes a record.
     ///
-    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a
-    ///   trap.
+    /// - Parameter bytes: As returned by ``bytes-swift.property``; other bytes cause an error,
+    ///   never a trap.
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters`
-    ///   when the record asks for a key derivation that is too weak or too costly.
+    ///   if the record requests a key derivation that is too weak or too costly.
     public init(bytes: Data) throws {
         var reader = try RecordFrame.open(
             bytes, Self.magic, version: Self.version, lengths: Self.lengths)
@@ -47,7 +48,7 @@ extension WrappedKey {
         try reader.expectEnd()
     }
 
-    /// What the record begins with, which is what its ciphertext is authenticated with.
+    /// Returns the beginning of the record, which its ciphertext is authenticated with.
     static func header(_ dataKey: String, _ key: String, _ origin: Origin) -> [UInt8] {
         header(dataKey, key, origin, after: RecordFrame.begin(magic, version: version)).bytes
     }

@@ -5,30 +5,30 @@ internal import SecureStorage
 /// One data key, wrapped by one key-encryption key: a record to store.
 ///
 /// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)) with a random
-/// nonce of 96 bits; one key-encryption key may wrap 2³² times. Authenticated with it are the
-/// format and its version, both names, and how the key-encryption key was derived: a record under
-/// another name, or with other parameters, does not unwrap. The bytes are in `Docs/FileFormats.md`.
+/// nonce of 96 bits; one key-encryption key may wrap 2³² times. The format and its version, both
+/// names, and the derivation of the key-encryption key are authenticated: a record under another
+/// name, or with other parameters, does not unwrap. The byte format is in `Docs/FileFormats.md`.
 ///
-/// A checksum without a key tells damage from a wrong key. Whoever edits a record on purpose can
-/// choose which of the two errors one gets to see, but never the key.
+/// An unkeyed checksum distinguishes damage from a wrong key. Anyone who edits a record on purpose
+/// can choose which of the two errors is reported, but never learns the key.
 public struct WrappedKey: Sendable, Equatable {
-    /// Where the key-encryption key comes from.
+    /// The origin of a key-encryption key.
     public enum Origin: Sendable, Equatable {
         /// A random key that is stored elsewhere.
         case key
-        /// A password, through scrypt.
+        /// A password, derived by scrypt.
         case password(ScryptParameters, salt: Data)
-        /// A recovery code, through HKDF.
+        /// A recovery code, derived by HKDF.
         case recoveryCode(salt: Data)
     }
 
-    /// The name of the key that is wrapped.
+    /// The name of the wrapped key.
     public let dataKeyName: String
 
-    /// The name of the key that wraps it.
+    /// The name of the wrapping key.
     public let keyEncryptionKeyName: String
 
-    /// Where the key that wraps comes from.
+    /// The origin of the wrapping key.
     public let origin: Origin
 
     /// The nonce, the wrapped key and the tag.
@@ -39,9 +39,9 @@ public struct WrappedKey: Sendable, Equatable {
     /// Wraps a key.
     ///
     /// - Parameters:
-    ///   - dataKey: What is wrapped.
-    ///   - key: What it is wrapped by.
-    /// - Throws: `EnvelopeError.cleared` when one of them was cleared.
+    ///   - dataKey: The key to wrap.
+    ///   - key: The key to wrap it with.
+    /// - Throws: `EnvelopeError.cleared` if one of them was cleared.
     public init(wrapping dataKey: DataEncryptionKey, with key: KeyEncryptionKey) throws {
         dataKeyName = dataKey.name
         keyEncryptionKeyName = key.name
@@ -58,11 +58,11 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// Unwraps the data key.
     ///
-    /// - Parameter source: The key that has wrapped it, the password or the recovery code. A
-    ///   password takes the time and the memory of its ``ScryptParameters``.
+    /// - Parameter source: The wrapping key, the password or the recovery code. A password costs
+    ///   the time and the memory of its ``ScryptParameters``.
     /// - Returns: The data key, under its name.
     /// - Throws: `EnvelopeError`: `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`;
-    ///   `.noSuchKey` when the record was not wrapped by a key of this name and kind.
+    ///   `.noSuchKey` if the record was not wrapped by a key of this name and kind.
     public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
         guard source.name == keyEncryptionKeyName else {
             throw EnvelopeError.noSuchKey(name: source.name)
@@ -79,10 +79,10 @@ public struct WrappedKey: Sendable, Equatable {
         return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
     }
 
-    /// Whether it was wrapped with a password that is cheaper to guess than with the default of
-    /// today.
+    /// Whether the key was wrapped with a password that is cheaper to guess than with the current
+    /// default.
     ///
-    /// ``WrappedKeySet/upgrade(unlocking:)`` wraps it again.
+    /// ``WrappedKeySet/upgrade(unlocking:)`` rewraps it.
     public var needsUpgrade: Bool {
         guard case .password(let parameters, _) = origin else { return false }
         return parameters.needsUpgrade

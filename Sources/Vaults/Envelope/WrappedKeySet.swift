@@ -5,20 +5,20 @@ internal import SecureStorage
 /// One data key, wrapped by one or several key-encryption keys: of the device, a password, a
 /// recovery code.
 ///
-/// Any one of them unwraps it. Adding, removing and rewrapping change records of the set, and no
-/// data. Store ``bytes-swift.property`` after each change.
+/// Any one of them unwraps it. Adding, removing and rewrapping change records of the set, not data.
+/// Store ``bytes-swift.property`` after each change.
 ///
-/// An older copy of a set still opens with what it was wrapped by then. After a key or a password
-/// has become known to others, make a new data key and seal the data again.
+/// An older copy of a set still opens with the keys that wrapped it then. If a key or a password
+/// becomes known to others, make a new data key and seal the data again.
 public struct WrappedKeySet: Sendable, Equatable {
     /// The name of the data key.
     public let dataKeyName: String
 
-    /// The records, in the order in which they were added; at least one, at most 32.
+    /// The records, in the order in which they were added; 1 to 32.
     public private(set) var records: [WrappedKey]
 
-    /// What only the data key gives, and which tells nothing about it: ties all records to the same
-    /// key.
+    /// A value that only the data key yields and that reveals nothing about it: ties all records to
+    /// the same key.
     private let checkValue: Data
 
     static let magic: StaticString = "SSWS"
@@ -27,11 +27,11 @@ public struct WrappedKeySet: Sendable, Equatable {
     static let checkLength = 16
     private static let lengths = 32...(32 + 255 + mostRecords * (2 + WrappedKey.lengths.upperBound))
 
-    /// A set of one record.
+    /// Creates a set of one record.
     ///
     /// - Parameters:
     ///   - dataKey: The key to wrap.
-    ///   - source: What it is wrapped by.
+    ///   - source: The source of the key to wrap it with.
     /// - Throws: `EnvelopeError`.
     public init(
         wrapping dataKey: DataEncryptionKey, with source: some KeyEncryptionKeySource
@@ -43,9 +43,9 @@ public struct WrappedKeySet: Sendable, Equatable {
 
     /// Unwraps the data key.
     ///
-    /// - Parameter source: One of those that it was wrapped by.
+    /// - Parameter source: One of the sources that it was wrapped with.
     /// - Returns: The data key.
-    /// - Throws: `EnvelopeError`: `.noSuchKey` when the set has no record of this name and kind;
+    /// - Throws: `EnvelopeError`: `.noSuchKey` if the set has no record of this name and kind;
     ///   `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`.
     public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
         let key = try records[index(of: source.name)].unwrap(with: source)
@@ -55,13 +55,13 @@ public struct WrappedKeySet: Sendable, Equatable {
         return key
     }
 
-    /// Wraps the data key by one more.
+    /// Adds a record that wraps the data key with another source.
     ///
     /// - Parameters:
-    ///   - source: Of a name that the set does not have yet.
-    ///   - dataKey: The key of this set, as ``unwrap(with:)`` has returned it.
+    ///   - source: A source with a name that the set does not have yet.
+    ///   - dataKey: The key of this set, as returned by ``unwrap(with:)``.
     /// - Throws: `EnvelopeError`: `.duplicateKey`, `.otherDataKey`, or `.limitReached` for more
-    ///   than 32.
+    ///   than 32 records.
     public mutating func add(
         _ source: some KeyEncryptionKeySource, for dataKey: DataEncryptionKey
     ) throws {
@@ -79,20 +79,20 @@ public struct WrappedKeySet: Sendable, Equatable {
     /// Removes a record.
     ///
     /// - Parameter name: The name of its key-encryption key.
-    /// - Throws: `EnvelopeError`: `.noSuchKey`, or `.lastKey` for the only one.
+    /// - Throws: `EnvelopeError`: `.noSuchKey`, or `.lastKey` for the only record.
     public mutating func remove(name: String) throws {
         let index = try index(of: name)
         guard records.count > 1 else { throw EnvelopeError.lastKey(name: name) }
         records.remove(at: index)
     }
 
-    /// Replaces what one record is wrapped by: a new key for the device, a new password.
+    /// Rewraps one record, for instance with a new key of the device or a new password.
     ///
     /// - Parameters:
-    ///   - old: What the record is wrapped by now.
-    ///   - new: What it is wrapped by afterwards; its name may be the same.
-    /// - Returns: The data key, which is the same as before.
-    /// - Throws: As ``unwrap(with:)``, and `.duplicateKey`; the set is then as it was.
+    ///   - old: The current source of the record's wrapping key.
+    ///   - new: The new source; its name may be the same.
+    /// - Returns: The data key, which is unchanged.
+    /// - Throws: As ``unwrap(with:)``, and `.duplicateKey`; the set is then unchanged.
     @discardableResult
     public mutating func rewrap(
         from old: some KeyEncryptionKeySource, to new: some KeyEncryptionKeySource
@@ -107,7 +107,7 @@ public struct WrappedKeySet: Sendable, Equatable {
         return key
     }
 
-    /// Unwraps with a password, and wraps again when its record is weaker than a new one would be.
+    /// Unwraps with a password, and rewraps if its record is weaker than a new one would be.
     ///
     /// - Parameter password: The password.
     /// - Returns: The data key, and whether the set was changed and should be stored.
@@ -141,7 +141,7 @@ public struct WrappedKeySet: Sendable, Equatable {
 }
 
 extension WrappedKeySet {
-    /// The set as bytes, for a file or a value of a database.
+    /// The encoded set, for a file or a database value.
     public var bytes: Data {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer.name(dataKeyName)
@@ -155,10 +155,10 @@ extension WrappedKeySet {
         return RecordFrame.end(writer)
     }
 
-    /// A set from its bytes.
+    /// Decodes a set.
     ///
-    /// - Parameter bytes: As ``bytes-swift.property`` has given them; others are an error, never a
-    ///   trap.
+    /// - Parameter bytes: As returned by ``bytes-swift.property``; other bytes cause an error,
+    ///   never a trap.
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.unacceptableParameters`.
     public init(bytes: Data) throws {
         var reader = try RecordFrame.open(

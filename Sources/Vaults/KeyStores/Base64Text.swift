@@ -1,12 +1,12 @@
 internal import SecureStorage
 
-/// Base64 (RFC 4648, section 4) from and to memory that is cleared, for services that hold text.
+/// Base64 (RFC 4648, section 4) to and from memory that is cleared, for services that store text.
 enum Base64Text {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    /// The text of `secret`, and a NUL behind it, as C wants it.
+    /// Encodes `secret` as NUL-terminated Base64 text for C.
     static func cString(_ secret: SecretBytes) -> SecretBytes {
         SecretBytes(count: (secret.count + 2) / 3 * 4 + 1) { text in
             secret.withUnsafeBytes { bytes in
@@ -25,7 +25,7 @@ enum Base64Text {
         }
     }
 
-    /// The bytes of a text; nil for any other text than ``cString(_:)`` makes.
+    /// Decodes Base64 text; returns nil for text that ``cString(_:)`` would not produce.
     static func bytes(_ text: UnsafeRawBufferPointer) -> SecretBytes? {
         guard text.count % 4 == 0 else { return nil }
         let paddings = text.suffix(2).reversed().prefix { $0 == padding }.count
@@ -46,8 +46,8 @@ enum Base64Text {
                         bytes[position] = UInt8(group >> shift & 255)
                         position += 1
                     } else if group >> shift & 255 != 0 {
-                        // Bits that the padding says are not there: a second text of the same
-                        // bytes.
+                        // The padding excludes these bits. If they are set, this is a second
+                        // encoding of the same bytes.
                         isValid = false
                     }
                 }

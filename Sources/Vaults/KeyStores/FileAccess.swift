@@ -1,21 +1,21 @@
 internal import CPlatform
 internal import Foundation
 
-/// Who may use the files of a directory: their owner, or the members of the directory's group.
+/// Who may use the files in a directory: their owner, or the members of the directory's group.
 ///
-/// The directory of a group is made by an administrator, with the set-group-ID bit: what a member
-/// makes in it belongs to that group, and not to the member's own (open(2)). Whether it is that
-/// directory is all there is to check; none is made here.
+/// An administrator creates a group's directory with the set-group-ID bit, so files that a member
+/// creates in it belong to that group instead of the member's own (open(2)). This type checks such
+/// a directory but never creates one.
 enum FileAccess: Sendable {
     case owner
     case group
 
     init(sharedWithGroup: Bool) { self = sharedWithGroup ? .group : .owner }
 
-    /// The mode of files, whatever the umask.
+    /// The mode of created files, independent of the umask.
     var fileMode: mode_t { self == .owner ? 0o600 : 0o660 }
 
-    /// Why a directory is not one for these alone; nil when it is.
+    /// Returns why a directory is not restricted to these users, or nil when it is.
     func objection(toDirectory status: stat, othersMayRead: Bool = false) -> String? {
         switch self {
         case .owner where status.st_uid != geteuid(): "belongs to another user"
@@ -25,7 +25,7 @@ enum FileAccess: Sendable {
             "is open to others; chmod 700 it when nobody else can have changed what is in it"
         case .group where status.st_mode & 0o7777 != 0o2770:
             "is not for one group: make an empty one with the mode 2770 and that group"
-        // Who owns it can replace what is in it.
+        // The directory's owner can replace its contents.
         case .group where status.st_uid != 0 && status.st_uid != geteuid():
             "belongs to another user: have it made by root"
         case .group where !Self.isMember(of: status.st_gid):
@@ -41,7 +41,8 @@ enum FileAccess: Sendable {
         return groups.prefix(Int(max(0, count))).contains(group)
     }
 
-    /// Why a file in such a directory is not one that these make there; nil when it can be.
+    /// Returns why a file in `directory` cannot have been created by this store, or nil when it
+    /// can.
     func objection(toFile status: stat, in directory: stat) -> String? {
         switch self {
         case .owner where status.st_uid != geteuid(): "belongs to another user"
@@ -52,12 +53,12 @@ enum FileAccess: Sendable {
         }
     }
 
-    /// Opens a file to lock it, and makes it when there is none.
+    /// Opens a file for locking, and creates it if it does not exist.
     ///
-    /// No member of a group meets it before it has its mode, nor after a kill: only its owner could
-    /// give it that.
+    /// Other members of a group never see the file before it has its final mode, even after a kill:
+    /// only its owner could still set that mode.
     ///
-    /// - Returns: The descriptor; -1 with `errno`.
+    /// - Returns: The descriptor, or -1 with `errno` set.
     func openLockFile(_ path: String) -> Int32 {
         let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
         if self == .owner { return open(path, flags | O_CREAT, fileMode) }
@@ -69,17 +70,17 @@ enum FileAccess: Sendable {
         if fchmod(made, fileMode) == 0, cplatform_rename_exclusive(draft, path) == 0 {
             return made
         }
-        // Another member may have been faster.
+        // Another member may have created it first.
         close(made)
         unlink(draft)
         return open(path, flags)
     }
 
-    /// Gives its mode to a closed file that this process has made, and nobody uses yet.
+    /// Sets the mode of a closed file that this process has created and that is not yet in use.
     ///
-    /// - Returns: Whether it has it; else `errno` says why not.
+    /// - Returns: Whether the mode is set; if not, `errno` has the reason.
     func setMode(ofFile path: String) -> Bool {
-        // O_NONBLOCK: a FIFO in its place would wait for a writer.
+        // O_NONBLOCK: opening a FIFO in the file's place would wait for a writer.
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }

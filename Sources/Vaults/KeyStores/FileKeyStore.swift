@@ -1,34 +1,38 @@
 public import Foundation
 public import SecureStorage
 
-/// Secrets in files, one each, that nobody but their owner can read, or the members of one group.
+/// Secrets in one file each, readable only by their owner or by the members of one group.
 ///
-/// The files are not encrypted: who reads them, as the same user, as root, or in a backup, has the
-/// secrets. For servers whose disk is trusted, and for keys that are wrapped already.
+/// The files are not encrypted: anyone who can read them, as the same user, as root or in a
+/// backup, has the secrets. Use this store on servers whose disk is trusted, and for keys that are
+/// already wrapped.
 ///
-/// The directory has mode 0700 and its files 0600; where a group shares them, 2770 and 0660.
-/// Anything else than this store makes is refused, not followed and not repaired: a link, a hard
-/// link, looser modes, another owner or group. A file is written beside its place, synced and
-/// renamed; a kill or a power cut leaves the old secret or the new one. Damage is found by a
-/// checksum. The blocks of a removed secret are not overwritten.
+/// The directory has mode 0700 and its files 0600; with group sharing, 2770 and 0660. The store
+/// refuses, and neither follows nor repairs, anything that it would not have created: a symbolic
+/// link, a hard link, looser modes, another owner or group. It writes a new file in the same
+/// directory, syncs it and renames it; a kill or a power failure leaves the old secret or the new
+/// one. A checksum detects damage. The blocks of a removed secret are not overwritten.
 ///
-/// Thread-safe; processes exclude each other with `flock` on the directory, which a file system has
-/// to support. After 10 seconds of waiting a call throws ``KeyStoreError/unavailable(reason:)``.
+/// Thread-safe. Processes exclude each other with `flock` on the directory, which the file system
+/// must support. A call that waits longer than 10 seconds throws
+/// ``KeyStoreError/unavailable(reason:)``.
 public struct FileKeyStore: KeyStore {
     private let path: String
     private let access: FileAccess
 
-    /// The store in a directory, which is made when it does not exist.
+    /// Opens the store in a directory, and creates the directory if it does not exist.
     ///
     /// - Parameters:
-    ///   - directory: Its parent exists. It is used for one store only, and is no symbolic link.
-    ///   - creatingDirectory: Pass false where secrets have been stored before: then a directory
-    ///     that is missing, such as one on a volume that is not mounted, is no empty store.
-    ///   - sharedWithGroup: Pass true for programs of several users: the directory exists, root's,
-    ///     with mode 2770 (`install -d -m 2770 -g GROUP`), and its group's members can read and
-    ///     replace every secret.
-    /// - Throws: `KeyStoreError.refused` when others can read or change the directory,
-    ///   `.unavailable` when it is not there and may not or cannot be made.
+    ///   - directory: A directory used for this store only, not a symbolic link. Its parent must
+    ///     exist.
+    ///   - creatingDirectory: Pass false if secrets have been stored before, so that a missing
+    ///     directory, such as one on a volume that is not mounted, is not mistaken for an empty
+    ///     store.
+    ///   - sharedWithGroup: Pass true for programs of several users. The directory must exist,
+    ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`); every member of its group
+    ///     can read and replace every secret.
+    /// - Throws: `KeyStoreError.refused` when others can read or change the directory or when
+    ///   permissions prevent its use, `.unavailable` when it does not exist and is not created.
     public init(
         directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false
     ) throws {
@@ -36,9 +40,9 @@ public struct FileKeyStore: KeyStore {
             throw KeyStoreError.refused(reason: "the directory is no file URL")
         }
         var path = directory.standardizedFileURL.path
-        // With a slash at the end a link would be followed.
+        // With a trailing slash, a link would be followed.
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        // C would end the path there.
+        // C would truncate the path there.
         guard !path.utf8.contains(0) else {
             throw KeyStoreError.refused(reason: "the path of the directory has a NUL in it")
         }
@@ -48,38 +52,38 @@ public struct FileKeyStore: KeyStore {
         _ = try KeyDirectory(path, for: access, isLocked: false)
     }
 
-    /// Stores a secret, and replaces what the name held.
+    /// Stores a secret and replaces any existing one of that name.
     ///
     /// - Parameters:
     ///   - secret: 1 to 65,536 bytes.
     ///   - name: 1 to 255 bytes of UTF-8.
-    /// - Throws: `KeyStoreError`; when the disk fails at the end, either secret can be there.
+    /// - Throws: `KeyStoreError`; if the disk fails at the end, the store may hold either secret.
     public func store(_ secret: SecretBytes, forName name: String) throws {
         try write(secret, name) { _ in }
     }
 
-    /// Stores a secret under a name that has none yet, also among processes.
+    /// Stores a secret under a name that has none yet; atomic across processes.
     ///
     /// - Parameters:
     ///   - secret: 1 to 65,536 bytes.
     ///   - name: 1 to 255 bytes of UTF-8.
-    /// - Throws: `KeyStoreError.alreadyExists` when there is a file, also a damaged one.
+    /// - Throws: `KeyStoreError.alreadyExists` when a file exists, even a damaged one.
     public func insert(_ secret: SecretBytes, forName name: String) throws {
         try write(secret, name) { exists in
             guard !exists else { throw KeyStoreError.alreadyExists(name: name) }
         }
     }
 
-    /// Reads a secret; waits for nobody.
+    /// Reads a secret without waiting for a lock.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
     /// - Returns: The bytes as they were stored.
     /// - Throws: `KeyStoreError.notFound`, `.damaged` for a file that is not as it was written, and
-    ///   `.refused` for one that this store would not have made.
+    ///   `.refused` for one that this store would not have created.
     public func read(_ name: String) throws -> SecretBytes {
         let key = try SecretName(name)
         let directory = try KeyDirectory(path, for: access, isLocked: false)
-        // One byte more than any file of ours has, so that a longer one is noticed.
+        // One byte more than the largest valid file, to detect a longer one.
         guard
             let file = try directory.read(
                 KeyFile.fileName(of: key), maximum: KeyFile.maximumSize + 1)
@@ -91,10 +95,10 @@ public struct FileKeyStore: KeyStore {
         }
     }
 
-    /// Removes a secret's file, also one that cannot be read or that is refused.
+    /// Removes a secret's file, even one that is unreadable or refused.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a file existed.
     /// - Throws: `KeyStoreError` when it cannot be removed.
     @discardableResult
     public func remove(_ name: String) throws -> Bool {
@@ -104,11 +108,11 @@ public struct FileKeyStore: KeyStore {
         return try directory.remove(fileName)
     }
 
-    /// The names that hold a secret.
+    /// Returns the names that hold a secret.
     ///
-    /// - Returns: Sorted by their bytes.
-    /// - Throws: `KeyStoreError.damaged`, with the file's name, for one whose name inside cannot be
-    ///   read.
+    /// - Returns: The names, sorted by their bytes.
+    /// - Throws: `KeyStoreError.damaged`, with the file's name, when the secret's name in a file
+    ///   cannot be read.
     public func names() throws -> [String] {
         let directory = try KeyDirectory(path, for: access, isLocked: false)
         var names: [SecretName] = []

@@ -2,26 +2,26 @@ public import SecureStorage
 
 internal import Foundation
 
-/// Secrets in the memory of this process only: for tests, and for keys that end with it.
+/// Secrets in this process's memory only, for tests and for keys that need not outlive the process.
 ///
 /// Thread-safe.
 public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
-    // @unchecked: `secrets` and `locked` are only touched under `lock`.
+    // @unchecked: `secrets` and `locked` are accessed only under `lock`.
     private let lock = NSLock()
     private var secrets: [SecretName: SecretBytes] = [:]
     private var locked = false
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
-    /// Whether all calls throw ``KeyStoreError/unavailable(reason:)``, as those of a locked
-    /// keychain do.
+    /// Whether all calls throw ``KeyStoreError/unavailable(reason:)``, like those of a locked
+    /// keychain.
     public var isLocked: Bool {
         get { lock.withLock { locked } }
         set { lock.withLock { locked = newValue } }
     }
 
-    /// Stores a secret, and replaces what the name held.
+    /// Stores a secret and replaces any existing one of that name.
     ///
     /// - Parameters:
     ///   - secret: 1 to 65,536 bytes.
@@ -51,7 +51,7 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
     /// Reads a secret.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: What was stored, not a copy.
+    /// - Returns: The stored object itself, not a copy.
     /// - Throws: `KeyStoreError.notFound`; `.unavailable` while locked.
     public func read(_ name: String) throws -> SecretBytes {
         let key = try SecretName(name)
@@ -61,10 +61,10 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
         return secret
     }
 
-    /// Removes a secret; its memory is cleared when nobody else holds it.
+    /// Removes a secret; its memory is cleared when the last reference to it is released.
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a secret existed.
     /// - Throws: `KeyStoreError.unavailable` while locked.
     @discardableResult
     public func remove(_ name: String) throws -> Bool {
@@ -72,9 +72,9 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
         return try withSecrets { $0.removeValue(forKey: name) != nil }
     }
 
-    /// The names that hold a secret.
+    /// Returns the names that hold a secret.
     ///
-    /// - Returns: Sorted by their bytes.
+    /// - Returns: The names, sorted by their bytes.
     /// - Throws: `KeyStoreError.unavailable` while locked.
     public func names() throws -> [String] {
         try withSecrets { $0.keys.sorted().map(\.text) }

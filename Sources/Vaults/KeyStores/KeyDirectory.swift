@@ -2,11 +2,11 @@ internal import CPlatform
 internal import Foundation
 internal import SecureStorage
 
-/// The open directory of a ``FileKeyStore``, for one call: all names are looked up in it, not by
-/// path.
+/// The open directory of a ``FileKeyStore`` during one call; files are opened relative to it, not
+/// by path.
 final class KeyDirectory {
     private static let draftPrefix = ".new-"
-    /// How long a call waits for those of other processes.
+    /// The time that a call waits for other processes.
     private static let patience: Duration = .seconds(10)
 
     private let descriptor: Int32
@@ -14,10 +14,10 @@ final class KeyDirectory {
     private let access: FileAccess
     private let status: stat
 
-    /// Opens the directory, and refuses one in which others could put or read files.
+    /// Opens the directory, and refuses one in which others could create or read files.
     ///
-    /// With `isLocked` all others are kept out who change something. The lock is the kernel's
-    /// (`flock` on the directory): it goes with this object, and with a process that dies.
+    /// With `isLocked`, other writers are excluded. The lock is the kernel's (`flock` on the
+    /// directory): it is released with this object or when the process dies.
     init(_ path: String, for access: FileAccess, isLocked: Bool) throws {
         self.path = path
         self.access = access
@@ -35,18 +35,18 @@ final class KeyDirectory {
 
     deinit {
         guard descriptor >= 0 else { return }
-        // A child that was forked meanwhile has the descriptor too, and would keep the lock.
+        // A child forked in the meantime shares the descriptor and would keep the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Makes the directory with mode 0700 when there is nothing of its name.
+    /// Creates the directory with mode 0700 if the path does not exist.
     static func create(_ path: String) throws {
         guard mkdir(path, 0o700) == 0 else {
             guard errno == EEXIST else { throw failure(errno, "make the directory", path) }
             return
         }
-        // A umask may take more away than others' rights.
+        // A umask may also remove rights of the owner.
         guard chmod(path, 0o700) == 0 else { throw failure(errno, "make the directory", path) }
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a parent that may be searched, not read
@@ -56,7 +56,7 @@ final class KeyDirectory {
 
     // MARK: - Reading
 
-    /// Whether there is a file; refuses anything that this store does not make.
+    /// Returns whether a file exists, and refuses anything that this store would not have created.
     func contains(_ fileName: String) throws -> Bool {
         var status = stat()
         guard fstatat(descriptor, fileName, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -67,9 +67,9 @@ final class KeyDirectory {
         return true
     }
 
-    /// The first bytes of a file, up to `maximum`, and its size; nil when there is none.
+    /// Returns up to `maximum` bytes of a file and its size, or nil when it does not exist.
     func read(_ fileName: String, maximum: Int) throws -> (bytes: SecretBytes, size: Int)? {
-        // O_NONBLOCK: a FIFO would wait for a writer before it can be refused.
+        // O_NONBLOCK: opening a FIFO would wait for a writer before it could be refused.
         let file = openat(
             descriptor, fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
@@ -86,7 +86,7 @@ final class KeyDirectory {
             while done < buffer.count {
                 let count = pread(
                     file, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(done))
-                // A file that has become shorter is left as zeros, which the checksum finds.
+                // If the file has been truncated, the rest stays zero, which the checksum detects.
                 if count == 0 { break }
                 guard count > 0 else {
                     if errno == EINTR { continue }
@@ -98,9 +98,10 @@ final class KeyDirectory {
         return (bytes, size)
     }
 
-    /// The names of all files.
+    /// Returns the names of all files.
     func fileNames() throws -> [String] {
-        // A descriptor of its own: the position in the directory is the descriptor's.
+        // A separate descriptor, because the read position in the directory belongs to the
+        // descriptor.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw failure(errno, "list", ".") }
         guard let stream = fdopendir(copy) else {
@@ -124,7 +125,7 @@ final class KeyDirectory {
     private func check(_ status: stat, _ fileName: String) throws {
         let reason: String? =
             switch status.st_mode & S_IFMT {
-            // None is fine: it was replaced or removed after it had been opened.
+            // A link count of 0 is valid: the file was replaced or removed after it was opened.
             case S_IFREG where status.st_nlink > 1: "has a second name, a hard link"
             case S_IFREG: access.objection(toFile: status, in: self.status)
             case S_IFLNK: "is a symbolic link"
@@ -138,7 +139,7 @@ final class KeyDirectory {
 
     // MARK: - Writing, with the lock
 
-    /// Gives `fileName` new contents, all at once.
+    /// Replaces the contents of `fileName` atomically.
     func write(_ contents: SecretBytes, as fileName: String) throws {
         let draft = Self.draftPrefix + UUID().uuidString.lowercased()
         let file = openat(
@@ -146,7 +147,7 @@ final class KeyDirectory {
         guard file >= 0 else { throw failure(errno, "make", draft) }
         do {
             defer { close(file) }
-            // The group's rights come now, and what the umask has taken away.
+            // Grants the group's rights, and those of the owner that the umask removed.
             guard fchmod(file, access.fileMode) == 0 else { throw failure(errno, "make", draft) }
             try contents.withUnsafeBytes { bytes in
                 var rest = bytes
@@ -170,7 +171,7 @@ final class KeyDirectory {
         try sync()
     }
 
-    /// Removes a name, whatever it stands for but a directory; false when there is none.
+    /// Removes any file but a directory; returns false when it does not exist.
     func remove(_ fileName: String) throws -> Bool {
         guard unlinkat(descriptor, fileName, 0) == 0 else {
             guard errno == ENOENT else { throw failure(errno, "remove", fileName) }
@@ -180,7 +181,8 @@ final class KeyDirectory {
         return true
     }
 
-    /// Removes what a writer has left behind that was killed: with the lock there is no other one.
+    /// Removes the drafts of killed writers; the caller holds the lock, so no other writer is
+    /// active.
     func removeDrafts() throws {
         for name in try fileNames() where name.hasPrefix(Self.draftPrefix) {
             guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {

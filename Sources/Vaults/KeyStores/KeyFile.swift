@@ -14,15 +14,16 @@ internal import SecureStorage
 /// 14+n+s     32  SHA-256 of all bytes before
 /// ```
 ///
-/// The file is named for the SHA-256 of the secret's name: as long as any other, without a letter
-/// that a file system could take for another one, and a check of the name inside.
+/// The file is named after the SHA-256 of the secret's name, in hex. All file names thus have the
+/// same length and use no characters that a file system could treat as equal to others, and the
+/// file name verifies the name inside.
 enum KeyFile {
     private static let magic = Data("SSKEY\0\0".utf8) + [1]
     private static let headerSize = 14
     private static let checksumSize = SHA256.byteCount
     private static let suffix = ".key"
 
-    /// The bytes at the beginning of a file in which its name ends.
+    /// The number of bytes at the beginning of a file that is certain to include its name.
     static let nameRange = headerSize + SecretName.maximumLength
     static let maximumSize = nameRange + SecretName.maximumSecretSize + checksumSize
 
@@ -30,7 +31,8 @@ enum KeyFile {
         hex(SHA256.hash(data: name.utf8)) + suffix
     }
 
-    /// Whether a file is one of these, in whatever case the file system gives its name.
+    /// Returns whether a file belongs to the store, in whichever case the file system reports its
+    /// name.
     static func isFileName(_ fileName: String) -> Bool {
         let bytes = fileName.lowercased().utf8
         return bytes.count == 2 * SHA256.byteCount + suffix.utf8.count
@@ -59,14 +61,14 @@ enum KeyFile {
         }
     }
 
-    /// Why a file's bytes are not what was stored.
+    /// The reason why a file's bytes are not those that were stored.
     struct Damage: Error {
         let reason: String
 
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// The name in the file's first bytes, which `fileName` proves.
+    /// Returns the name in the file's first bytes, verified against `fileName`.
     static func name(inFile fileName: String, _ bytes: UnsafeRawBufferPointer) throws(Damage)
         -> SecretName
     {
@@ -79,7 +81,7 @@ enum KeyFile {
         return name
     }
 
-    /// The secret of a whole file.
+    /// Returns the secret in a complete file.
     static func secret(of name: SecretName, _ file: SecretBytes) throws(Damage) -> SecretBytes {
         let result: Result<SecretBytes, Damage> = file.withUnsafeBytes { bytes in
             Result { () throws(Damage) in

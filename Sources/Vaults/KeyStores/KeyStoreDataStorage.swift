@@ -1,26 +1,26 @@
 public import Foundation
 public import SecureStorage
 
-/// The secrets of a key store as a `DataStoring`: settings and tokens beside keys, in the same
-/// keychain.
+/// A key store as a `DataStoring`, for settings and tokens next to keys in the same keychain.
 ///
-/// Whether other programs see them is the key store's matter: one with an access group shares its
-/// secrets, one without keeps them private. Copies as `Data` are not cleared; for keys use the key
-/// store.
+/// The key store decides whether other programs see the secrets: one with an access group shares
+/// them, one without keeps them private. Copies as `Data` are not cleared; use the key store itself
+/// for keys.
 ///
-/// Narrower than other storages: a key has 1 to 255 bytes of UTF-8, a value 1 to 65,536 bytes.
+/// The limits are narrower than those of other storages: a key has 1 to 255 bytes of UTF-8, a value
+/// 1 to 65,536 bytes.
 public struct KeyStoreDataStorage: DataStoring, Sendable {
     private let keyStore: any KeyStore
 
-    /// A storage over all names of a key store.
+    /// Creates a storage over all names of a key store.
     ///
-    /// - Parameter keyStore: Give the storage one of its own, such as a `service` or a directory
-    ///   that holds no keys.
+    /// - Parameter keyStore: A key store used for this storage only, such as one with a separate
+    ///   `service` or a directory that holds no keys.
     public init(keyStore: some KeyStore) {
         self.keyStore = keyStore
     }
 
-    /// Stores bytes and replaces what the key held.
+    /// Stores bytes and replaces any existing ones for the key.
     ///
     /// - Parameters:
     ///   - data: 1 to 65,536 bytes.
@@ -33,7 +33,7 @@ public struct KeyStoreDataStorage: DataStoring, Sendable {
     /// Reads bytes.
     ///
     /// - Parameter key: 1 to 255 bytes of UTF-8.
-    /// - Returns: nil for an absent key, and only then: a locked key store throws.
+    /// - Returns: The bytes, or nil only when the key does not exist: a locked key store throws.
     /// - Throws: `KeyStoreError`
     public func data(for key: String) throws -> Data? {
         do {
@@ -43,7 +43,7 @@ public struct KeyStoreDataStorage: DataStoring, Sendable {
         }
     }
 
-    /// Removes a key; an absent one is no error.
+    /// Removes a key; a missing one is not an error.
     ///
     /// - Parameter key: 1 to 255 bytes of UTF-8.
     /// - Throws: `KeyStoreError`
@@ -51,7 +51,7 @@ public struct KeyStoreDataStorage: DataStoring, Sendable {
         try keyStore.remove(key)
     }
 
-    /// Every key.
+    /// Returns all keys.
     ///
     /// - Returns: The names of the key store's secrets.
     /// - Throws: `KeyStoreError`

@@ -1,36 +1,35 @@
 public import Foundation
 
-/// What can go wrong with a key store, as a caller can act on it.
+/// The errors of a key store, divided by what a caller can do about them.
 ///
-/// Messages are for people: lower case, what failed, why, and a hint. They may hold names and file
-/// paths; they never hold a secret.
+/// Messages are for people: lower case, with what failed, why, and a hint. They may contain names
+/// and file paths, but never a secret.
 public enum KeyStoreError: Error, Equatable, Sendable {
-    /// The store was asked, and has no secret of that name.
+    /// The lookup succeeded, and the store has no secret of that name.
     ///
-    /// Only this case says so. A new key may be made where no data needs the old one.
+    /// No other case says so. A new key may be created if no data needs the old one.
     case notFound(name: String)
 
-    /// There is a secret of that name, which was not changed.
+    /// A secret of that name exists and was not changed.
     case alreadyExists(name: String)
 
-    /// The store is locked, or not there now; the same call can succeed later.
+    /// The store is locked or not reachable now; the same call can succeed later.
     ///
-    /// It says nothing about which secrets there are: never make a new key for it.
+    /// It says nothing about which secrets exist: never create a new key in response.
     case unavailable(reason: String)
 
-    /// The store is there and does not do it: permissions, a policy, a secret of a size that it
-    /// does not hold.
+    /// The store rejects the call because of permissions, a policy, or an unsupported secret size.
     case refused(reason: String)
 
-    /// There is something under the name, and it is not what was stored.
+    /// The name holds something other than the bytes that were stored.
     case damaged(name: String, reason: String)
 
-    /// No secret can have that name: see ``KeyStore``.
+    /// The name is not a valid name of a secret: see ``KeyStore``.
     case invalidName(reason: String)
 }
 
 extension KeyStoreError: CustomStringConvertible {
-    /// One line that says what failed, and what to do.
+    /// One line that says what failed and what to do.
     public var description: String {
         switch self {
         case .notFound(let name):
@@ -49,8 +48,8 @@ extension KeyStoreError: CustomStringConvertible {
         }
     }
 
-    /// The name as a text without control characters: names come from outside, and messages go to
-    /// terminals.
+    /// Returns the name with control characters escaped: names are untrusted input, and messages
+    /// may be printed to terminals.
     static func quoted(_ name: String) -> String {
         var text = "\""
         for scalar in name.unicodeScalars {

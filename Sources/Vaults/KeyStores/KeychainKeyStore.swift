@@ -6,24 +6,25 @@
 
     /// Secrets in the keychain of an Apple platform, as generic passwords of one service.
     ///
-    /// They are never synchronised with other devices. On macOS the data-protection keychain is
-    /// used, which needs a signed program with a keychain access group.
+    /// They are never synchronised to other devices. On macOS the data-protection keychain is used,
+    /// which requires a signed program with a keychain access group.
     ///
-    /// The account of an item is the secret's name; its bytes that are not printable ASCII, and the
-    /// percent sign, are written as `%` and two hex digits.
+    /// The account of an item is the secret's name; bytes that are not printable ASCII, and the
+    /// percent sign, are encoded as `%` and two hex digits.
     ///
-    /// Thread-safe. Calls wait for the keychain's daemon and ask nobody anything.
+    /// Thread-safe. Calls wait for the keychain's daemon and never prompt the user.
     public struct KeychainKeyStore: KeyStore {
-        /// When an item can be read; at other times calls throw `KeyStoreError.unavailable`.
+        /// The times when an item is readable; at other times calls throw
+        /// `KeyStoreError.unavailable`.
         public enum Accessibility: Sendable, CaseIterable {
-            /// From the first unlock after a start on, also in the background; not in another
-            /// device's backup.
+            /// From the first unlock after a restart, including in the background; not restored
+            /// from another device's backup.
             case afterFirstUnlockThisDeviceOnly
-            /// While the device is unlocked; not in another device's backup.
+            /// While the device is unlocked; not restored from another device's backup.
             case whenUnlockedThisDeviceOnly
-            /// While the device is unlocked, and removed with its passcode; in no backup.
+            /// While the device is unlocked; removed with the device's passcode, and in no backup.
             case whenPasscodeSetThisDeviceOnly
-            /// From the first unlock after a start on; moves to a new device with an encrypted
+            /// From the first unlock after a restart; moves to a new device with an encrypted
             /// backup.
             case afterFirstUnlock
             /// While the device is unlocked; moves to a new device with an encrypted backup.
@@ -45,13 +46,13 @@
         private let accessGroup: String?
         private let accessibility: Accessibility
 
-        /// The secrets of one service.
+        /// Opens the secrets of one service.
         ///
         /// - Parameters:
-        ///   - service: Such as the bundle identifier, 1 to 255 bytes of UTF-8.
-        ///   - accessGroup: The keychain access group that shares them, with its team prefix; nil
-        ///     for the program's own.
-        ///   - accessibility: Of what is stored from now on.
+        ///   - service: A name such as the bundle identifier, 1 to 255 bytes of UTF-8.
+        ///   - accessGroup: The keychain access group that shares the secrets, with its team
+        ///     prefix; nil for the program's own group.
+        ///   - accessibility: The accessibility of items stored from now on.
         /// - Throws: `KeyStoreError.invalidName`
         public init(
             service: String, accessGroup: String? = nil,
@@ -62,19 +63,20 @@
             self.accessibility = accessibility
         }
 
-        /// Stores a secret, and replaces what the name held.
+        /// Stores a secret and replaces any existing one of that name.
         ///
         /// - Parameters:
         ///   - secret: 1 to 65,536 bytes.
         ///   - name: 1 to 255 bytes of UTF-8.
         /// - Throws: `KeyStoreError`
         ///
-        /// The corresponding functions are `SecItemAdd` and, for a name that has one,
+        /// The corresponding functions are `SecItemAdd` and, if the name has a secret,
         /// `SecItemUpdate`.
         public func store(_ secret: SecretBytes, forName name: String) throws {
             let key = try SecretName(name)
             try SecretName.check(secret)
-            // Three times: another process may remove it after the add, or add it after the update.
+            // Three attempts: another process may add the item before the add, and remove it before
+            // the update.
             for _ in 1...3 {
                 let added = add(secret, key)
                 guard added == errSecDuplicateItem else { return try check(added, name) }
@@ -119,7 +121,7 @@
             let bytes = UnsafeRawBufferPointer(
                 start: CFDataGetBytePtr(data), count: CFDataGetLength(data))
             let secret = SecretBytes(copying: bytes)
-            // The keychain's copy is this process's alone, and would stay in freed memory.
+            // The keychain's copy belongs to this process alone and would remain in freed memory.
             if let base = bytes.baseAddress {
                 _ = memset_s(UnsafeMutableRawPointer(mutating: base), bytes.count, 0, bytes.count)
             }
@@ -132,7 +134,7 @@
         /// Removes a secret.
         ///
         /// - Parameter name: 1 to 255 bytes of UTF-8.
-        /// - Returns: Whether there was one.
+        /// - Returns: Whether a secret existed.
         /// - Throws: `KeyStoreError`
         @discardableResult
         public func remove(_ name: String) throws -> Bool {
@@ -142,9 +144,9 @@
             return true
         }
 
-        /// The names that hold a secret of this service.
+        /// Returns the names that hold a secret of this service.
         ///
-        /// - Returns: Sorted by their bytes.
+        /// - Returns: The names, sorted by their bytes.
         /// - Throws: `KeyStoreError`
         public func names() throws -> [String] {
             var query = query(nil)
@@ -187,7 +189,7 @@
             }
         }
 
-        /// Lends the bytes as they lie in cleared memory, not a copy.
+        /// Lends the bytes in cleared memory directly, without a copy.
         private func withData(_ secret: SecretBytes, _ body: (CFData) -> OSStatus) -> OSStatus {
             secret.withUnsafeBytes { bytes in
                 let data = CFDataCreateWithBytesNoCopy(

@@ -1,13 +1,13 @@
 #if os(Linux)
     internal import Foundation
 
-    /// The functions of libsecret, GLib and GIO that ``SecretServiceKeyStore`` calls, found at run
+    /// The functions of libsecret, GLib and GIO that ``SecretServiceKeyStore`` calls, loaded at run
     /// time.
     ///
-    /// Only those with a fixed number of arguments: others cannot be called through a pointer from
-    /// Swift.
+    /// Only functions with a fixed number of arguments: Swift cannot call variadic ones through a
+    /// pointer.
     struct LibSecret: @unchecked Sendable {
-        // @unchecked: addresses of functions, which never change.
+        // @unchecked: function addresses, which never change.
         typealias Pointer = UnsafeMutableRawPointer
         typealias Text = UnsafePointer<CChar>
         // GError **
@@ -60,16 +60,16 @@
                 Pointer, Text, Text, Text, Text, Pointer?, Pointer?, CInt, CInt, Pointer?, ErrorOut
             ) -> Pointer?
 
-        /// The library of this process; nil where it is not installed, or too old.
+        /// The library in this process, or nil where it is not installed or too old.
         static let shared = LibSecret()
 
         private init?() {
-            // Never closed: GLib registers types and threads that outlive any user of it.
+            // Never closed: GLib registers types and threads that outlive its users.
             guard let library = dlopen("libsecret-1.so.0", RTLD_NOW | RTLD_LOCAL) else {
                 return nil
             }
             func find<T>(_ name: String, as _: T.Type = T.self) throws(Missing) -> T {
-                // Looks into what the library depends on, too: GLib, GObject and GIO.
+                // Also searches the library's dependencies: GLib, GObject and GIO.
                 guard let symbol = dlsym(library, name) else { throw Missing() }
                 return unsafeBitCast(symbol, to: T.self)
             }
@@ -115,11 +115,12 @@
 
         private struct Missing: Error {}
 
-        /// The kind of our items: `org.securestorage.Key` with two texts that it is found by.
-        // nonisolated(unsafe): never changes, and is never freed.
+        /// The schema of this store's items: `org.securestorage.Key` with two text attributes to
+        /// search by.
+        // nonisolated(unsafe): never changes and is never freed.
         nonisolated(unsafe) static let schema: Pointer? = {
             guard let shared else { return nil }
-            // The table's values are SECRET_SCHEMA_ATTRIBUTE_STRING, which is 0; flags
+            // The table's values are SECRET_SCHEMA_ATTRIBUTE_STRING, which is 0; the flags are
             // SECRET_SCHEMA_NONE.
             return try? shared.withTable(["service": nil, "name": nil]) {
                 shared.schemaNew("org.securestorage.Key", 0, $0)
@@ -128,14 +129,14 @@
     }
 
     extension LibSecret {
-        /// Calls a function that reports its failure through a `GError`.
+        /// Calls a function that reports failure through a `GError`.
         ///
         /// - Parameters:
-        ///   - action: For the message.
-        ///   - body: Called again when an item goes while libsecret looks at it: it asks for a list
-        ///     first, and fails as a whole when one of the list is removed before its turn.
-        /// - Returns: What `body` returns without an error.
-        /// - Throws: What the error means to the caller of a key store.
+        ///   - action: The action for the error message.
+        ///   - body: The call, retried when an item disappears during it: libsecret first queries a
+        ///     list, and fails as a whole when an item of it is removed before its turn.
+        /// - Returns: The result of `body` when it reports no error.
+        /// - Throws: The `KeyStoreError` that corresponds to the error.
         func checked<T>(_ action: String, _ body: (ErrorOut) -> T) throws -> T {
             var tries = 1
             while true {
@@ -166,7 +167,7 @@
             }
         }
 
-        /// Lends a `GHashTable` of strings; a nil value stands for a null pointer.
+        /// Lends a `GHashTable` of strings; a nil value becomes a null pointer.
         func withTable<T>(
             _ contents: KeyValuePairs<String, String?>, _ body: (Pointer) throws -> T
         ) throws -> T {
@@ -180,7 +181,7 @@
             return try body(table)
         }
 
-        /// The elements of a `GList`.
+        /// Returns the elements of a `GList`.
         func elements(of list: Pointer?) -> [Pointer] {
             var elements: [Pointer] = []
             var node = list

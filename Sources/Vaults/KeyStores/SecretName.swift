@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The name of a secret after its check: equal and sorted by its UTF-8 bytes.
+/// A validated name of a secret, compared and sorted by its UTF-8 bytes.
 struct SecretName: Hashable, Comparable {
     static let maximumLength = 255
-    /// The bytes of the largest secret: what is larger belongs into a database, and its key here.
+    /// The size limit in bytes; larger data belongs in a database, whose key belongs in the store.
     static let maximumSecretSize = 65_536
 
     let utf8: Data
@@ -24,7 +24,7 @@ struct SecretName: Hashable, Comparable {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 
-    /// Refuses a secret that has no bytes, which is no key, or too many.
+    /// Refuses a secret that is empty, and thus not a key, or too large.
     static func check(_ secret: SecretBytes) throws {
         guard secret.count > 0 else {
             throw KeyStoreError.refused(reason: "the secret is empty; pass the bytes of a key")
@@ -39,10 +39,10 @@ struct SecretName: Hashable, Comparable {
 }
 
 extension SecretName {
-    // Services differ in what they do to NUL, to letters with accents and to case: ASCII passes
-    // through all of them as it is.
+    // Services differ in how they handle NUL, accented letters and case; all of them preserve
+    // printable ASCII.
 
-    /// The name in printable ASCII: all other bytes, and the percent sign, as `%` and two hex
+    /// The name in printable ASCII; other bytes, and the percent sign, become `%` and two hex
     /// digits.
     var ascii: String {
         var text = ""
@@ -56,7 +56,7 @@ extension SecretName {
         return text
     }
 
-    /// The name of which `ascii` is the form; nil for a text that is nobody's.
+    /// Decodes the ASCII form of a name; nil for text that ``ascii`` does not produce.
     init?(ascii: String) {
         var bytes = Data()
         var rest = Array(ascii.utf8)[...]

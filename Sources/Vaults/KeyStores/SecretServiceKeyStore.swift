@@ -7,35 +7,34 @@
     /// Service](https://specifications.freedesktop.org/secret-service/latest/) of GNOME Keyring,
     /// KWallet or KeePassXC.
     ///
-    /// Secrets stand in the default collection, as base64, under the schema `org.securestorage.Key`
-    /// with the attributes `service` and `name`; `secret-tool search service …` lists them. Bytes
-    /// of a name that are not printable ASCII, and the percent sign, are written as `%` and two hex
-    /// digits.
+    /// Secrets are stored in the default collection as base64, under the schema
+    /// `org.securestorage.Key` with the attributes `service` and `name`;
+    /// `secret-tool search service …` lists them. Bytes of a name that are not printable ASCII, and
+    /// the percent sign, are encoded as `%` and two hex digits.
     ///
-    /// Any program of the same session can read an unlocked collection: the keyring protects from
-    /// others and from the thief of the disk, not from the user's own programs.
+    /// Any program of the same session can read an unlocked collection: the keyring protects
+    /// against other users and against theft of the disk, not against the user's own programs.
     ///
-    /// Nobody is asked anything: where the default collection is locked or missing, where there is
-    /// no session bus and where `libsecret-1.so.0`, which is looked for at run time, is not
-    /// installed, calls throw ``KeyStoreError/unavailable(reason:)``. They never fall back to
+    /// Calls never prompt the user. They throw ``KeyStoreError/unavailable(reason:)`` when the
+    /// default collection is locked or missing, when no session bus exists, and when
+    /// `libsecret-1.so.0`, which is loaded at run time, is not installed. They never fall back to
     /// another place.
     ///
     /// Thread-safe. A call waits for the service, usually for a few milliseconds, at most for its
-    /// time-outs of 25 seconds.
+    /// timeouts of 25 seconds.
     public struct SecretServiceKeyStore: KeyStore {
         private let service: SecretName
 
-        /// The secrets of one application.
+        /// Opens the secrets of one application.
         ///
-        /// - Parameter service: Its name, such as `org.example.notes`, 1 to 255 bytes of UTF-8;
-        ///   others' secrets are not seen.
-        /// - Throws: `KeyStoreError.invalidName`; whether there is a keyring is found out by the
-        ///   calls.
+        /// - Parameter service: The application's name, such as `org.example.notes`, 1 to 255 bytes
+        ///   of UTF-8; secrets of other applications are not visible.
+        /// - Throws: `KeyStoreError.invalidName`; only later calls detect whether a keyring exists.
         public init(service: String) throws {
             self.service = try SecretName(service)
         }
 
-        /// Stores a secret, and replaces what the name held.
+        /// Stores a secret and replaces any existing one of that name.
         ///
         /// - Parameters:
         ///   - secret: 1 to 65,536 bytes.
@@ -45,7 +44,7 @@
             try write(secret, name) { _ in }
         }
 
-        /// Stores a secret under a name that has none yet, also among the processes of the session.
+        /// Stores a secret under a name that has none yet; atomic across the session's processes.
         ///
         /// - Parameters:
         ///   - secret: 1 to 65,536 bytes.
@@ -61,8 +60,8 @@
         ///
         /// - Parameter name: 1 to 255 bytes of UTF-8.
         /// - Returns: The bytes as they were stored.
-        /// - Throws: `KeyStoreError.notFound`; `.damaged` when another program has put something
-        ///   else there; `.unavailable` when the item is locked.
+        /// - Throws: `KeyStoreError.notFound`; `.damaged` when another program has replaced the
+        ///   item with something else; `.unavailable` when the item is locked.
         public func read(_ name: String) throws -> SecretBytes {
             let key = try SecretName(name)
             return try withService { library, schema, _ in
@@ -78,7 +77,7 @@
                     }
                     // Removed since it was found.
                     guard let text else { throw KeyStoreError.notFound(name: name) }
-                    // It wipes what it frees.
+                    // This function wipes the memory that it frees.
                     defer { library.passwordFree(text) }
                     let bytes = UnsafeRawBufferPointer(start: text, count: strlen(text))
                     guard let secret = Base64Text.bytes(bytes), secret.count > 0 else {
@@ -93,7 +92,7 @@
         /// Removes a secret.
         ///
         /// - Parameter name: 1 to 255 bytes of UTF-8.
-        /// - Returns: Whether there was one.
+        /// - Returns: Whether a secret existed.
         /// - Throws: `KeyStoreError`
         @discardableResult
         public func remove(_ name: String) throws -> Bool {
@@ -110,9 +109,9 @@
             }
         }
 
-        /// The names that hold a secret of this service.
+        /// Returns the names that hold a secret of this service.
         ///
-        /// - Returns: Sorted by their bytes.
+        /// - Returns: The names, sorted by their bytes.
         /// - Throws: `KeyStoreError`
         public func names() throws -> [String] {
             try withService { library, schema, _ in
@@ -150,8 +149,8 @@
             try withService { library, schema, bus in
                 try library.withTable(attributes(key)) { attributes in
                     try bus.asOnlyWriter {
-                        // Where it is already: libsecret replaces within one collection, and
-                        // another one may have become the default.
+                        // Store into the item's current collection: libsecret replaces only within
+                        // one collection, and the default may have changed since.
                         var collection = "default"
                         let count = try search(library, schema, attributes) {
                             collection = collectionPath(of: $0, library) ?? collection
@@ -176,7 +175,8 @@
             }
         }
 
-        /// The D-Bus path of the collection that an item lies in: its own without the last part.
+        /// Returns the D-Bus path of an item's collection: the item's path without its last
+        /// component.
         private func collectionPath(
             of item: LibSecret.Pointer, _ library: LibSecret
         ) -> String? {
@@ -186,7 +186,7 @@
             return String(path[..<end])
         }
 
-        /// Counts the items with `attributes`, which have to be unlocked.
+        /// Counts the items that have `attributes`; throws if one of them is locked.
         private func search(
             _ library: LibSecret, _ schema: LibSecret.Pointer, _ attributes: LibSecret.Pointer,
             forEach body: (_ item: LibSecret.Pointer) throws -> Void = { _ in }
@@ -212,7 +212,7 @@
 
         /// Calls `body` when the service answers and its default collection is unlocked.
         ///
-        /// A locked collection does not have to say what is in it: without this look it would seem
+        /// A locked collection need not report its contents, so without this check it could appear
         /// empty.
         private func withService<T>(
             _ body: (LibSecret, _ schema: LibSecret.Pointer, borrowing SessionBus) throws -> T
@@ -221,7 +221,7 @@
                 throw KeyStoreError.unavailable(
                     reason: "libsecret-1.so.0 is not installed (libsecret-1-0 on Debian)")
             }
-            // Before libsecret connects, so that the process outlives its bus.
+            // Before libsecret connects, so that the process survives the end of its bus.
             let bus = try SessionBus(library)
             try bus.startSecretService()
             let service = try library.checked("reach the Secret Service") {
@@ -231,8 +231,7 @@
                 throw KeyStoreError.unavailable(reason: "there is no Secret Service")
             }
             defer { library.objectRelease(service) }
-            // The function is documented to find the service itself, and fails silently when it has
-            // to.
+            // The function is documented to find the service itself, but then it fails silently.
             let collection = try library.checked("reach the default collection") {
                 library.collectionForAlias(service, "default", 0, nil, $0)
             }

@@ -1,20 +1,19 @@
 #if os(Linux)
     internal import Foundation
 
-    /// The session bus of this process: libsecret's connection, and what libsecret does not do with
-    /// it.
+    /// The session bus of this process: libsecret's connection, and the calls that libsecret lacks.
     struct SessionBus: ~Copyable {
         private static let secretService = "org.freedesktop.secrets"
         private static let writer = "org.securestorage.KeyStore.Writer"
         private static let patience: Duration = .seconds(10)
-        /// The connection, which owns the writer's name, is the process's: threads exclude each
-        /// other here.
+        /// All threads share the connection that owns the writer's name, so they exclude each other
+        /// here.
         private static let threads = NSLock()
 
         private let library: LibSecret
         private let connection: LibSecret.Pointer
 
-        /// Connects, when nothing in this process has before.
+        /// Connects, unless this process is already connected.
         init(_ library: LibSecret) throws {
             self.library = library
             let sessionBus: CInt = 2  // G_BUS_TYPE_SESSION
@@ -25,17 +24,16 @@
                 throw KeyStoreError.unavailable(reason: "there is no session bus")
             }
             self.connection = connection
-            // GIO's default ends a process that runs a main loop with SIGTERM when the bus goes
-            // away.
+            // By default, GIO ends a process that runs a main loop with SIGTERM when the bus
+            // closes.
             library.busExitsOnClose(connection, 0)
         }
 
         deinit { library.objectRelease(connection) }
 
-        /// Starts the Secret Service where it does not run yet; libsecret does not say that there
-        /// is none.
+        /// Starts the Secret Service if it is not running; libsecret does not report its absence.
         func startSecretService() throws {
-            // Asked first: one that runs and that the bus could not start is fine, too.
+            // Query first: a running service that the bus could not start is valid, too.
             guard try call("NameHasOwner", Self.secretService, library.variantAsBoolean) == 0 else {
                 return
             }
@@ -43,11 +41,11 @@
                 "StartServiceByName", Self.secretService, flags: 0, library.variantAsUInt32)
         }
 
-        /// Runs `body` as the one writer of secrets among all processes of the session.
+        /// Runs `body` as the only writer of secrets among the session's processes.
         ///
-        /// The Secret Service has no call that creates an item only where there is none. A name on
-        /// the bus has one owner; the bus takes it back when the owner's connection ends, so a
-        /// process that dies holds up nobody.
+        /// The Secret Service has no call that creates an item only if none exists. A bus name has
+        /// one owner, and the bus releases it when the owner's connection ends, so a dead process
+        /// blocks no one.
         func asOnlyWriter<T>(_ body: () throws -> T) throws -> T {
             try Self.threads.withLock {
                 let start = ContinuousClock.now
@@ -65,13 +63,13 @@
                     }
                     usleep(2000)
                 }
-                // When the bus is gone, so is the name.
+                // If the bus is gone, so is the name.
                 defer { _ = try? call("ReleaseName", Self.writer, library.variantAsUInt32) }
                 return try body()
             }
         }
 
-        /// A call to the bus itself about a name, which answers with one value.
+        /// Calls a bus method about a name, and returns the single value of the reply.
         private func call<T>(
             _ method: String, _ name: String, flags: UInt32? = nil,
             _ value: (LibSecret.Pointer) -> T
@@ -79,8 +77,8 @@
             let reply = try library.checked("reach the Secret Service") { error in
                 var arguments = [library.variantString(name)]
                 if let flags { arguments.append(library.variantUInt32(flags)) }
-                // Floating references: the tuple takes those of its elements, and the call that of
-                // the tuple.
+                // Floating references: the tuple consumes those of its elements, and the call that
+                // of the tuple.
                 let tuple = library.variantTuple(arguments, arguments.count)
                 return library.busCall(
                     connection, "org.freedesktop.DBus", "/org/freedesktop/DBus",

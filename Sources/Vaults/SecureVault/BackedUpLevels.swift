@@ -1,19 +1,18 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What a backup holds of a vault's levels, as data keys of ``VaultBackup``: the key of L2 and L3,
-/// and the salt of hashes, without which values that are looked up by their hash are not found any
-/// more.
+/// The secrets of a vault's levels in a backup, as data keys of ``VaultBackup``: the key of L2 and
+/// L3, and the salt of hashes, without which values are no longer found by their hash.
 struct BackedUpLevels {
     static let rootName = "SecureVault"
     private static let hashingSaltName = "SecureVault hashing salt"
 
     let root: SecretBytes
-    /// nil where there is none, or of another length than 32 bytes: then it is a constant of the
+    /// nil when no salt exists or its length is not 32 bytes; the salt is then a constant of the
     /// app.
     let hashingSalt: SecretBytes?
 
-    /// - Throws: `SecureVaultError` of a key store that cannot be read.
+    /// - Throws: `SecureVaultError` when the key store cannot be read.
     init(root: SecretBytes, crypto: any SecureStorageCryptoProvider) throws {
         self.root = root
         let salt = try (crypto as? VaultCryptoProvider)?.storedHashingSalt() ?? crypto.hashingSalt
@@ -22,7 +21,7 @@ struct BackedUpLevels {
         }
     }
 
-    /// - Throws: `VaultBackupError` when the backup is not one of a vault with levels.
+    /// - Throws: `VaultBackupError` when the backup is not that of a vault with levels.
     init(keys: [DataEncryptionKey]) throws {
         func secret(_ name: String) throws -> SecretBytes? {
             try keys.first { $0.name == name }?.material.secret()

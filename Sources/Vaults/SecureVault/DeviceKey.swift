@@ -1,17 +1,17 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The device's key, L1, and the proof that it is the database's.
+/// The device's key, L1, and the proof that it belongs to the database.
 ///
-/// A new key is stored under another name first, as a candidate, and takes its place only when it
-/// has opened or made the database. So a crash never leaves a database whose key nobody has; and
-/// where a database exists whose key is missing, the candidate does not open it, and never becomes
-/// the key.
+/// A new key is first stored under another name, as a candidate, and gets its final name only after
+/// it has opened or created the database. So a crash never leaves a database whose key is lost; and
+/// if a database exists whose key is missing, the candidate fails to open it and never becomes the
+/// key.
 struct DeviceKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
 
-    /// Opens the database; at the first run makes its key, and what `beforeFirstUse` makes.
+    /// Opens the database; the first run creates its key and calls `beforeFirstUse`.
     func open<Database>(
         _ makeDatabase: (Data) throws -> Database, beforeFirstUse: () throws -> Void
     ) throws -> Database {
@@ -37,7 +37,7 @@ struct DeviceKey {
         defer { key.erase() }
         do {
             let database = try makeDatabase(key)
-            // Not earlier: beside a database of other keys nothing is left behind.
+            // Not earlier, so that nothing is left next to a database that has other keys.
             try beforeFirstUse()
             var stored = try keystore.readData(
                 named: keystore.l1KeyEntryName, serviceName: service
@@ -60,8 +60,8 @@ struct DeviceKey {
         }
     }
 
-    /// The database when another process has ended its first run since we looked, or when a backup
-    /// was restored, whose key was on its way to its name when the program ended.
+    /// Opens the database if another process has completed its first run since the lookup, or if
+    /// the program ended while the key of a restored backup was moving to its final name.
     private func openRestored<Database>(
         insteadOf key: Data, _ makeDatabase: (Data) throws -> Database
     ) throws -> Database? {
@@ -70,7 +70,7 @@ struct DeviceKey {
             let database = try openIfKeyFits(pending, makeDatabase)
         {
             try entries.store(pending, forName: keystore.l1KeyEntryName)
-            // Not that of another restore.
+            // Keeps the pending key of another restore.
             if try entries.pendingKey == pending {
                 try entries.remove(keystore.l1KeyEntryName + DeviceKeys.suffix)
             }
@@ -98,7 +98,7 @@ struct DeviceKey {
         try keystore.readData(named: candidateName, serviceName: service)
     }
 
-    /// A candidate that stays does no harm: the key goes before it.
+    /// Removes the candidate; a leftover one does no harm, because the key takes precedence.
     private func removeCandidate() {
         guard var data = try? candidate() else { return }
         data.erase()

@@ -2,15 +2,15 @@ internal import Dispatch
 public import Foundation
 internal import SecureStorage
 
-/// A value that is dropped some time after it was set.
+/// A value that is dropped a fixed time after it was set.
 ///
-/// The time asleep counts, and setting the machine's date makes no difference. A dropped `Data` is
-/// overwritten if nobody else has it, a ``DataEncryptionKey`` is cleared, and a `SecretBytes`
-/// overwrites itself when nobody refers to it. Reading does not prolong the time.
+/// The time includes sleep and is independent of the system date. A dropped `Data` is overwritten
+/// if its bytes are not shared, a ``DataEncryptionKey`` is cleared, and a `SecretBytes` overwrites
+/// itself when its last reference is released. Reading does not extend the time.
 ///
 /// Thread-safe.
 public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
-    // @unchecked: everything that changes is only touched under `lock`.
+    // @unchecked: all mutable state is accessed only under `lock`.
     private let duration: Duration
     private let clock: any IdleClock
     private let lock = NSLock()
@@ -18,27 +18,27 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
     private var deadline: Duration = .zero
     private var timers: [any DispatchSourceTimer] = []
 
-    /// How long a value is kept, in seconds.
+    /// The time that a value is kept, in seconds.
     public let expiresAfter: TimeInterval
 
-    /// Without a value.
+    /// Creates an instance without a value.
     ///
     /// - Parameters:
-    ///   - expiresAfter: In seconds; with 0 or less nothing is kept.
-    ///   - clock: For tests; the default goes on while the machine sleeps.
+    ///   - expiresAfter: The time in seconds; with 0 or less, no value is kept.
+    ///   - clock: For tests; the default continues while the machine sleeps.
     public init(expiresAfter: TimeInterval, clock: some IdleClock = SystemIdleClock()) {
         self.expiresAfter = expiresAfter
         self.clock = clock
-        // A century is as good as never, and cannot overflow; NaN is neither.
+        // A century is effectively never and cannot overflow; NaN becomes zero.
         duration =
             expiresAfter > 0 ? .seconds(min(expiresAfter, 3_155_760_000)) : .zero
     }
 
     deinit { clear() }
 
-    /// The value; nil when none was set, or too long ago.
+    /// The value, or nil when none was set or it has expired.
     ///
-    /// Setting one starts the time; setting nil drops the value now.
+    /// Setting a value starts its time; setting nil drops the value immediately.
     public var value: Value? {
         get {
             lock.withLock {
@@ -61,8 +61,7 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
         for timer in timers { timer.cancel() }
         timers = []
         if Value.self == Data.self {
-            // In place: a cast would refer to the bytes as well, and keep them from being
-            // overwritten.
+            // In place: a cast would share the bytes and keep them from being overwritten.
             withUnsafeMutablePointer(to: &stored) { stored in
                 stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
             }
@@ -77,8 +76,8 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
         if stored != nil, clock.now >= deadline { clear() }
     }
 
-    // Two timers, since neither sort alone will do: one stands still while the machine sleeps, the
-    // other follows the date. What counts is the clock, which each of them asks.
+    // Two timers, because neither kind suffices alone: one stops while the machine sleeps, the
+    // other follows the date. Both check the clock, which decides.
     private func startTimers() {
         for timer in timers { timer.cancel() }
         let left = max(deadline - clock.now, .milliseconds(10))

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import SecureStorage
 
-/// How a vault's password becomes a key: scrypt's parameters and a salt, as the key store keeps
-/// them.
+/// The derivation of a key from a vault's password: scrypt's parameters and a salt, as the key
+/// store holds them.
 ///
 /// ```
 /// offset  bytes
@@ -26,7 +26,7 @@ struct PasswordDerivation: Equatable {
         self.salt = salt
     }
 
-    /// With a fresh salt.
+    /// Creates a derivation with a random salt.
     static func random(_ parameters: ScryptParameters) -> PasswordDerivation {
         PasswordDerivation(parameters: parameters, salt: Data(RandomBytes.make(saltLength)))
     }
@@ -54,7 +54,7 @@ struct PasswordDerivation: Equatable {
     }
 
     /// - Throws: `SecureVaultError`: `.invalidPassword` for an empty password,
-    ///   `.generalCryptoError` for a salt that is too short, or without the memory.
+    ///   `.generalCryptoError` for a salt that is too short or when memory is insufficient.
     func key(of password: Data) throws -> Data {
         guard !password.isEmpty else { throw SecureVaultError.invalidPassword }
         guard salt.count >= Self.saltLength else { throw SecureVaultError.generalCryptoError }

@@ -1,16 +1,16 @@
 internal import Foundation
 internal import SecureStorage
 
-/// The key that passwords unwrap, from which those of L2 and L3 are derived, as the key store keeps
-/// it.
+/// The key that passwords unwrap and from which those of L2 and L3 are derived, as the key store
+/// holds it.
 struct PasswordLevelKey {
     let crypto: any SecureStorageCryptoProvider
     let keystore: any SecureStorageKeyStoreProvider
 
-    /// Refuses a first run beside the remains of a vault.
+    /// Refuses a first run next to the remains of a vault.
     ///
-    /// A wrapped key without a generated password is one for which a user has set a password. That
-    /// takes a vault, and so a device's key: it was lost.
+    /// A wrapped key without a generated password means that a user has set a password. That
+    /// requires a vault, and thus a device's key, which must have been lost.
     func requireNoLostVault() throws {
         func has(_ entry: () throws -> Data?) throws -> Bool {
             guard var data = try entry() else { return false }
@@ -19,17 +19,17 @@ struct PasswordLevelKey {
         }
         guard try !has(keystore.l1Key), try has(keystore.encryptedL2Key),
             try !has(keystore.generatedPassword),
-            // With one, a backup was being restored in its place.
+            // A pending key means that a backup was being restored in its place.
             try VaultKeyEntries(keystore: keystore).pendingKey == nil
         else { return }
-        // Another process may have ended its first run, and set a password, since we looked.
+        // Another process may have completed its first run and set a password since the check.
         guard try has(keystore.l1Key) else { throw SecureVaultError.noL1Key }
     }
 
-    /// At the first run: a generated password, and a key that is wrapped with it.
+    /// Creates a generated password and a key wrapped with it, at the first run.
     ///
-    /// Each entry is inserted where it is missing, and none is replaced, so a crash in between is
-    /// gone on from.
+    /// Each entry is inserted if it is missing and never replaced, so a later call continues after
+    /// a crash.
     func prepare() throws {
         if var wrapped = try keystore.encryptedL2Key() {
             wrapped.erase()
@@ -39,7 +39,7 @@ struct PasswordLevelKey {
             named: keystore.generatedPasswordEntryName, serviceName: keystore.keychainServiceName
         ) { try crypto.generatePassword() }
         defer { password.erase() }
-        // The salt of hashes too: later a missing one is a lost one.
+        // The salt of hashes is created too: if it is missing later, it has been lost.
         _ = try crypto.hashData(Data())
         var wrapped = try keystore.readData(
             named: keystore.l2KeyEntryName, serviceName: keystore.keychainServiceName
@@ -51,15 +51,15 @@ struct PasswordLevelKey {
         wrapped.erase()
     }
 
-    /// The key, and how it was unwrapped.
+    /// The key and how it was unwrapped.
     struct Opened {
         let key: SecretBytes
         let record: Data
-        /// nil where the provider is an app's own.
+        /// nil when the crypto provider is an app's own.
         let derivation: PasswordDerivation?
     }
 
-    /// - Throws: `.invalidPassword`, `.noL2Key`, and what the key store throws.
+    /// - Throws: `.invalidPassword`, `.noL2Key`, and any error of the key store.
     func unwrap(with password: SecretBytes) throws -> Opened {
         guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
         var wrapping: Data
@@ -76,7 +76,7 @@ struct PasswordLevelKey {
         return Opened(key: SecretBytes(erasing: &key), record: record, derivation: derivation)
     }
 
-    /// After an unlock: wraps the key again when its derivation is weaker than it should be.
+    /// Wraps the key again after an unlock if its derivation is weaker than configured.
     func settle(
         _ opened: Opened, _ password: SecretBytes, _ exclusively: Exclusively
     ) throws {
@@ -90,7 +90,7 @@ struct PasswordLevelKey {
         }
     }
 
-    /// What the key store is to hold for the key under a password.
+    /// Returns the key store's record of the key under a password.
     func wrapped(_ key: SecretBytes, with password: SecretBytes) throws -> Data {
         try key.withData { key in try password.withData { try wrap(key, $0) } }
     }
@@ -98,12 +98,12 @@ struct PasswordLevelKey {
     /// Runs a block while no other process changes the record.
     typealias Exclusively = (() throws -> Void) throws -> Void
 
-    /// Somebody else was first.
+    /// Another caller has replaced the record first.
     struct Conflict: Error {}
 
-    /// Stores another record, in one step of the key store.
+    /// Replaces the record in a single operation of the key store.
     ///
-    /// - Throws: ``Conflict`` when somebody has replaced `record` meanwhile.
+    /// - Throws: ``Conflict`` when `record` has been replaced in the meantime.
     func replace(_ record: Data, with new: Data, _ exclusively: Exclusively) throws {
         try exclusively {
             guard try keystore.encryptedL2Key() == record else { throw Conflict() }
@@ -111,8 +111,8 @@ struct PasswordLevelKey {
         }
     }
 
-    /// What the key store is to hold for the key under a password, with a new salt: all of it, or
-    /// the old one's.
+    /// Returns the key store's entries for the key under a password, with a new salt unless the
+    /// crypto provider is an app's own; the entries are valid only together.
     func newEntries(
         _ key: SecretBytes, with password: SecretBytes
     ) throws -> [(name: String, data: Data)] {

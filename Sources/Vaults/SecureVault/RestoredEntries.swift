@@ -1,18 +1,18 @@
 internal import Foundation
 internal import SecureStorage
 
-/// Entries that the key store of a restored vault gets when the vault is first opened.
+/// Entries that the key store of a restored vault receives when the vault is first opened.
 ///
-/// Until then they lie in the database, in a table of their own: they have to take the place of the
-/// old ones together with the database, and that only has one name. They are sealed with a key that
-/// follows from the database's, so that nobody who can only write to the database decides what the
-/// key store gets.
+/// Until then they are kept in a separate table of the database: they must replace the old ones
+/// together with the database, and only the database is replaced in a single step. They are sealed
+/// with a key derived from the database's, so write access to the database alone does not control
+/// what the key store receives.
 struct RestoredEntries {
     private static let table = "securestorage_restored"
 
     var entries: [(name: String, secret: SecretBytes)] = []
 
-    /// Puts them into a database that has no name yet, and that has `key`.
+    /// Stores the entries in a database that has no name yet and whose key is `key`.
     func put(into db: SecureDatabaseStore, key: SecretBytes) throws {
         var writer = ByteWriter(capacity: 4096)
         for entry in entries {
@@ -20,7 +20,7 @@ struct RestoredEntries {
             entry.secret.withUnsafeBytes { writer.part($0) }
         }
         var bytes = writer.bytes
-        writer = ByteWriter(capacity: 0)  // else it would share the bytes
+        writer = ByteWriter(capacity: 0)  // otherwise it would share the bytes
         let sealed = try Self.sealing(key).seal(
             SecretBytes(erasing: &bytes), table: Self.table, column: "entries", row: 1)
         try db.executeUpdate("DROP TABLE IF EXISTS \(Self.table)")
@@ -32,10 +32,10 @@ struct RestoredEntries {
         try db.executeUpdate("INSERT INTO \(Self.table) VALUES (1, ?)", sealed)
     }
 
-    /// Moves them, if there are any: in their order, and again from the beginning after a crash.
+    /// Moves the entries, if any, to the key store in order; after a crash it starts over.
     ///
-    /// Under the lock of a transaction, so that no other process has moved them, and changed the
-    /// password, meanwhile.
+    /// It holds the lock of a transaction, so that no other process can move them and change the
+    /// password in the meantime.
     static func move(
         from database: any SecureDatabaseWriter, to keystore: any SecureStorageKeyStoreProvider
     ) throws {
@@ -43,7 +43,7 @@ struct RestoredEntries {
             guard try database.read({ try $0.tableExists(table) }) else { return }
             try database.write { db in
                 guard try db.tableExists(table) else { return }
-                // What does not open was not put there by a restore of this vault.
+                // Entries that do not open were not stored by a restore of this vault.
                 if let key = try VaultKeyEntries(keystore: keystore).read(keystore.l1KeyEntryName),
                     let restored = try? RestoredEntries(in: db, key: key)
                 {
@@ -51,7 +51,7 @@ struct RestoredEntries {
                 }
                 try db.executeUpdate("DROP TABLE \(table)")
             }
-            // A power cut must not bring them back after the password was changed.
+            // A power failure must not restore them after the password was changed.
             try database.checkpoint()
         } catch {
             throw SecureVaultError.make(of: error) { .databaseError(cause: $0) }

@@ -1,13 +1,14 @@
 internal import Foundation
 internal import SecureStorage
 
-// The protocols of a vault speak `Data`, which nobody clears: here it is overwritten after its use.
+// The protocols of a vault use `Data`, which is never cleared: these helpers overwrite it after
+// use.
 
 extension SecretBytes {
-    /// A copy that its receiver has to clear.
+    /// A copy that the receiver must clear.
     var copied: Data { withUnsafeBytes { Data($0) } }
 
-    /// Lends a copy, and overwrites it; who keeps it has a copy of their own.
+    /// Lends a copy, then overwrites it; code that keeps the data must copy it.
     func withData<R>(_ body: (Data) throws -> R) rethrows -> R {
         var data = copied
         defer { data.erase() }
@@ -16,7 +17,7 @@ extension SecretBytes {
 }
 
 extension Data {
-    /// Overwrites the bytes, if nobody shares them.
+    /// Overwrites the bytes unless they are shared.
     mutating func erase() {
         _ = SecretBytes(erasing: &self)
     }

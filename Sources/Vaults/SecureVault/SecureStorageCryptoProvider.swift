@@ -4,31 +4,31 @@ internal import SecureStorage
 
 /// A vault's encryption, with keys and data as `Data`.
 ///
-/// ``VaultCryptoProvider`` is the one to use. One of an app's own gives the two salts and the two
-/// names; the rest has default implementations: AES-256-GCM, scrypt, SHA-256.
+/// Use ``VaultCryptoProvider``. A custom provider supplies the two salts and the two names;
+/// everything else has default implementations: AES-256-GCM, scrypt, SHA-256.
 public protocol SecureStorageCryptoProvider: Sendable {
-    /// A new key.
+    /// Generates a key.
     ///
     /// - Returns: 32 random bytes.
     /// - Throws: `SecureVaultError`.
     func generateSecretKey() throws -> Data
 
-    /// A password for the time until the user sets one.
+    /// Generates a password that is valid until the user sets one.
     ///
     /// - Returns: 32 random bytes.
     /// - Throws: `SecureVaultError`.
     func generatePassword() throws -> Data
 
-    /// The key that a password stands for.
+    /// Derives a key from a password.
     ///
-    /// Takes the time and the memory of its ``ScryptParameters``.
+    /// Costs the time and the memory of its ``ScryptParameters``.
     ///
     /// - Parameter password: At least one byte.
-    /// - Returns: 32 bytes, the same each time.
+    /// - Returns: 32 bytes, the same for every call.
     /// - Throws: `SecureVaultError`.
     func deriveKeyFromPassword(_ password: Data) throws -> Data
 
-    /// Encrypts.
+    /// Encrypts data.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
@@ -37,69 +37,68 @@ public protocol SecureStorageCryptoProvider: Sendable {
     /// - Throws: `SecureVaultError.generalCryptoError`.
     func encrypt(_ data: Data, withKey key: Data) throws -> Data
 
-    /// Decrypts.
+    /// Decrypts data.
     ///
     /// - Parameters:
-    ///   - data: What `encrypt` has returned.
+    ///   - data: The result of `encrypt`.
     ///   - key: The same key.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError.invalidPassword` when the key is another one or the data was
-    ///   changed.
+    /// - Throws: `SecureVaultError.invalidPassword` when the key is wrong or the data was changed.
     func decrypt(_ data: Data, withKey key: Data) throws -> Data
 
-    /// A hash with ``hashingSalt``, for values that are looked up without being stored.
+    /// Hashes a value with ``hashingSalt``, for lookups of values that are not stored.
     ///
     /// - Parameter data: The value.
-    /// - Returns: Base64; nil when there is no salt.
+    /// - Returns: Base64, or nil when no salt is available.
     /// - Throws: `SecureVaultError`.
     func hashData(_ data: Data) throws -> String?
 
-    /// A hash.
+    /// Hashes a value.
     ///
     /// - Parameters:
     ///   - data: The value.
-    ///   - salt: nil stands for ``hashingSalt``.
-    /// - Returns: Base64; nil when there is no salt.
+    ///   - salt: The salt; nil means ``hashingSalt``.
+    /// - Returns: Base64, or nil when no salt is available.
     /// - Throws: `SecureVaultError`.
     func hashData(_ data: Data, salt: Data?) throws -> String?
 
-    /// The salt of passwords: at least 16 random bytes, another one in each vault; not secret.
+    /// The salt of passwords: at least 16 random bytes, different in each vault; not secret.
     var passwordSalt: Data { get }
 
-    /// The salt of hashes, the same at each run; nil when it cannot be read.
+    /// The salt of hashes, the same in every run, or nil when it cannot be read.
     var hashingSalt: Data? { get }
 
-    /// The service of the entries in the key store.
+    /// The service name of the entries in the key store.
     var keychainServiceName: String { get }
 
-    /// The name of the entry of the hashing salt.
+    /// The name of the hashing salt's entry.
     var keychainAccountName: String { get }
 }
 
 extension SecureStorageCryptoProvider {
-    /// A new key.
+    /// Generates a key.
     ///
     /// - Returns: 32 random bytes.
     public func generateSecretKey() throws -> Data {
         SecretBytes.random(count: KeyMaterial.length).copied
     }
 
-    /// A password for the time until the user sets one.
+    /// Generates a password that is valid until the user sets one.
     ///
     /// - Returns: 32 random bytes.
     public func generatePassword() throws -> Data { try generateSecretKey() }
 
-    /// The key that a password stands for: scrypt with ``passwordSalt`` and the default parameters.
+    /// Derives a key from a password: scrypt with ``passwordSalt`` and the default parameters.
     ///
     /// - Parameter password: At least one byte.
     /// - Returns: 32 bytes.
-    /// - Throws: `SecureVaultError.invalidPassword` for an empty one, `.generalCryptoError` for a
-    ///   short salt.
+    /// - Throws: `SecureVaultError.invalidPassword` for an empty password, `.generalCryptoError`
+    ///   for a short salt.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         try PasswordDerivation(parameters: .default, salt: passwordSalt).key(of: password)
     }
 
-    /// Encrypts with AES-256-GCM and a random nonce of 96 bits: at most 2³² times with one key.
+    /// Encrypts with AES-256-GCM and a random 96-bit nonce: at most 2³² times with one key.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
@@ -118,14 +117,14 @@ extension SecureStorageCryptoProvider {
         }
     }
 
-    /// Decrypts what `encrypt(_:withKey:)` has returned.
+    /// Decrypts the result of `encrypt(_:withKey:)`.
     ///
     /// - Parameters:
     ///   - data: Nonce, ciphertext and tag.
     ///   - key: 32 bytes.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError`: `.generalCryptoError` for data that is too short and a key of
-    ///   another length, else `.invalidPassword`.
+    /// - Throws: `SecureVaultError`: `.generalCryptoError` for data that is too short or a key of
+    ///   another length, otherwise `.invalidPassword`.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {
         guard key.count == KeyMaterial.length, data.count >= AESGCM.overhead else {
             throw SecureVaultError.generalCryptoError
@@ -137,45 +136,46 @@ extension SecureStorageCryptoProvider {
         return plaintext
     }
 
-    /// Encrypts with a key as a key store provider returns it.
+    /// Encrypts with an optional key, as a key store provider returns it.
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
     ///   - key: 32 bytes, or nil.
-    /// - Returns: As `encrypt` with a key that is there.
-    /// - Throws: `SecureVaultError.noL1Key` for nil; as `encrypt` with a key that is there.
+    /// - Returns: As `encrypt` with a non-nil key.
+    /// - Throws: `SecureVaultError.noL1Key` for nil; otherwise as `encrypt` with a non-nil key.
     public func encrypt(_ data: Data, withKey key: Data?) throws -> Data {
         guard let key else { throw SecureVaultError.noL1Key }
         return try encrypt(data, withKey: key)
     }
 
-    /// Decrypts with a key as a key store provider returns it.
+    /// Decrypts with an optional key, as a key store provider returns it.
     ///
     /// - Parameters:
-    ///   - data: What `encrypt` has returned.
+    ///   - data: The result of `encrypt`.
     ///   - key: 32 bytes, or nil.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError.noL1Key` for nil; as `decrypt` with a key that is there.
+    /// - Throws: `SecureVaultError.noL1Key` for nil; otherwise as `decrypt` with a non-nil key.
     public func decrypt(_ data: Data, withKey key: Data?) throws -> Data {
         guard let key else { throw SecureVaultError.noL1Key }
         return try decrypt(data, withKey: key)
     }
 
-    /// A hash with ``hashingSalt``.
+    /// Hashes a value with ``hashingSalt``.
     ///
     /// - Parameter data: The value.
-    /// - Returns: Base64; nil when there is no salt.
+    /// - Returns: Base64, or nil when no salt is available.
     /// - Throws: `SecureVaultError`.
     public func hashData(_ data: Data) throws -> String? { try hashData(data, salt: nil) }
 
-    /// SHA-256 of the salt and the value.
+    /// Returns the SHA-256 of the salt and the value.
     ///
-    /// Who knows the salt can try values: it hides none that can be guessed.
+    /// Anyone who knows the salt can try values, so the hash does not hide values that can be
+    /// guessed.
     ///
     /// - Parameters:
     ///   - data: The value.
-    ///   - salt: nil stands for ``hashingSalt``.
-    /// - Returns: Base64; nil when there is no salt.
+    ///   - salt: The salt; nil means ``hashingSalt``.
+    /// - Returns: Base64, or nil when no salt is available.
     /// - Throws: Nothing.
     public func hashData(_ data: Data, salt: Data?) throws -> String? {
         guard let salt = salt ?? hashingSalt else { return nil }

@@ -1,17 +1,17 @@
 public import SecureStorage
 
-/// A vault's view of its database: an app refines it with the calls that its vault needs.
+/// A vault's view of its database; an app refines it with the calls that its vault needs.
 public protocol SecureStorageDatabaseProvider {
     /// The open database: a queue or a pool.
     var db: any SecureDatabaseWriter { get }
 }
 
 extension SecureStorageDatabaseProvider {
-    /// Runs `block` in one transaction: for batches, since each commit waits for the disk.
+    /// Runs `block` in one transaction; use it for batches, since each commit waits for the disk.
     ///
-    /// - Parameter block: Runs on the calling thread; what it throws takes back all that it has
-    ///   written.
-    /// - Throws: `SecureVaultError` as it is; other errors as `.databaseError(cause:)`.
+    /// - Parameter block: Runs on the calling thread; an error that it throws rolls back its
+    ///   writes.
+    /// - Throws: `SecureVaultError` unchanged; other errors as `.databaseError(cause:)`.
     public func inDatabaseTransaction(
         _ block: (SecureDatabaseStore) throws -> Void
     ) throws {

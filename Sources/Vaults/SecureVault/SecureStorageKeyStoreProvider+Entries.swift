@@ -1,7 +1,7 @@
 public import Foundation
 internal import SecureStorage
 
-// The default implementations: all of them go over `keyStore`.
+// The default implementations, all based on `keyStore`.
 
 extension SecureStorageKeyStoreProvider {
     /// `generated-password`.
@@ -13,18 +13,18 @@ extension SecureStorageKeyStoreProvider {
     /// `l2-key`.
     public var l2KeyEntryName: String { "l2-key" }
 
-    /// Stores the password that holds until the user sets one.
+    /// Stores the password that is valid until the user sets one.
     ///
-    /// - Parameter password: Replaces what is there.
+    /// - Parameter password: The password, which replaces any existing one.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     public func storeGeneratedPassword(_ password: Data) throws {
         try writeData(
             password, named: generatedPasswordEntryName, serviceName: keychainServiceName)
     }
 
-    /// The password that holds until the user sets one.
+    /// Returns the password that is valid until the user sets one.
     ///
-    /// - Returns: nil when the user has set one.
+    /// - Returns: The password, or nil when the user has set one.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     public func generatedPassword() throws -> Data? {
         try readData(named: generatedPasswordEntryName, serviceName: keychainServiceName)
@@ -39,15 +39,15 @@ extension SecureStorageKeyStoreProvider {
 
     /// Stores the device's key.
     ///
-    /// - Parameter data: Replaces what is there.
+    /// - Parameter data: The key, which replaces any existing one.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     public func storeL1Key(_ data: Data) throws {
         try writeData(data, named: l1KeyEntryName, serviceName: keychainServiceName)
     }
 
-    /// The device's key.
+    /// Returns the device's key.
     ///
-    /// - Returns: nil before the first run.
+    /// - Returns: The key, or nil before the first run.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     public func l1Key() throws -> Data? {
         try readData(named: l1KeyEntryName, serviceName: keychainServiceName)
@@ -55,15 +55,15 @@ extension SecureStorageKeyStoreProvider {
 
     /// Stores the wrapped key of L2.
     ///
-    /// - Parameter data: Replaces what is there.
+    /// - Parameter data: The wrapped key, which replaces any existing one.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     public func storeEncryptedL2Key(_ data: Data) throws {
         try writeData(data, named: l2KeyEntryName, serviceName: keychainServiceName)
     }
 
-    /// The wrapped key of L2.
+    /// Returns the wrapped key of L2.
     ///
-    /// - Returns: nil before the first run.
+    /// - Returns: The wrapped key, or nil before the first run.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     public func encryptedL2Key() throws -> Data? {
         try readData(named: l2KeyEntryName, serviceName: keychainServiceName)
@@ -73,8 +73,8 @@ extension SecureStorageKeyStoreProvider {
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
-    /// - Returns: nil for an absent one, and only then.
+    ///   - serviceName: The vault's service name.
+    /// - Returns: The entry, or nil only when it does not exist.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     public func readData(named name: String, serviceName: String) throws -> Data? {
         do {
@@ -86,14 +86,14 @@ extension SecureStorageKeyStoreProvider {
         }
     }
 
-    /// Reads an entry, or inserts it where there is none.
+    /// Reads an entry, or inserts it if it does not exist.
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
-    ///   - makeData: Makes what is inserted.
-    /// - Returns: What the key store holds now.
-    /// - Throws: `SecureVaultError.keystoreReadError`; what `makeData` throws.
+    ///   - serviceName: The vault's service name.
+    ///   - makeData: Creates the data to insert.
+    /// - Returns: The data that the key store now holds.
+    /// - Throws: `SecureVaultError.keystoreReadError`; any error that `makeData` throws.
     public func readData(
         named name: String, serviceName: String, orInsert makeData: () throws -> Data
     ) throws -> Data {
@@ -107,12 +107,12 @@ extension SecureStorageKeyStoreProvider {
         }
     }
 
-    /// Stores an entry, and replaces what it held.
+    /// Stores an entry and replaces any existing one.
     ///
     /// - Parameters:
     ///   - data: 1 to 65,536 bytes.
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
+    ///   - serviceName: The vault's service name.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     public func writeData(_ data: Data, named name: String, serviceName: String) throws {
         do {
@@ -127,7 +127,7 @@ extension SecureStorageKeyStoreProvider {
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
+    ///   - serviceName: The vault's service name.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     public func removeData(named name: String, serviceName: String) throws {
         do {

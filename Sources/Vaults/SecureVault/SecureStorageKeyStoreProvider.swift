@@ -3,43 +3,43 @@ public import Foundation
 /// A vault's keys in a ``KeyStore``: the device's key, the wrapped key of L2, the generated
 /// password.
 ///
-/// An app names its key store; everything else has a default implementation:
+/// An app supplies its key store; everything else has a default implementation:
 ///
-/// - `storeL1Key(_:)` and the other `store…` calls insert or replace, in one step of the key store.
-/// - What reads returns nil when there is no such entry, and only then: a key store that is locked
-///   throws.
+/// - `storeL1Key(_:)` and the other `store…` calls insert or replace, in a single operation of the
+///   key store.
+/// - Calls that read return nil only when the entry does not exist; a locked key store throws.
 ///
-/// `Data` cannot be cleared by who has returned it. ``SecureVaultLevels`` and
-/// ``SecureVaultFactory`` overwrite what they get.
+/// Code that returns a `Data` cannot clear it. ``SecureVaultLevels`` and ``SecureVaultFactory``
+/// overwrite the values that they receive.
 public protocol SecureStorageKeyStoreProvider: Sendable {
-    /// Where the entries are.
+    /// The key store that holds the entries.
     var keyStore: any KeyStore { get }
 
-    /// What tells this vault's entries from others in the key store.
+    /// The name that distinguishes this vault's entries from others in the key store.
     var keychainServiceName: String { get }
 
     /// The name of the generated password's entry.
     var generatedPasswordEntryName: String { get }
 
-    /// The name of the entry of the device's key.
+    /// The name of the device key's entry.
     var l1KeyEntryName: String { get }
 
-    /// The name of the entry of the wrapped key of L2.
+    /// The name of the wrapped L2 key's entry.
     var l2KeyEntryName: String { get }
 
-    /// Stores the password that holds until the user sets one.
+    /// Stores the password that is valid until the user sets one.
     ///
-    /// - Parameter password: What ``SecureStorageCryptoProvider/generatePassword()`` has made.
+    /// - Parameter password: The result of ``SecureStorageCryptoProvider/generatePassword()``.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func storeGeneratedPassword(_ password: Data) throws
 
-    /// The password that holds until the user sets one.
+    /// Returns the password that is valid until the user sets one.
     ///
-    /// - Returns: nil when the user has set one.
+    /// - Returns: The password, or nil when the user has set one.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     func generatedPassword() throws -> Data?
 
-    /// Removes the generated password; an absent one is no error.
+    /// Removes the generated password; a missing one is not an error.
     ///
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func clearGeneratedPassword() throws
@@ -50,9 +50,9 @@ public protocol SecureStorageKeyStoreProvider: Sendable {
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func storeL1Key(_ data: Data) throws
 
-    /// The device's key.
+    /// Returns the device's key.
     ///
-    /// - Returns: nil before the first run.
+    /// - Returns: The key, or nil before the first run.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     func l1Key() throws -> Data?
 
@@ -62,9 +62,9 @@ public protocol SecureStorageKeyStoreProvider: Sendable {
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func storeEncryptedL2Key(_ data: Data) throws
 
-    /// The wrapped key of L2.
+    /// Returns the wrapped key of L2.
     ///
-    /// - Returns: nil before the first run.
+    /// - Returns: The wrapped key, or nil before the first run.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     func encryptedL2Key() throws -> Data?
 
@@ -72,54 +72,55 @@ public protocol SecureStorageKeyStoreProvider: Sendable {
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
-    /// - Returns: nil for an absent one.
+    ///   - serviceName: The vault's service name.
+    /// - Returns: The entry, or nil when it does not exist.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     func readData(named name: String, serviceName: String) throws -> Data?
 
-    /// Reads an entry, or inserts it where there is none: all who call at once get the same.
+    /// Reads an entry, or inserts it if it does not exist; concurrent callers all get the same
+    /// data.
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
-    ///   - makeData: Makes what is inserted.
-    /// - Returns: What the key store holds now.
-    /// - Throws: `SecureVaultError.keystoreReadError`; what `makeData` throws.
+    ///   - serviceName: The vault's service name.
+    ///   - makeData: Creates the data to insert.
+    /// - Returns: The data that the key store now holds.
+    /// - Throws: `SecureVaultError.keystoreReadError`; any error that `makeData` throws.
     func readData(
         named name: String, serviceName: String, orInsert makeData: () throws -> Data
     ) throws -> Data
 
-    /// Stores an entry, and replaces what it held.
+    /// Stores an entry and replaces any existing one.
     ///
     /// - Parameters:
     ///   - data: 1 to 65,536 bytes.
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
+    ///   - serviceName: The vault's service name.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func writeData(_ data: Data, named name: String, serviceName: String) throws
 
-    /// Removes an entry; an absent one is no error.
+    /// Removes an entry; a missing one is not an error.
     ///
     /// - Parameters:
     ///   - name: The entry's name.
-    ///   - serviceName: The vault's.
+    ///   - serviceName: The vault's service name.
     /// - Throws: `SecureVaultError.keystoreUpdateError`.
     func removeData(named name: String, serviceName: String) throws
 }
 
-/// A vault's keys in a key store, under names that say what they are.
+/// A vault's keys in a key store, under descriptive names.
 public struct VaultKeyStoreProvider: SecureStorageKeyStoreProvider {
-    /// Where the entries are.
+    /// The key store that holds the entries.
     public let keyStore: any KeyStore
 
-    /// What tells this vault's entries from others in the key store.
+    /// The name that distinguishes this vault's entries from others in the key store.
     public let keychainServiceName: String
 
-    /// The keys of one vault.
+    /// Creates a provider for the keys of one vault.
     ///
     /// - Parameters:
-    ///   - keyStore: May hold other vaults' keys as well.
-    ///   - serviceName: Another one for each vault of a key store; at most 200 bytes of UTF-8.
+    ///   - keyStore: The key store, which may also hold other vaults' keys.
+    ///   - serviceName: A name unique to each vault of a key store, at most 200 bytes of UTF-8.
     public init(keyStore: some KeyStore, serviceName: String = "SecureVault") {
         self.keyStore = keyStore
         keychainServiceName = serviceName

@@ -2,26 +2,26 @@ public import Foundation
 public import SecureStorage
 
 extension SecureVaultLevels {
-    /// Makes a backup of the vault, of its database and of the keys of its levels: see
-    /// ``VaultBackup``.
+    /// Makes a backup of the vault's database and of the keys of its levels: see ``VaultBackup``.
     ///
-    /// Others read and write meanwhile.
+    /// Other connections can read and write while it runs.
     /// ``SecureVaultFactory/restore(from:to:unlockedBy:newPassword:replacing:keyForm:configuration:progress:)``
     /// restores it, on any machine.
     ///
     /// - Parameters:
-    ///   - url: The place of the backup, whose directory exists.
-    ///   - sources: What unlocks the backup: passwords, recovery codes. It need not be the vault's
-    ///     password.
-    ///   - password: The vault's, also when L2 is unlocked: L3 is in the backup, too. nil before
-    ///     the user has set one.
-    ///   - label: What can be read without a key.
-    ///   - replacing: Whether a file that is there already is replaced.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    /// - Returns: What the backup says about itself.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.authRequired` without a password that is
-    ///   needed, `.keystoreReadError`; ``VaultBackupError``; `SecureStorageError`; what `progress`
-    ///   throws.
+    ///   - url: The backup's file URL; its directory must exist.
+    ///   - sources: The passwords and recovery codes that unlock the backup. They need not include
+    ///     the vault's password.
+    ///   - password: The vault's password, required even when L2 is unlocked, because the backup
+    ///     also includes L3; nil before the user has set one.
+    ///   - label: Metadata that is readable without a key.
+    ///   - replacing: Whether an existing file is replaced.
+    ///   - progress: Called for every megabyte, on the calling thread; an error that it throws
+    ///     cancels the backup.
+    /// - Returns: The backup's metadata.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.authRequired` when a required password
+    ///   is missing, `.keystoreReadError`; ``VaultBackupError``; `SecureStorageError`; any error
+    ///   that `progress` throws.
     @discardableResult
     public func makeBackup(
         at url: URL, unlockedBy sources: [any KeyEncryptionKeySource], password: SecretBytes?,
@@ -36,30 +36,28 @@ extension SecureVaultLevels {
 }
 
 extension SecureVaultFactory {
-    /// Restores a backup as the vault of this device, under a fresh device's key and a password.
+    /// Restores a backup as this device's vault, with a new device's key and a password.
     ///
-    /// Before the first ``makeVault(reporter:)``, which then opens what was restored. A kill at any
-    /// point leaves what was there before, or the restored vault: there is nothing to be cleaned
-    /// up.
+    /// Call it before the first ``makeVault(reporter:)``, which then opens the restored vault. A
+    /// kill at any point leaves the previous state or the restored vault: no cleanup is needed.
     ///
     /// - Parameters:
-    ///   - backup: As
-    ///     ``SecureVaultLevels/makeBackup(at:unlockedBy:password:label:replacing:progress:)`` has
-    ///     made it.
-    ///   - url: The place of the vault's database, where the factory's database provider looks for
-    ///     it; its directory exists.
+    ///   - backup: A backup made by
+    ///     ``SecureVaultLevels/makeBackup(at:unlockedBy:password:label:replacing:progress:)``.
+    ///   - url: The file URL of the vault's database, as the factory's database provider uses it;
+    ///     its directory must exist.
     ///   - source: The password, recovery code or key of the backup.
-    ///   - newPassword: The vault's from now on, at least one byte; nil stands for a generated one,
-    ///     as after a first run.
-    ///   - replacing: What may be there already.
-    ///   - keyForm: As the database provider's.
-    ///   - configuration: As the database provider's, where its cipher is not the default.
-    ///   - progress: Told of every megabyte, on the calling thread; what it throws ends the work.
-    ///     ``makeVault(reporter:)`` throws meanwhile.
-    /// - Returns: What the backup says about itself, authenticated.
-    /// - Throws: ``VaultBackupError``: `.inUse` after a vault was made, a wrong password is told
-    ///   from damage; ``SecureVaultError``: `.invalidPassword` for an empty new one;
-    ///   ``KeyStoreError``; `SecureStorageError`; what `progress` throws.
+    ///   - newPassword: The vault's new password, at least one byte; nil means a generated one, as
+    ///     after a first run.
+    ///   - replacing: What the restore may replace.
+    ///   - keyForm: The same as the database provider's.
+    ///   - configuration: The same as the database provider's, if its cipher is not the default.
+    ///   - progress: Called for every megabyte, on the calling thread; an error that it throws
+    ///     cancels the restore. ``makeVault(reporter:)`` throws while the restore runs.
+    /// - Returns: The backup's metadata, authenticated.
+    /// - Throws: ``VaultBackupError``: `.inUse` after a vault was made, and separate cases for a
+    ///   wrong password and for damage; ``SecureVaultError``: `.invalidPassword` for an empty new
+    ///   password; ``KeyStoreError``; `SecureStorageError`; any error that `progress` throws.
     @discardableResult
     public func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
@@ -91,7 +89,7 @@ extension SecureVaultFactory {
 }
 
 extension PasswordLevelKey {
-    /// What the key store is to hold of restored levels.
+    /// Returns the key store's entries for restored levels.
     fileprivate func entries(
         for levels: BackedUpLevels, _ newPassword: SecretBytes?
     ) throws -> RestoredEntries {

@@ -1,4 +1,4 @@
-/// A store of an app's secrets in levels, each protected by more than the one before.
+/// A store of an app's secrets in levels, each more strongly protected than the one before.
 ///
 /// | level | is readable with |
 /// |---|---|
@@ -7,21 +7,21 @@
 /// | L2 | a key that the user's password unwraps, for some time after it was given |
 /// | L3 | the user's password, at each request |
 ///
-/// An app declares a protocol that refines this one, and a class that adopts it. The pieces are
-/// ``SecureVaultLevels`` for L2 and L3, ``VaultDatabaseProvider`` for the database, and
-/// ``SecureVaultFactory``, which makes the one vault of a file. `Docs/SecureVault.md` has a worked
+/// An app declares a protocol that refines this one, and a class that conforms to it. The building
+/// blocks are ``SecureVaultLevels`` for L2 and L3, ``VaultDatabaseProvider`` for the database, and
+/// ``SecureVaultFactory``, which makes the only vault of a file. `Docs/SecureVault.md` has a worked
 /// example.
 public protocol SecureVault {
     /// The vault's view of its database.
     associatedtype DatabaseProvider: SecureStorageDatabaseProvider
 
-    /// A vault over what the factory has prepared.
+    /// Creates a vault from the providers that the factory has prepared.
     ///
     /// - Parameter providers: Encryption, the open database, and the keys.
     init(providers: SecureStorageProviders<DatabaseProvider>)
 }
 
-/// What a vault stands on.
+/// The components of a vault.
 public struct SecureStorageProviders<DatabaseProvider: SecureStorageDatabaseProvider> {
     /// Encryption.
     public var crypto: any SecureStorageCryptoProvider
@@ -32,7 +32,7 @@ public struct SecureStorageProviders<DatabaseProvider: SecureStorageDatabaseProv
     /// The keys.
     public var keystore: any SecureStorageKeyStoreProvider
 
-    /// Puts the three together.
+    /// Combines the three components.
     ///
     /// - Parameters:
     ///   - crypto: Encryption.

@@ -2,7 +2,7 @@ public import Foundation
 internal import SecureStorage
 
 extension SecureVaultError: CustomStringConvertible {
-    /// One line that says what failed, and what to do where that is known.
+    /// One line that says what failed and, where known, what to do.
     public var description: String {
         switch self {
         case .initFailed(let cause): "the vault cannot be made: \(Self.text(of: cause))"
@@ -30,8 +30,8 @@ extension SecureVaultError: CustomStringConvertible {
         }
     }
 
-    /// Errors of others may quote what they have choked on, which can be a secret: those tell their
-    /// type only.
+    /// Returns the description of this package's errors, and only the type of others: they may
+    /// quote the input that they failed on, which can be a secret.
     private static func text(of error: any Error) -> String {
         ownText(of: error) ?? "an error of the type \(type(of: error))"
     }
@@ -66,7 +66,7 @@ extension SecureVaultError: LocalizedError {
 }
 
 extension SecureVaultError: CustomReflectable {
-    /// A mirror without children: a cause of the app's may hold anything.
+    /// A mirror without children, because a cause from the app may hold anything.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -98,7 +98,7 @@ extension SecureVaultError: CustomNSError {
     /// The cause under `NSUnderlyingErrorKey` if it is an error of this package, and SQLite's
     /// primary result code under `SQLiteResultCode`.
     ///
-    /// Those of the innermost cause, where causes are nested.
+    /// For nested causes, both are those of the innermost one.
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         switch self {
@@ -122,7 +122,7 @@ extension SecureVaultError: CustomNSError {
 }
 
 extension SecureStorageError {
-    /// SQLite's primary result code: 26 is SQLITE_NOTADB, its answer to a wrong key.
+    /// SQLite's primary result code; 26 is SQLITE_NOTADB, its response to a wrong key.
     fileprivate var primaryCode: Int? {
         switch self {
         case .authenticationFailed, .notEncrypted: SQLiteResultCode.notADatabase.rawValue

@@ -1,8 +1,8 @@
-/// What can go wrong with a vault, as a caller can act on it.
+/// The errors of a vault, divided by what a caller can do about them.
 ///
-/// Code that comes from another SecureVault, where this type is called `SecureStorageError`, adds
+/// Code ported from another SecureVault, where this type is named `SecureStorageError`, adds
 /// `typealias SecureStorageError = SecureVaultError`. The type of that name in the module
-/// SecureStorage is another one: it is the cause of ``databaseError(cause:)`` and
+/// SecureStorage is a different one: it is the cause of ``databaseError(cause:)`` and
 /// ``failedToOpenDatabase(cause:)``.
 ///
 /// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 15, in the order below.
@@ -11,18 +11,18 @@ public enum SecureVaultError: Error {
     /// The vault could not be made.
     case initFailed(cause: any Error)
 
-    /// The password is needed: it was not given yet, or too long ago.
+    /// The password is required: it has not been given yet, or has expired.
     case authRequired
 
-    /// That is not the password.
+    /// The password is wrong.
     case invalidPassword
 
-    /// The device's key is missing, and the data cannot be read without it: nothing was replaced.
+    /// The device's key is missing and the data cannot be read without it; nothing was replaced.
     ///
     /// Restore the key store from a backup, or remove the database if its data is not needed.
     case noL1Key
 
-    /// The wrapped key of L2, or the salt of its password, is missing: nothing was replaced.
+    /// The wrapped key of L2, or the salt of its password, is missing; nothing was replaced.
     case noL2Key
 
     /// The password could not be checked.
@@ -31,22 +31,22 @@ public enum SecureVaultError: Error {
     /// The database could not be opened; its file was neither changed nor moved.
     case failedToOpenDatabase(cause: any Error)
 
-    /// The database refused, or failed.
+    /// The database refused the operation, or failed.
     case databaseError(cause: any Error)
 
-    /// There is such a record already; for vaults of apps.
+    /// The record already exists; for vaults of apps.
     case duplicateRecord
 
-    /// The key store failed; the status is one of Apple's Security framework, on all platforms.
+    /// The key store failed; the status is that of Apple's Security framework, on all platforms.
     case keystoreError(status: Int32)
 
-    /// A function of the system failed.
+    /// A system function failed.
     case secError(status: Int32)
 
     /// Data cannot be encrypted or decrypted: it was changed, or belongs to another key or place.
     case generalCryptoError
 
-    /// A value cannot be brought into the form in which it is stored, or back.
+    /// A value cannot be encoded for storage, or decoded.
     case encodingFailed
 
     /// An entry of the key store cannot be read; see ``isKeyStoreUnavailable``.
@@ -57,9 +57,9 @@ public enum SecureVaultError: Error {
 }
 
 extension SecureVaultError {
-    /// Whether the key store is locked, or not there now: the same call can succeed later.
+    /// Whether the key store is locked or temporarily unavailable: the same call can succeed later.
     ///
-    /// It says nothing about which keys there are, so nothing was made or replaced.
+    /// It says nothing about which keys exist, so nothing was made or replaced.
     public var isKeyStoreUnavailable: Bool {
         switch self {
         case .keystoreError(KeyStoreStatus.unavailable),
@@ -70,7 +70,7 @@ extension SecureVaultError {
         }
     }
 
-    /// The error that this one was made of.
+    /// The error that caused this one.
     public var cause: (any Error)? {
         switch self {
         case .initFailed(let cause), .authError(let cause), .failedToOpenDatabase(let cause),
@@ -80,7 +80,7 @@ extension SecureVaultError {
         }
     }
 
-    /// The error as it is, if it is one of these, else what `wrap` makes of it.
+    /// Returns the error itself if it is a `SecureVaultError`, otherwise the result of `wrap`.
     static func make(
         of error: any Error, _ wrap: (any Error) -> SecureVaultError
     ) -> SecureVaultError {
@@ -88,8 +88,7 @@ extension SecureVaultError {
     }
 }
 
-/// The status of a failure of a key store: what Apple's Security framework returns for the same
-/// failure.
+/// The status of a key store failure, as Apple's Security framework reports the same failure.
 enum KeyStoreStatus {
     static let unavailable: Int32 = -25308  // errSecInteractionNotAllowed
     static let notFound: Int32 = -25300  // errSecItemNotFound

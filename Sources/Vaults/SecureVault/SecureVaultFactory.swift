@@ -1,23 +1,22 @@
 public import Foundation
 
-/// Makes the one vault of a database, and at the first run its keys.
+/// Makes the only vault of a database, and creates its keys in the first run.
 ///
-/// Keep one factory for a database, as long as the program runs: each database file is to be opened
-/// once. A call that fails leaves nothing behind, and the next one tries again.
+/// Keep one factory per database for the program's lifetime: each database file must be opened only
+/// once. A failed call leaves nothing behind, and the next one tries again.
 ///
-/// Every step of the first run can be the last one before a crash, and several processes may be at
-/// it at once: the next call goes on where the last one was. A key that is stored is never
-/// replaced.
+/// The first run tolerates a crash after any step, and several processes in parallel: the next call
+/// continues where the last one stopped. A stored key is never replaced.
 ///
 /// Thread-safe.
 public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
-    // @unchecked: `vault` and `isRestoring` are only touched under `lock`.
+    // @unchecked: `vault` and `isRestoring` are accessed only under `lock`.
 
-    /// Makes a vault's encryption.
+    /// Creates a vault's encryption.
     public typealias CryptoProviderInitialization =
         @Sendable () throws -> any SecureStorageCryptoProvider
 
-    /// Makes a vault's key store provider.
+    /// Creates a vault's key store provider.
     public typealias KeyStoreProviderInitialization =
         @Sendable (_ reporter: (any SecureVaultReporting)?) throws ->
         any SecureStorageKeyStoreProvider
@@ -27,13 +26,13 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
         @Sendable (_ key: Data, _ reporter: (any SecureVaultReporting)?) throws ->
         Vault.DatabaseProvider
 
-    /// What `init` was given.
+    /// The closure that was passed to `init`.
     public let makeCryptoProvider: CryptoProviderInitialization
 
-    /// What `init` was given.
+    /// The closure that was passed to `init`.
     public let makeKeyStoreProvider: KeyStoreProviderInitialization
 
-    /// What `init` was given.
+    /// The closure that was passed to `init`.
     public let makeDatabaseProvider: DatabaseProviderInitialization
 
     private let lock = NSLock()
@@ -41,7 +40,7 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
 
     private var isRestoring = false
 
-    /// Runs `body` while no vault is made, and only if none was.
+    /// Runs `body` if no vault has been made, and lets none be made while it runs.
     func restoring<R>(_ body: () throws -> R) throws -> R {
         try lock.withLock {
             guard vault == nil, !isRestoring else { throw isBusy }
@@ -53,15 +52,15 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
 
     private var isBusy: VaultBackupError { .inUse(path: "the vault of this factory") }
 
-    /// A factory, which makes nothing yet.
+    /// Creates a factory, without making a vault yet.
     ///
     /// - Parameters:
-    ///   - makeCryptoProvider: Makes a vault's encryption.
-    ///   - makeKeyStoreProvider: Makes a vault's key store provider.
-    ///   - makeDatabaseProvider: Opens the database with the key, and makes it when it does not
-    ///     exist. What it throws when the key is wrong has to be, or to have as its cause,
-    ///     `SecureStorageError.authenticationFailed`: that is how the factory learns that a
-    ///     database needs a key that was lost.
+    ///   - makeCryptoProvider: Creates a vault's encryption.
+    ///   - makeKeyStoreProvider: Creates a vault's key store provider.
+    ///   - makeDatabaseProvider: Opens the database with the key, and creates it if it does not
+    ///     exist. Its error for a wrong key must be, or have as its cause,
+    ///     `SecureStorageError.authenticationFailed`: the factory uses it to detect a database
+    ///     whose key was lost.
     public init(
         makeCryptoProvider: @escaping CryptoProviderInitialization,
         makeKeyStoreProvider: @escaping KeyStoreProviderInitialization,
@@ -72,15 +71,15 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
         self.makeDatabaseProvider = makeDatabaseProvider
     }
 
-    /// The vault: the same one each time.
+    /// Returns the vault, the same one for every call.
     ///
     /// The first run derives a key from the generated password, which takes half a second.
     ///
-    /// - Parameter reporter: Learns of a failure of this call.
+    /// - Parameter reporter: Receives a failure of this call.
     /// - Returns: The vault.
-    /// - Throws: `SecureVaultError`: `.noL1Key` when there is data and its key is missing,
-    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, else `.initFailed`,
-    ///   also while a backup is restored.
+    /// - Throws: `SecureVaultError`: `.noL1Key` when data exists and its key is missing,
+    ///   `.failedToOpenDatabase`, `.keystoreReadError`, `.keystoreUpdateError`, otherwise
+    ///   `.initFailed`, also while a backup is being restored.
     public func makeVault(reporter: (any SecureVaultReporting)?) throws -> Vault {
         do {
             return try lock.withLock {
@@ -97,11 +96,11 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
         }
     }
 
-    /// What a vault stands on, made anew: ``makeVault(reporter:)`` is the call for a vault.
+    /// Creates new components of a vault; call ``makeVault(reporter:)`` to get a vault.
     ///
-    /// - Parameter reporter: For the providers.
+    /// - Parameter reporter: The reporter for the providers.
     /// - Returns: The providers, with the database open.
-    /// - Throws: `SecureVaultError`, and what the closures throw.
+    /// - Throws: `SecureVaultError`, and any error that the closures throw.
     public func makeSecureStorageProviders(
         reporter: (any SecureVaultReporting)?
     ) throws -> SecureStorageProviders<Vault.DatabaseProvider> {

@@ -1,10 +1,10 @@
 public import Foundation
 public import SecureStorage
 
-/// One level of a vault while it is unlocked: lent by ``SecureVaultLevels``, not to be kept.
+/// One level of a vault while it is unlocked, lent by ``SecureVaultLevels`` and not to be kept.
 ///
-/// ``seal(_:table:column:row:)-(Data,_,_,_)`` is for values of a table: they open at their own
-/// place only. Thread-safe.
+/// Use ``seal(_:table:column:row:)-(Data,_,_,_)`` for values of a table: they open only at their
+/// own place. Thread-safe.
 public struct SecureVaultLevel: Sendable {
     private let crypto: any SecureStorageCryptoProvider
     private let key: DataEncryptionKey
@@ -17,19 +17,19 @@ public struct SecureVaultLevel: Sendable {
     /// Encrypts with the vault's ``SecureStorageCryptoProvider``.
     ///
     /// - Parameter data: Any number of bytes.
-    /// - Returns: The ciphertext, which opens wherever it is put.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    /// - Returns: The ciphertext, which is not bound to a place.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
     ///   `.generalCryptoError`.
     public func encrypt(_ data: Data) throws -> Data {
         try mapped { try withCipherKey { try crypto.encrypt(data, withKey: $0) } }
     }
 
-    /// Decrypts what ``encrypt(_:)`` has returned.
+    /// Decrypts the result of ``encrypt(_:)``.
     ///
     /// - Parameter data: The ciphertext.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
-    ///   `.generalCryptoError` when it was changed, or is another level's.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
+    ///   `.generalCryptoError` when the data was changed or belongs to another level.
     public func decrypt(_ data: Data) throws -> Data {
         try mapped { try withCipherKey { try crypto.decrypt(data, withKey: $0) } }
     }
@@ -43,7 +43,7 @@ public struct SecureVaultLevel: Sendable {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: 41 bytes more than the plaintext.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
     ///   `.generalCryptoError`.
     public func seal(
         _ plaintext: Data, table: String, column: String, row: RowIdentity
@@ -59,7 +59,7 @@ public struct SecureVaultLevel: Sendable {
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: 41 bytes more than the secret.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
     ///   `.generalCryptoError`.
     public func seal(
         _ secret: SecretBytes, table: String, column: String, row: RowIdentity
@@ -70,13 +70,13 @@ public struct SecureVaultLevel: Sendable {
     /// Opens a value that was sealed for the same place.
     ///
     /// - Parameters:
-    ///   - sealed: As `seal` has returned it.
+    ///   - sealed: The result of `seal`.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
     /// - Returns: The plaintext, in memory that is not cleared.
-    /// - Throws: `SecureVaultError.authRequired` when the vault was locked meanwhile;
-    ///   `.generalCryptoError` when it was changed or moved.
+    /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
+    ///   `.generalCryptoError` when the value was changed or moved.
     public func open(
         _ sealed: Data, table: String, column: String, row: RowIdentity
     ) throws -> Data {
@@ -86,7 +86,7 @@ public struct SecureVaultLevel: Sendable {
     /// Opens a secret that was sealed for the same place.
     ///
     /// - Parameters:
-    ///   - sealed: As `seal` has returned it.
+    ///   - sealed: The result of `seal`.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
@@ -110,7 +110,7 @@ public struct SecureVaultLevel: Sendable {
         } catch is EnvelopeError {
             throw SecureVaultError.generalCryptoError
         } catch SecureVaultError.invalidPassword {
-            // A provider says so of any key that does not fit.
+            // Providers throw this for any key that does not fit.
             throw SecureVaultError.generalCryptoError
         }
     }

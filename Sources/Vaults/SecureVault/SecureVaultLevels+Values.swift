@@ -1,7 +1,7 @@
 public import Foundation
 public import SecureStorage
 
-// One value each. For several, `withL2` and `withL3` ask once.
+// One value per call. For several values, `withL2` and `withL3` need the password only once.
 
 extension SecureVaultLevels {
     /// Encrypts for L2.
@@ -13,7 +13,7 @@ extension SecureVaultLevels {
         try withL2 { try $0.encrypt(data) }
     }
 
-    /// Decrypts what ``l2Encrypt(data:)`` has returned.
+    /// Decrypts the result of ``l2Encrypt(data:)``.
     ///
     /// - Parameter data: The ciphertext.
     /// - Returns: The plaintext.
@@ -40,7 +40,7 @@ extension SecureVaultLevels {
     /// Opens a value of L2 at its place.
     ///
     /// - Parameters:
-    ///   - sealed: As ``l2Seal(_:table:column:row:)`` has returned it.
+    ///   - sealed: The result of ``l2Seal(_:table:column:row:)``.
     ///   - table: The table's name.
     ///   - column: The column's name.
     ///   - row: The row's key.
@@ -57,18 +57,18 @@ extension SecureVaultLevels {
     ///
     /// - Parameters:
     ///   - data: Any number of bytes.
-    ///   - password: The user's.
+    ///   - password: The user's password.
     /// - Returns: The ciphertext.
     /// - Throws: `SecureVaultError`: `.invalidPassword`, `.keystoreReadError`.
     public func l3Encrypt(data: Data, password: SecretBytes) throws -> Data {
         try withL3(password: password) { try $0.encrypt(data) }
     }
 
-    /// Decrypts what ``l3Encrypt(data:password:)`` has returned.
+    /// Decrypts the result of ``l3Encrypt(data:password:)``.
     ///
     /// - Parameters:
     ///   - data: The ciphertext.
-    ///   - password: The user's.
+    ///   - password: The user's password.
     /// - Returns: The plaintext.
     /// - Throws: `SecureVaultError`: `.invalidPassword`, `.generalCryptoError`,
     ///   `.keystoreReadError`.

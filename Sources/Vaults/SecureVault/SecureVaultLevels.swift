@@ -1,41 +1,41 @@
 public import Foundation
 public import SecureStorage
 
-/// The levels of a vault that a password protects: L2 for some time after it was given, L3 at each
+/// The levels of a vault that a password protects: L2 for some time after it was given, L3 for each
 /// request.
 ///
-/// Until the user sets a password, the vault has a generated one in its key store, and L2 asks for
-/// nothing; `resetL2Password(oldPassword:newPassword:)` sets the first one. From then on L2 needs
-/// `authWith(password:)`, which holds for three days: counted from that call, sleep included,
-/// whoever sets the machine's date. What is kept meanwhile is the key of L2, not the password, and
-/// not the key of L3.
+/// Until the user sets a password, the vault has a generated one in its key store, and L2 requires
+/// no password; `resetL2Password(oldPassword:newPassword:)` sets the first one. From then on L2
+/// requires `authWith(password:)`, which is valid for three days from that call, sleep included and
+/// independent of the system date. Only the key of L2 is kept during that time, not the password
+/// and not the key of L3.
 ///
-/// A key store that is locked makes no difference while L2 is unlocked. Otherwise the error says so
-/// (``SecureVaultError/isKeyStoreUnavailable``), and nothing is replaced.
+/// A locked key store makes no difference while L2 is unlocked. Otherwise
+/// ``SecureVaultError/isKeyStoreUnavailable`` is true for the error, and nothing is replaced.
 ///
-/// Thread-safe. Unlocking blocks for the time of a key derivation, about half a second; who has L2
-/// unlocked does not wait for it.
+/// Thread-safe. Unlocking blocks for the time of a key derivation, about half a second; callers for
+/// which L2 is already unlocked do not wait for it.
 public final class SecureVaultLevels: @unchecked Sendable {
-    // @unchecked: `generation` and `generatedPasswordIsStale` are only touched under `gate`.
+    // @unchecked: `generation` and `generatedPasswordIsStale` are accessed only under `gate`.
 
-    /// How long a password holds by default: three days.
+    /// The default time that a password is valid: three days.
     public static let defaultAccessDuration: Duration = .seconds(3 * 24 * 60 * 60)
 
     private let key: PasswordLevelKey
     let database: any SecureDatabaseWriter
     private let access: ExpiringValue<DataEncryptionKey>
-    /// One derivation at a time: each takes 128 MiB.
+    /// Serialises key derivations, each of which uses 128 MiB.
     private let derivations = NSLock()
     private let gate = NSLock()
     private var generation = 0
     private var generatedPasswordIsStale = false
 
-    /// The levels of one vault: one object for each vault.
+    /// Creates the levels of a vault; create one object per vault.
     ///
     /// - Parameters:
-    ///   - providers: What the vault was made with.
-    ///   - accessDuration: How long a password holds.
-    ///   - clock: For tests; the default goes on while the machine sleeps.
+    ///   - providers: The components that the vault was made with.
+    ///   - accessDuration: How long a password is valid.
+    ///   - clock: For tests; the default continues while the machine sleeps.
     public init<DatabaseProvider: SecureStorageDatabaseProvider>(
         providers: SecureStorageProviders<DatabaseProvider>,
         accessDuration: Duration = SecureVaultLevels.defaultAccessDuration,
@@ -48,10 +48,10 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Unlocks L2.
     ///
-    /// - Parameter password: The user's.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, after which L2 is as it was; `.noL2Key`,
-    ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called meanwhile; else
-    ///   `.authError`.
+    /// - Parameter password: The user's password.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, which leaves L2 unchanged; `.noL2Key`,
+    ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called in the meantime;
+    ///   otherwise `.authError`.
     public func authWith(password: SecretBytes) throws {
         let asked = gate.withLock { generation }
         let opened = try derivations.withLock {
@@ -65,25 +65,25 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Unlocks L2.
     ///
-    /// - Parameter password: The user's; the caller's copy stays the caller's to clear.
+    /// - Parameter password: The user's password; the caller remains responsible for clearing it.
     /// - Throws: As ``authWith(password:)-(SecretBytes)``.
     public func authWith(password: Data) throws {
         try authWith(password: SecretBytes(copying: password))
     }
 
-    /// Sets another password.
+    /// Changes the password.
     ///
-    /// No data is encrypted again. L2 is locked by it, also when it fails: the next call needs the
-    /// password, also one inside a ``withL2(_:)`` that is under way on another thread. A crash
-    /// leaves the old password or the new one. Of two processes that change it at once one is told
-    /// that its old password is wrong. The database must not be closed.
+    /// No data is re-encrypted. The call locks L2, even when it fails: the next use of L2 requires
+    /// the password, also inside a ``withL2(_:)`` that is running on another thread. A crash leaves
+    /// the old password or the new one. If two processes change the password concurrently, one of
+    /// them gets an error that its old password is wrong. The database must be open.
     ///
     /// - Parameters:
-    ///   - oldPassword: nil when the user has set none yet.
+    ///   - oldPassword: The current password, or nil when the user has not set one yet.
     ///   - newPassword: At least one byte.
-    /// - Throws: `SecureVaultError`: `.invalidPassword` when the old one is wrong, or missing, or
-    ///   when the new one is empty; `.keystoreReadError`, `.keystoreUpdateError`; else
-    ///   `.authError`. The old password holds then.
+    /// - Throws: `SecureVaultError`: `.invalidPassword` when the old password is wrong or missing,
+    ///   or the new one is empty; `.keystoreReadError`, `.keystoreUpdateError`; otherwise
+    ///   `.authError`. The old password then remains valid.
     public func resetL2Password(oldPassword: SecretBytes?, newPassword: SecretBytes) throws {
         lock()
         guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
@@ -91,15 +91,15 @@ public final class SecureVaultLevels: @unchecked Sendable {
         }
         try mapped { try rewrap(from: old, to: newPassword) }
         lock()
-        // It is of no use any more. Where it cannot be removed now, it is at the next unlock.
+        // It is no longer of use. If it cannot be removed now, the next unlock removes it.
         try? key.keystore.clearGeneratedPassword()
         gate.withLock { generatedPasswordIsStale = true }
     }
 
-    /// Sets another password.
+    /// Changes the password.
     ///
     /// - Parameters:
-    ///   - oldPassword: nil when the user has set none yet.
+    ///   - oldPassword: The current password, or nil when the user has not set one yet.
     ///   - newPassword: At least one byte.
     /// - Throws: As ``resetL2Password(oldPassword:newPassword:)-(SecretBytes?,_)``.
     public func resetL2Password(oldPassword: Data?, newPassword: Data) throws {
@@ -108,10 +108,10 @@ public final class SecureVaultLevels: @unchecked Sendable {
             newPassword: SecretBytes(copying: newPassword))
     }
 
-    /// Locks L2 now; its key is cleared.
+    /// Locks L2 immediately and clears its key.
     ///
-    /// A password that is being checked on another thread does not unlock it afterwards. Before the
-    /// user has set a password the next call unlocks it again.
+    /// A password check that is running on another thread does not unlock it afterwards. Before the
+    /// user has set a password, the next use unlocks it again.
     public func lock() {
         gate.withLock {
             generation += 1
@@ -122,32 +122,32 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// Whether L2 is unlocked.
     public var isL2Unlocked: Bool { access.value != nil }
 
-    /// Whether L2 has to be unlocked with the user's password now.
+    /// Returns whether L2 has to be unlocked with the user's password now.
     ///
-    /// - Returns: False while it is unlocked, and before the user has set a password.
+    /// - Returns: False while L2 is unlocked, and before the user has set a password.
     /// - Throws: `SecureVaultError.keystoreReadError`.
     public func requiresPassword() throws -> Bool {
         try !isL2Unlocked && generatedPassword() == nil
     }
 
-    /// Lends L2.
+    /// Lends L2 to a block.
     ///
-    /// - Parameter body: Gets the level, and must not keep it.
-    /// - Returns: What `body` returns.
-    /// - Throws: `SecureVaultError`: `.authRequired`, `.noL2Key`, `.keystoreReadError`; what `body`
-    ///   throws.
+    /// - Parameter body: Receives the level, and must not keep it.
+    /// - Returns: The result of `body`.
+    /// - Throws: `SecureVaultError`: `.authRequired`, `.noL2Key`, `.keystoreReadError`; any error
+    ///   that `body` throws.
     public func withL2<R>(_ body: (SecureVaultLevel) throws -> R) throws -> R {
         try body(SecureVaultLevel(crypto: key.crypto, key: l2Key()))
     }
 
-    /// Lends L3, for this call only.
+    /// Lends L3 to a block, for this call only.
     ///
     /// - Parameters:
-    ///   - password: The user's, also when L2 is unlocked.
-    ///   - body: Gets the level, and must not keep it: its key is cleared at the end.
-    /// - Returns: What `body` returns.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.noL2Key`, `.keystoreReadError`, else
-    ///   `.authError`; what `body` throws.
+    ///   - password: The user's password, required even when L2 is unlocked.
+    ///   - body: Receives the level, and must not keep it: its key is cleared at the end.
+    /// - Returns: The result of `body`.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.noL2Key`, `.keystoreReadError`,
+    ///   otherwise `.authError`; any error that `body` throws.
     public func withL3<R>(
         password: SecretBytes, _ body: (SecureVaultLevel) throws -> R
     ) throws -> R {
@@ -170,7 +170,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
                 let opened = try unwrap(with: password)
                 return (try grant(opened.key), opened, password)
             } catch SecureVaultError.invalidPassword {
-                // A crash came between the change of the password and the removal of this one.
+                // A crash occurred between the change of the password and the removal of this one.
                 gate.withLock { generatedPasswordIsStale = true }
                 throw SecureVaultError.authRequired
             }
@@ -193,21 +193,23 @@ public final class SecureVaultLevels: @unchecked Sendable {
             do {
                 return try key.replace(record, with: wrapped, exclusively)
             } catch is PasswordLevelKey.Conflict where attempts < 3 {
-                // Somebody has changed the password, and the old one is wrong then, or how it is
-                // derived.
+                // Another caller has changed the password, so that the old one is now wrong, or its
+                // derivation.
                 attempts += 1
             }
         }
     }
 
-    /// What fails here is done at the next unlock: unlocked it is anyway.
+    /// Updates the stored key after an unlock; if that fails, L2 stays unlocked and the next unlock
+    /// tries again.
     private func settle(_ opened: PasswordLevelKey.Opened, _ password: SecretBytes) {
         try? key.settle(opened, password, exclusively)
     }
 
-    /// The key store has no lock over several calls; the vault's database has one.
+    /// Runs `body` under the database's lock, because the key store has no lock across several
+    /// calls.
     ///
-    /// Never under `derivations`: who is in a transaction may wait for that one.
+    /// Never call it while holding `derivations`: a thread in a transaction may wait for that lock.
     private func exclusively(_ body: () throws -> Void) throws {
         try database.write { _ in try body() }
     }
@@ -233,7 +235,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
         return SecretBytes(erasing: &password)
     }
 
-    /// Only one password opens: with another one than this, what is left of it is of no use.
+    /// Removes a generated password that is not the one that has just opened the vault: it is
+    /// obsolete.
     private func forgetGeneratedPassword(unlessItIs password: SecretBytes) {
         guard var data = try? key.keystore.generatedPassword() else { return }
         guard SecretBytes(erasing: &data) != password else { return }
@@ -241,7 +244,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
         gate.withLock { generatedPasswordIsStale = true }
     }
 
-    /// What a backup has to hold of the levels: the key of both, and the salt of hashes.
+    /// Returns the secrets of the levels for a backup: the key of both, and the salt of hashes.
     func backupKeys(password: SecretBytes?) throws -> [VaultBackupKey] {
         try derivations.withLock {
             guard let password = try password ?? generatedPassword() else {

@@ -1,12 +1,13 @@
 public import Foundation
 internal import SecureStorage
 
-/// A vault's encryption, with salts that the vault's key store keeps.
+/// A vault's encryption, with salts that the vault's key store holds.
 ///
-/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)). Passwords go
-/// through scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) with a random salt for each
-/// vault, made at the first run and kept with the parameters. A vault whose parameters are weaker
-/// than those asked for gets the stronger ones when it is next unlocked.
+/// Data is encrypted with AES-256-GCM ([NIST SP
+/// 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)). Keys are derived from passwords with
+/// scrypt ([RFC 7914](https://www.rfc-editor.org/rfc/rfc7914)) and a random salt per vault, created
+/// at the first run and stored with the parameters. A vault with weaker parameters than those
+/// requested is upgraded when it is next unlocked.
 public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     private let keystore: any SecureStorageKeyStoreProvider
     private let parameters: ScryptParameters
@@ -15,11 +16,11 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     private static let previousEntryName = "password-derivation.previous"
     private static let hashingSaltLength = 32
 
-    /// The encryption of one vault.
+    /// Creates the encryption of one vault.
     ///
     /// - Parameters:
-    ///   - keystore: The same as the vault's.
-    ///   - parameters: The least that a guess costs; a vault that has stronger ones keeps them.
+    ///   - keystore: The vault's key store provider.
+    ///   - parameters: The minimum cost of a guess; a vault with stronger parameters keeps them.
     public init(
         keystore: some SecureStorageKeyStoreProvider, parameters: ScryptParameters = .default
     ) {
@@ -27,13 +28,13 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         self.parameters = parameters
     }
 
-    /// The encryption of the vault that has its keys in a ``VaultKeyStoreProvider`` over a key
+    /// Creates the encryption of a vault whose keys are in a ``VaultKeyStoreProvider`` over a key
     /// store.
     ///
     /// - Parameters:
-    ///   - keyStore: The same as the vault's.
-    ///   - serviceName: The same as the vault's.
-    ///   - parameters: The least that a guess costs; a vault that has stronger ones keeps them.
+    ///   - keyStore: The vault's key store.
+    ///   - serviceName: The vault's service name.
+    ///   - parameters: The minimum cost of a guess; a vault with stronger parameters keeps them.
     public init(
         keyStore: some KeyStore, serviceName: String = "SecureVault",
         parameters: ScryptParameters = .default
@@ -43,7 +44,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
             parameters: parameters)
     }
 
-    /// The service of the key store's entries.
+    /// The service name of the entries in the key store.
     public var keychainServiceName: String { keystore.keychainServiceName }
 
     /// `hashing-salt`.
@@ -52,26 +53,26 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
     /// The salt of passwords; empty when the key store cannot be read.
     public var passwordSalt: Data { (try? derivation().salt) ?? Data() }
 
-    /// The salt of hashes: what the first run has stored; nil when the key store cannot be read, or
+    /// The salt of hashes as the first run stored it, or nil when the key store cannot be read or
     /// has lost it.
     public var hashingSalt: Data? { try? storedHashingSalt() }
 
-    /// The key that a password stands for.
+    /// Derives a key from a password.
     ///
     /// - Parameter password: At least one byte.
     /// - Returns: 32 bytes.
-    /// - Throws: `SecureVaultError`: `.noL2Key` when the salt is lost, and a wrapped key needs it;
-    ///   `.keystoreReadError`, `.invalidPassword` for an empty one.
+    /// - Throws: `SecureVaultError`: `.noL2Key` when the salt is lost but a wrapped key needs it;
+    ///   `.keystoreReadError`, `.invalidPassword` for an empty password.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         try wrappingKey(of: password) { try keystore.encryptedL2Key() }.key
     }
 
-    /// The key that a password stands for, and how: of several derivations that are possible the
-    /// one that opens what is wrapped, else the vault's own.
+    /// Returns the key and the derivation that open the wrapped key, or otherwise the vault's
+    /// current derivation.
     ///
-    /// There are several while parameters are being raised, after a crash in between, and for a
-    /// moment afterwards: another process may have read the old ones, and be about to change the
-    /// password with them.
+    /// Several derivations are possible while parameters are being raised, after a crash during
+    /// that, and for a short time afterwards: another process may have read the old parameters and
+    /// be about to change the password with them.
     func wrappingKey(
         of password: Data, opening wrapped: () throws -> Data?
     ) throws -> (key: Data, derivation: PasswordDerivation) {
@@ -95,13 +96,13 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         return (key, current)
     }
 
-    /// After an unlock: raises parameters that are weaker than asked for, or ends what a crash has
-    /// interrupted.
+    /// Raises parameters that are weaker than requested after an unlock, or completes an upgrade
+    /// that a crash interrupted.
     ///
-    /// `opened` is how the password has opened; `rewrap` stores what it wraps under the key that it
-    /// gets. The salt stays, so that the key of a step can be found after a crash, and so that two
-    /// processes come to the same key. When something here throws, the password opens all the same,
-    /// then and later.
+    /// `opened` is the derivation that the password was opened with; `rewrap` wraps and stores the
+    /// same contents under the key that it receives. The salt is kept, so that the key of each step
+    /// can be found after a crash and two processes derive the same key. If anything here throws,
+    /// the password still opens the vault, now and later.
     func settle(
         _ password: Data, _ opened: PasswordDerivation, rewrap: (_ key: Data) throws -> Void
     ) throws {
@@ -125,8 +126,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         }
     }
 
-    /// A new salt with the parameters asked for, as an entry of the key store, and the key that a
-    /// password stands for with it.
+    /// Returns a new salt with the requested parameters as a key store entry, and the key derived
+    /// from the password with them.
     func newDerivation(
         for password: Data
     ) throws -> (entry: (name: String, data: Data), key: Data) {
@@ -152,21 +153,21 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
             .flatMap { try? PasswordDerivation(bytes: $0) }
     }
 
-    /// SHA-256 of the salt and the value.
+    /// Returns the SHA-256 of the salt and the value.
     ///
     /// - Parameters:
     ///   - data: The value.
-    ///   - salt: nil stands for ``hashingSalt``.
+    ///   - salt: The salt; nil means ``hashingSalt``.
     /// - Returns: Base64.
-    /// - Throws: `SecureVaultError.keystoreReadError` rather than a hash with another salt.
+    /// - Throws: `SecureVaultError.keystoreReadError` instead of using another salt.
     public func hashData(_ data: Data, salt: Data?) throws -> String? {
         try SaltedHash(salt: salt ?? storedHashingSalt()).of(data)
     }
 
-    /// - Throws: `SecureVaultError.keystoreReadError`, rather than another salt.
+    /// - Throws: `SecureVaultError.keystoreReadError` instead of returning another salt.
     func storedHashingSalt() throws -> Data {
         try keystore.readData(named: keychainAccountName, serviceName: keychainServiceName) {
-            // With another salt nothing would be found any more.
+            // With another salt, existing values would no longer be found.
             guard try keystore.encryptedL2Key() == nil else {
                 throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.notFound)
             }
@@ -178,7 +179,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         let bytes = try keystore.readData(
             named: Self.derivationEntryName, serviceName: keychainServiceName
         ) {
-            // Another salt would make a wrong password of the right one.
+            // Another salt would make the right password wrong.
             guard try keystore.encryptedL2Key() == nil else { throw SecureVaultError.noL2Key }
             return PasswordDerivation.random(parameters).bytes
         }

@@ -1,20 +1,20 @@
 public import Foundation
 public import SecureStorage
 
-/// A vault's database in a file, with the steps of its schema.
+/// A vault's database in a file, with its schema migrations.
 ///
-/// A vault's own provider is a subclass, or holds one of these. A key that does not open the file
-/// is an error, as damage is: the file stays where it is, as it is.
+/// A vault's own provider subclasses this class or holds an instance. A key that does not open the
+/// file is an error, like damage: the file is neither moved nor changed.
 ///
 /// Thread-safe.
 open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Sendable {
-    // @unchecked: a class that is not final cannot be checked; nothing here changes.
+    // @unchecked: a non-final class cannot be checked; nothing here is mutable.
 
-    /// What stands in front of the file.
+    /// How the file is accessed.
     public enum DatabaseWriterType: Sendable {
         /// A `SecureDatabaseQueue`.
         case queue
-        /// A `SecureDatabasePool`, which has to be in WAL mode.
+        /// A `SecureDatabasePool`, which requires WAL mode.
         case pool
     }
 
@@ -22,8 +22,8 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     public enum KeyForm: Sendable {
         /// The 32 bytes are the key of the cipher.
         case raw
-        /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes a
-        /// tenth of a second more.
+        /// The bytes are a passphrase, as in files of other SecureVaults: the derivation takes
+        /// another tenth of a second.
         case passphrase
 
         func databaseKey(_ key: SecretBytes) -> DatabaseKey {
@@ -37,19 +37,18 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     /// The open database.
     public let db: any SecureDatabaseWriter
 
-    /// Opens the file, makes it when it does not exist, and runs the steps that it has not been
-    /// through.
+    /// Opens the file, creates it if it does not exist, and runs its pending migrations.
     ///
     /// - Parameters:
-    ///   - file: Where it is; its directory exists. See
+    ///   - file: The file's URL; its directory must exist. See
     ///     ``databaseFilePath(directoryName:fileName:appGroupIdentifier:)``.
-    ///   - key: What the factory gives: the device's key, 32 random bytes.
+    ///   - key: The key from the factory: the device's key, 32 random bytes.
     ///   - writerType: One connection, or several. Default: ``DatabaseWriterType/queue``.
     ///   - keyForm: Default: ``KeyForm/raw``.
     ///   - configuration: Journal, durability, cipher. An app group needs
     ///     `cipher.plaintextHeaderSize = 32`.
-    ///   - registerMigrationsHandler: Adds the steps of the schema.
-    /// - Throws: `SecureStorageError`, and what the handler throws.
+    ///   - registerMigrationsHandler: Registers the schema migrations.
+    /// - Throws: `SecureStorageError`, and any error that the handler throws.
     public init(
         file: URL, key: Data, writerType: DatabaseWriterType = .queue, keyForm: KeyForm = .raw,
         configuration: SecureDatabaseConfiguration = .init(),
@@ -67,16 +66,16 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
         try db.migrate(migrations)
     }
 
-    /// The usual place of a vault's file; its directory is made, for its owner only.
+    /// Returns the default path of a vault's file, and creates its directory for the owner only.
     ///
     /// - Parameters:
-    ///   - directoryName: In the user's Application Support (on Linux `$XDG_DATA_HOME` or
-    ///     `~/.local/share`), or in the container of the group.
-    ///   - fileName: With its extension.
+    ///   - directoryName: A directory in the user's Application Support (on Linux `$XDG_DATA_HOME`
+    ///     or `~/.local/share`), or in the container of the group.
+    ///   - fileName: The name with its extension.
     ///   - appGroupIdentifier: For files that several programs share, on Apple platforms.
     /// - Returns: The file's URL.
     /// - Throws: `SecureVaultError.initFailed` when the system has no such group, or the directory
-    ///   cannot be made.
+    ///   cannot be created.
     public static func databaseFilePath(
         directoryName: String, fileName: String, appGroupIdentifier: String? = nil
     ) throws -> URL {

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import SecureStorage
 
-/// A vault's entries, through the calls of its provider: an app may have written some of its own.
+/// A vault's entries, accessed through its provider, because an app may have customised those
+/// calls.
 struct VaultKeyEntries: KeyEntries {
     let keystore: any SecureStorageKeyStoreProvider
 
-    /// The device's key of a restored backup, on its way to its name.
+    /// The device's key of a restored backup, before it gets its final name.
     var pendingKey: SecretBytes? {
         get throws { try read(keystore.l1KeyEntryName + DeviceKeys.suffix) }
     }

@@ -1,3 +1,3 @@
-// From 4.7 on, SQLite has to be told to start SQLCipher; earlier releases have no such function.
+// From 4.7 on, SQLite needs release.h's options to start SQLCipher; earlier releases do not.
 #include "release.h"
 #include "sqlite3.c"
