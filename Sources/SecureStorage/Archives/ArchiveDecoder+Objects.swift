@@ -130,7 +130,8 @@
             }
         }
 
-        /// Returns a field, or the plain value that it refers to; `.null` if it refers to an object.
+        /// Returns a field, or the plain value that it refers to; `.null` if it refers to an
+        /// object.
         func plainValue(_ field: PropertyListValue?) -> PropertyListValue? {
             guard case .uid(let uid) = field else { return field }
             if case .value(let value) = graph.entries[uid] { return value }
