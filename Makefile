@@ -34,6 +34,7 @@ test: setup ## all tests
 lint: ## check the formatting, and the rules of folders and comments
 	swift format lint --strict --parallel --recursive $(SOURCES)
 	@$(MAKE) --no-print-directory boundary comments
+	@Scripts/check-layers
 
 boundary: # only one folder imports the C API
 	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \

@@ -208,11 +208,3 @@ final class KeyValueTable: Sendable {
     /// Seconds since 1970, by the wall clock, because an expiry must outlive the process.
     private static var now: Double { Date().timeIntervalSince1970 }
 }
-
-extension SQLiteValue: SQLiteDatatypeBridgeable {
-    /// The value itself.
-    public var sqliteValue: SQLiteValue { self }
-
-    /// The value itself.
-    public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
-}

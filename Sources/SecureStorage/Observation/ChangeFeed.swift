@@ -13,8 +13,9 @@ final class ChangeFeed: @unchecked Sendable {
     private var buffers: [ObjectIdentifier: ChangeBuffer] = [:]
     private var wakeUps: WakeUps?
 
-    /// Enqueues a block that runs with the store in its turn, and does not wait for it.
-    typealias Scheduler = @Sendable (@escaping @Sendable (SecureDatabaseStore) -> Void) -> Void
+    /// Enqueues a block that runs in the store's turn, with its connection if it is open, and does
+    /// not wait for it.
+    typealias Scheduler = @Sendable (@escaping @Sendable (Connection?) -> Void) -> Void
 
     // MARK: - Observers
 
@@ -39,10 +40,8 @@ final class ChangeFeed: @unchecked Sendable {
                 }
             }
         }
-        schedule { store in
-            if let connection = store.connection {
-                store.changes.follow(connection, isReopened: false)
-            }
+        schedule { [self] connection in
+            if let connection { follow(connection, isReopened: false) }
             whenFollowing()
         }
     }
@@ -57,10 +56,8 @@ final class ChangeFeed: @unchecked Sendable {
         }
         guard let last else { return }
         last.end()
-        schedule { store in
-            if let connection = store.connection {
-                store.changes.follow(connection, isReopened: false)
-            }
+        schedule { [self] connection in
+            if let connection { follow(connection, isReopened: false) }
         }
     }
 

@@ -51,17 +51,3 @@ public struct DatabaseChanges: AsyncSequence, Sendable {
         }
     }
 }
-
-extension SecureDatabaseReader {
-    /// Returns the changes committed from now on, through this queue or pool and by others.
-    ///
-    /// - Parameters:
-    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
-    ///     schema. nil or an empty array for all tables.
-    ///   - rowIDs: Whether to report which rows have changed, which costs some time and memory.
-    /// - Returns: An endless sequence; see ``DatabaseChanges``.
-    public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
-        DatabaseChanges(
-            store: access.point.observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)
-    }
-}

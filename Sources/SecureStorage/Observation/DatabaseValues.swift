@@ -95,34 +95,3 @@ public struct DatabaseValues<Value: Equatable & Sendable>: AsyncSequence, Sendab
         }
     }
 }
-
-extension SecureDatabaseReader {
-    /// Returns the value of a query, now and after each change.
-    ///
-    /// - Parameter read: Runs as a `read`, on a separate thread.
-    /// - Returns: An endless sequence; see ``DatabaseValues``.
-    public func values<Value: Equatable & Sendable>(
-        of read: @escaping @Sendable (SecureDatabaseStore) throws -> Value
-    ) -> DatabaseValues<Value> {
-        DatabaseValues(store: access.point.observed) { [self] in
-            try await self.read { try $0.notingTables(read) }
-        }
-    }
-}
-
-extension SecureDatabaseStore {
-    /// Runs `body` and returns its result with the tables that its statements read.
-    fileprivate func notingTables<T>(
-        _ body: (SecureDatabaseStore) throws -> T
-    ) throws -> (T, ObservedTables) {
-        let connection = try openConnection()
-        try connection.beginNotingTables()
-        defer { connection.readTables = nil }
-        let value = try body(self)
-        // `body` reopened the store: reads on the new connection were not tracked.
-        guard self.connection === connection, let names = connection.readTables else {
-            return (value, .all)
-        }
-        return (value, .only(names.union(["sqlite_schema"])))
-    }
-}

@@ -109,10 +109,9 @@ final class WakeUps: @unchecked Sendable {
         let answer = Answer { [weak self, worker] question in
             worker.async { [weak self] in self?.goOn(after: pause, question) }
         }
-        schedule { store in
+        schedule { connection in
             answer.give(
-                store.connection?.lookForForeignCommits(isLast: pause >= Self.longestPause)
-                    ?? .final)
+                connection?.lookForForeignCommits(isLast: pause >= Self.longestPause) ?? .final)
         }
     }
 

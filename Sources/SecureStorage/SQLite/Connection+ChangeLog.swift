@@ -7,7 +7,7 @@ internal import Foundation
 /// `SecureDatabaseConfiguration.keepsChangeLog`. A row is written in the transaction that it
 /// describes, before its commit. A statement that commits by itself gets a separate row afterwards.
 extension Connection {
-    static let changeLog = "securestorage_changes"
+    static let changeLog = RecordedChanges.changeLog
     /// The number of newest rows that are kept; a reader that has missed more detects the gap.
     private static let changeLogLimit: Int64 = 1000
 

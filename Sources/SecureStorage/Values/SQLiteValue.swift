@@ -14,3 +14,11 @@ public enum SQLiteValue: Sendable, Equatable {
     /// BLOB. Zero bytes are an empty blob, not NULL.
     case blob(Data)
 }
+
+extension SQLiteValue: SQLiteDatatypeBridgeable {
+    /// The value itself.
+    public var sqliteValue: SQLiteValue { self }
+
+    /// The value itself.
+    public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
+}

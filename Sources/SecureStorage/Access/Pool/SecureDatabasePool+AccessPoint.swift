@@ -14,7 +14,7 @@ extension SecureDatabasePool: AccessPoint {
             schedule: { [connections] block in
                 connections.writer.turn.enqueue {
                     // A closed pool is followed when it is opened again.
-                    try? connections.withWriter { block($0) }
+                    try? connections.withWriter { block($0.connection) }
                 }
             }, owner: self)
     }

@@ -12,7 +12,7 @@ extension SecureDatabaseQueue: AccessPoint {
         return ObservedStore(
             feed: store.changes, path: store.databaseURL.path,
             logger: { [logger = store.configuration.logger] in logger.warning("\($0)") },
-            schedule: { [self] in enqueue($0) }, owner: self)
+            schedule: { [self] block in enqueue { block($0.connection) } }, owner: self)
     }
 
     /// Opens a read-only connection to the store's file, in its snapshot.

@@ -1,6 +1,9 @@
 /// The changes of statements as a connection's hooks report them: by name, not yet compared with
 /// the schema.
 struct RecordedChanges {
+    /// The name of the table of the change log; see `Connection+ChangeLog`.
+    static let changeLog = "securestorage_changes"
+
     /// Changes to tables with row ids, which the update hook sees row by row.
     var rows: [String: DatabaseChange.Table] = [:]
     /// The writes that the authorizer has seen in statements that have changed something.
@@ -15,7 +18,7 @@ struct RecordedChanges {
     var isUnknown = false
 
     /// Whether a row of the change log already covers these changes.
-    var isLogged: Bool { rows[Connection.changeLog] != nil }
+    var isLogged: Bool { rows[Self.changeLog] != nil }
 
     var isEmpty: Bool { rows.isEmpty && writes.isEmpty && schema.isEmpty && !isUnknown }
 

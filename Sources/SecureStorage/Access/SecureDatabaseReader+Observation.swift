@@ -1,0 +1,42 @@
+extension SecureDatabaseReader {
+    /// Returns the changes committed from now on, through this queue or pool and by others.
+    ///
+    /// - Parameters:
+    ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the
+    ///     schema. nil or an empty array for all tables.
+    ///   - rowIDs: Whether to report which rows have changed, which costs some time and memory.
+    /// - Returns: An endless sequence; see ``DatabaseChanges``.
+    public func changes(in tables: [String]? = nil, rowIDs: Bool = false) -> DatabaseChanges {
+        DatabaseChanges(
+            store: access.point.observed, tables: ObservedTables(tables), wantsRowIDs: rowIDs)
+    }
+
+    /// Returns the value of a query, now and after each change.
+    ///
+    /// - Parameter read: Runs as a `read`, on a separate thread.
+    /// - Returns: An endless sequence; see ``DatabaseValues``.
+    public func values<Value: Equatable & Sendable>(
+        of read: @escaping @Sendable (SecureDatabaseStore) throws -> Value
+    ) -> DatabaseValues<Value> {
+        DatabaseValues(store: access.point.observed) { [self] in
+            try await self.read { try $0.notingTables(read) }
+        }
+    }
+}
+
+extension SecureDatabaseStore {
+    /// Runs `body` and returns its result with the tables that its statements read.
+    fileprivate func notingTables<T>(
+        _ body: (SecureDatabaseStore) throws -> T
+    ) throws -> (T, ObservedTables) {
+        let connection = try openConnection()
+        try connection.beginNotingTables()
+        defer { connection.readTables = nil }
+        let value = try body(self)
+        // `body` reopened the store: reads on the new connection were not tracked.
+        guard self.connection === connection, let names = connection.readTables else {
+            return (value, .all)
+        }
+        return (value, .only(names.union(["sqlite_schema"])))
+    }
+}
