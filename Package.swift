@@ -73,10 +73,15 @@ let package = Package(
             resources: [.copy("PrivacyInfo.xcprivacy")],
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .target(name: "CPlatform"),
+        // The parts of the system that every other target needs, for this package only.
+        .target(
+            name: "Platform",
+            dependencies: ["CPlatform"],
+            swiftSettings: swiftSettings),
         .target(
             name: "SecureStorage",
             dependencies: [
-                "CPlatform", "CSQLCipher",
+                "CPlatform", "CSQLCipher", "Platform",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -85,7 +90,7 @@ let package = Package(
         .target(
             name: "Vaults",
             dependencies: [
-                "CPlatform", "SecureStorage",
+                "CPlatform", "Platform", "SecureStorage",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

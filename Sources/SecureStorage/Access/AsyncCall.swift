@@ -1,14 +1,11 @@
-internal import Foundation
+internal import Platform
 
 /// A call whose task may be cancelled while it waits for its turn, or while it runs.
 ///
 /// The task gets its answer once: when the call is finished, or from its cancellation when the
 /// block has not begun.
-final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
-    private let lock = NSLock()
-    private var state = State.new
-    private var isCancelled = false
+final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
+    private let call = Locked((state: State.new, isCancelled: false))
 
     private typealias Continuation = CheckedContinuation<T, any Error>
 
@@ -30,7 +27,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
         let call = AsyncCall()
         // What the block made was made by another thread. The runtime's own order of the two is not
         // always seen by ThreadSanitizer (4 reports in half a million calls), that of a lock is.
-        defer { call.lock.withLock {} }
+        defer { call.call.withLock { _ in } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard call.wait(continuation) else { return }
@@ -43,9 +40,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
 
     /// False when the task was cancelled before, and has its answer.
     private func wait(_ continuation: Continuation) -> Bool {
-        let goesOn = lock.withLock {
-            state = isCancelled ? .ended : .waiting(continuation)
-            return !isCancelled
+        let goesOn = call.withLock { call in
+            call.state = call.isCancelled ? .ended : .waiting(continuation)
+            return !call.isCancelled
         }
         if !goesOn { continuation.resume(throwing: CancellationError()) }
         return goesOn
@@ -53,8 +50,8 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
 
     /// Whether there is still somebody for whom to run.
     var isWaiting: Bool {
-        lock.withLock {
-            guard case .waiting = state else { return false }
+        call.withLock { call in
+            guard case .waiting = call.state else { return false }
             return true
         }
     }
@@ -63,9 +60,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     ///
     /// - Throws: What `body` throws, for whoever has to clean up after it.
     func run(on store: SecureDatabaseStore, _ body: (SecureDatabaseStore) throws -> T) throws {
-        let begins = lock.withLock {
-            guard case .waiting(let continuation) = state else { return false }
-            state = .running(continuation, store.interruption)
+        let begins = call.withLock { call in
+            guard case .waiting(let continuation) = call.state else { return false }
+            call.state = .running(continuation, store.interruption)
             return true
         }
         guard begins else { return }
@@ -74,11 +71,11 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
         var value: T?
         defer {
             store.bounds = outer
-            lock.withLock {
-                guard case .running(let continuation, _) = state else {
+            call.withLock { call in
+                guard case .running(let continuation, _) = call.state else {
                     preconditionFailure("an asynchronous call ended twice")
                 }
-                state = .ran(continuation, value, wasCancelled: isCancelled)
+                call.state = .ran(continuation, value, wasCancelled: call.isCancelled)
             }
         }
         value = try body(store)
@@ -88,9 +85,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
     ///
     /// - Parameter failure: What has kept the call from running, or from ending well.
     func finish(_ failure: (any Error)? = nil) {
-        let ended = lock.withLock {
-            defer { state = .ended }
-            return state
+        let ended = call.withLock { call in
+            defer { call.state = .ended }
+            return call.state
         }
         switch ended {
         case .new, .running: preconditionFailure("an asynchronous call ended before its block")
@@ -108,11 +105,11 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
 
     /// Ends the waiting, or the statement that runs.
     private func cancel() {
-        let waiting: Continuation? = lock.withLock {
-            isCancelled = true
-            switch state {
+        let waiting: Continuation? = call.withLock { call in
+            call.isCancelled = true
+            switch call.state {
             case .waiting(let continuation):
-                state = .ended
+                call.state = .ended
                 return continuation
             case .running(_, let interruption):
                 // Under the lock: a moment later the connection may be another call's.
@@ -124,5 +121,5 @@ final class AsyncCall<T: Sendable>: CancellableCall, @unchecked Sendable {
         waiting?.resume(throwing: CancellationError())
     }
 
-    var wasCancelled: Bool { lock.withLock { isCancelled } }
+    var wasCancelled: Bool { call.withLock { $0.isCancelled } }
 }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Platform
 
 /// A reader that has its own connection to a file and that the pool or store of that file can end.
 protocol EndableRows: AnyObject, Sendable {
@@ -9,11 +9,13 @@ protocol EndableRows: AnyObject, Sendable {
 }
 
 /// The readers that currently have a connection.
-final class RowRegister: @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
-    private let lock = NSLock()
-    private var entries: [ObjectIdentifier: Entry] = [:]
-    private var whenEmpty: [@Sendable () -> Void] = []
+final class RowRegister: Sendable {
+    private struct State {
+        var entries: [ObjectIdentifier: Entry] = [:]
+        var whenEmpty: [@Sendable () -> Void] = []
+    }
+
+    private let state = Locked(State())
 
     private struct Entry {
         weak var rows: (any EndableRows)?
@@ -21,38 +23,38 @@ final class RowRegister: @unchecked Sendable {
     }
 
     func add(_ rows: any EndableRows, _ interruption: Interruption) {
-        lock.withLock {
-            entries[ObjectIdentifier(rows)] = Entry(rows: rows, interruption: interruption)
+        state.withLock {
+            $0.entries[ObjectIdentifier(rows)] = Entry(rows: rows, interruption: interruption)
         }
     }
 
     func remove(_ rows: ObjectIdentifier) {
-        let calls: [@Sendable () -> Void] = lock.withLock {
-            entries[rows] = nil
-            guard entries.isEmpty else { return [] }
-            defer { whenEmpty = [] }
-            return whenEmpty
+        let calls: [@Sendable () -> Void] = state.withLock { state in
+            state.entries[rows] = nil
+            guard state.entries.isEmpty else { return [] }
+            defer { state.whenEmpty = [] }
+            return state.whenEmpty
         }
         for call in calls { call() }
     }
 
     func endAll(with error: SecureStorageError) {
         // A nil reference is a reader that is already closing itself.
-        for rows in lock.withLock({ entries.values.map(\.rows) }) { rows?.end(with: error) }
+        for rows in state.withLock({ $0.entries.values.map(\.rows) }) { rows?.end(with: error) }
     }
 
     /// Interrupts the running statements.
     func interruptAll(_ cause: SecureDatabaseInterruption) {
-        for entry in lock.withLock({ Array(entries.values) }) {
+        for entry in state.withLock({ Array($0.entries.values) }) {
             entry.interruption.interrupt(cause)
         }
     }
 
     /// Calls `body` once, as soon as the register is empty.
     func whenEmpty(_ body: @escaping @Sendable () -> Void) {
-        let isEmpty = lock.withLock {
-            if !entries.isEmpty { whenEmpty.append(body) }
-            return entries.isEmpty
+        let isEmpty = state.withLock { state in
+            if !state.entries.isEmpty { state.whenEmpty.append(body) }
+            return state.entries.isEmpty
         }
         if isEmpty { body() }
     }

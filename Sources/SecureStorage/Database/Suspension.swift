@@ -1,5 +1,6 @@
 internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// Whether the connections of a queue or a pool must not use their file; readable from any thread.
 ///
@@ -23,15 +24,13 @@ final class SuspensionFlag: @unchecked Sendable {
 }
 
 /// The suspension of a store used by queues, whose turn keeps others from using the connection.
-final class Suspension: @unchecked Sendable {
-    // @unchecked: `state` is only touched under `lock`.
+final class Suspension: Sendable {
     let flag = SuspensionFlag()
-    private let lock = NSLock()
-    private var state = SuspensionState()
+    private let state = Locked(SuspensionState())
 
     /// Changes the state and updates the flag.
     func change<R>(_ body: (inout SuspensionState) -> R) -> R {
-        lock.withLock {
+        state.withLock { state in
             defer { flag.set(state.refusesStatements) }
             return body(&state)
         }

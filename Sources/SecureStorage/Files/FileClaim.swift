@@ -1,5 +1,5 @@
-internal import Foundation
 internal import Logging
+internal import Platform
 
 /// A store's or pool's claim on its file while it is open, to detect a second one.
 ///
@@ -16,32 +16,26 @@ final class FileClaim: Sendable {
         case alone
     }
 
-    private final class Holders: @unchecked Sendable {
-        // @unchecked: `counts` is only accessed under `lock`.
-        private let lock = NSLock()
+    private struct Holders {
         private var counts: [FileIdentity: [Kind: Int]] = [:]
 
         /// Adds a claim unless it is refused, and returns the earlier claims.
-        func add(
+        mutating func add(
             _ kind: Kind, to identity: FileIdentity, unless isRefused: ([Kind: Int]) -> Bool
         ) -> [Kind: Int] {
-            lock.withLock {
-                let before = counts[identity] ?? [:]
-                if !isRefused(before) { counts[identity, default: [:]][kind, default: 0] += 1 }
-                return before
-            }
+            let before = counts[identity] ?? [:]
+            if !isRefused(before) { counts[identity, default: [:]][kind, default: 0] += 1 }
+            return before
         }
 
-        func remove(_ kind: Kind, from identity: FileIdentity) {
-            lock.withLock {
-                guard var kinds = counts[identity], let count = kinds[kind] else { return }
-                kinds[kind] = count > 1 ? count - 1 : nil
-                counts[identity] = kinds.isEmpty ? nil : kinds
-            }
+        mutating func remove(_ kind: Kind, from identity: FileIdentity) {
+            guard var kinds = counts[identity], let count = kinds[kind] else { return }
+            kinds[kind] = count > 1 ? count - 1 : nil
+            counts[identity] = kinds.isEmpty ? nil : kinds
         }
     }
 
-    private static let holders = Holders()
+    private static let holders = Locked(Holders())
 
     /// Claims a file for a store or pool; nil if the file does not exist.
     ///
@@ -53,8 +47,10 @@ final class FileClaim: Sendable {
         guard let identity = FileIdentity(path) else { return nil }
         let kind = configuration.isReadOnly ? Kind.reading : .writing
         let refusesSecond = kind == .writing && configuration.secondInstance == .refused
-        let others = holders.add(kind, to: identity) {
-            $0[.alone] != nil || refusesSecond && $0[.writing] != nil
+        let others = holders.withLock { holders in
+            holders.add(kind, to: identity) {
+                $0[.alone] != nil || refusesSecond && $0[.writing] != nil
+            }
         }
         guard others[.alone] == nil else {
             throw SecureStorageError.openFailed(
@@ -79,7 +75,7 @@ final class FileClaim: Sendable {
     /// open.
     static func alone(_ path: String) -> FileClaim? {
         guard let identity = FileIdentity(path),
-            holders.add(.alone, to: identity, unless: { !$0.isEmpty }).isEmpty
+            holders.withLock({ $0.add(.alone, to: identity, unless: { !$0.isEmpty }) }).isEmpty
         else { return nil }
         return FileClaim(.alone, identity)
     }
@@ -89,5 +85,5 @@ final class FileClaim: Sendable {
         self.identity = identity
     }
 
-    deinit { Self.holders.remove(kind, from: identity) }
+    deinit { Self.holders.withLock { $0.remove(kind, from: identity) } }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// The identity of a file, independent of its name.
 struct FileIdentity: Hashable {
@@ -23,14 +24,24 @@ struct FileIdentity: Hashable {
 /// Closing a descriptor drops all POSIX locks of the process on its file, including those of
 /// SQLite's connections. The library's own descriptors are therefore closed only when no connection
 /// is left.
-final class OpenFiles: @unchecked Sendable {
-    // @unchecked: everything below is only accessed under `lock`.
-    private let lock = NSLock()
-    private var connections: [FileIdentity: Int] = [:]
-    private var waiting: [FileIdentity: [Int32]] = [:]
-    private var home = HomeProcess()
-    /// The files that the parent process had open at the fork.
-    private var inherited: Set<FileIdentity> = []
+final class OpenFiles: Sendable {
+    private struct State {
+        var connections: [FileIdentity: Int] = [:]
+        var waiting: [FileIdentity: [Int32]] = [:]
+        var home = HomeProcess()
+        /// The files that the parent process had open at the fork.
+        var inherited: Set<FileIdentity> = []
+
+        mutating func becomeChild() {
+            inherited.formUnion(connections.keys)
+            connections = [:]
+            // Not closed: they belong to the parent.
+            waiting = [:]
+            home = HomeProcess()
+        }
+    }
+
+    private let state = Locked(State())
 
     static let shared = OpenFiles()
 
@@ -40,39 +51,33 @@ final class OpenFiles: @unchecked Sendable {
     ///   fork: SQLite would mistake the parent's locks for this process's, take none, and lose
     ///   committed data.
     func begin(_ file: FileIdentity) throws {
-        try lock.withLock {
-            if !home.isCurrent { becomeChild() }
-            guard !inherited.contains(file) else {
+        try state.withLock { state in
+            if !state.home.isCurrent { state.becomeChild() }
+            guard !state.inherited.contains(file) else {
                 throw SecureStorageError.backingStoreError(
                     code: ResultCode.misuse.rawValue,
                     message:
                         "the parent process had the file open when it forked this one, so that its locks cannot be "
                         + "told from this process's; close it before fork(), or call exec after it")
             }
-            connections[file, default: 0] += 1
+            state.connections[file, default: 0] += 1
         }
-    }
-
-    private func becomeChild() {
-        inherited.formUnion(connections.keys)
-        connections = [:]
-        // Not closed: they belong to the parent.
-        waiting = [:]
-        home = HomeProcess()
     }
 
     /// Returns whether exactly one connection has the file open.
     func hasOneConnection(_ file: FileIdentity) -> Bool {
-        lock.withLock { connections[file] == 1 }
+        state.withLock { $0.connections[file] == 1 }
     }
 
     /// Unregisters a connection; call this after it is closed.
     func end(_ file: FileIdentity) {
-        lock.withLock {
-            let left = (connections[file] ?? 1) - 1
-            connections[file] = left > 0 ? left : nil
+        state.withLock { state in
+            let left = (state.connections[file] ?? 1) - 1
+            state.connections[file] = left > 0 ? left : nil
             guard left == 0 else { return }
-            for descriptor in waiting.removeValue(forKey: file) ?? [] { _ = close(descriptor) }
+            for descriptor in state.waiting.removeValue(forKey: file) ?? [] {
+                _ = close(descriptor)
+            }
         }
     }
 
@@ -80,16 +85,16 @@ final class OpenFiles: @unchecked Sendable {
     ///
     /// This keeps such descriptors from accumulating while a connection is open.
     func takeBack(_ file: FileIdentity) -> Int32? {
-        lock.withLock { waiting[file]?.popLast() }
+        state.withLock { $0.waiting[file]?.popLast() }
     }
 
     /// Closes a descriptor, either now or with the last connection.
     func giveBack(_ descriptor: Int32, of file: FileIdentity) {
-        lock.withLock {
-            if connections[file] == nil {
+        state.withLock { state in
+            if state.connections[file] == nil {
                 _ = close(descriptor)
             } else {
-                waiting[file, default: []].append(descriptor)
+                state.waiting[file, default: []].append(descriptor)
             }
         }
     }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 
 /// A store of bytes under string keys: the common protocol of ``SecureKeyValueStore``,
 /// ``MemoryDataStorage`` and ``CompositeStorage``.
@@ -63,10 +64,8 @@ extension SecureKeyValueStore: DataStoring {
 /// A store of bytes under string keys, in memory only.
 ///
 /// Thread-safe.
-public final class MemoryDataStorage: DataStoring, @unchecked Sendable {
-    // @unchecked: `values` is only accessed under `lock`.
-    private let lock = NSLock()
-    private var values: [Data: Data] = [:]
+public final class MemoryDataStorage: DataStoring {
+    private let values = Locked([Data: Data]())
 
     /// Creates an empty store.
     public init() {}
@@ -77,7 +76,7 @@ public final class MemoryDataStorage: DataStoring, @unchecked Sendable {
     ///   - data: Any number of bytes.
     ///   - key: Any string.
     public func put(data: Data, for key: String) {
-        lock.withLock { values[Data(key.utf8)] = data }
+        values.withLock { $0[Data(key.utf8)] = data }
     }
 
     /// Reads bytes.
@@ -85,18 +84,18 @@ public final class MemoryDataStorage: DataStoring, @unchecked Sendable {
     /// - Parameter key: Any string.
     /// - Returns: The bytes; nil for an absent key.
     public func data(for key: String) -> Data? {
-        lock.withLock { values[Data(key.utf8)] }
+        values.withLock { $0[Data(key.utf8)] }
     }
 
     /// Removes a key.
     ///
     /// - Parameter key: Any string.
     public func removeData(for key: String) {
-        lock.withLock { values[Data(key.utf8)] = nil }
+        values.withLock { $0[Data(key.utf8)] = nil }
     }
 
     /// Returns every key.
     public func keys() -> Set<String> {
-        lock.withLock { Set(values.keys.map { String(decoding: $0, as: UTF8.self) }) }
+        values.withLock { Set($0.keys.map { String(decoding: $0, as: UTF8.self) }) }
     }
 }

@@ -1,21 +1,23 @@
-internal import Foundation
+internal import Platform
 
 /// The changes that one observer has not fetched yet.
 ///
 /// They are merged into one, so a slow observer uses no more memory than a fast one.
-final class ChangeBuffer: @unchecked Sendable {
-    // @unchecked: the properties below `lock` are only accessed under it.
+final class ChangeBuffer: Sendable {
     let wantsRowIDs: Bool
     /// Whether to include the shadow tables of virtual tables, which a query may have read.
     let wantsShadows: Bool
-    private let lock = NSLock()
-    private var tables: ObservedTables
-    private var pending: DatabaseChange?
-    private var waiting: [CheckedContinuation<DatabaseChange?, Never>] = []
-    private var hasEnded = false
+    private let state: Locked<State>
+
+    private struct State {
+        var tables: ObservedTables
+        var pending: DatabaseChange?
+        var waiting: [CheckedContinuation<DatabaseChange?, Never>] = []
+        var hasEnded = false
+    }
 
     init(_ tables: ObservedTables, wantsRowIDs: Bool, wantsShadows: Bool) {
-        self.tables = tables
+        state = Locked(State(tables: tables))
         self.wantsRowIDs = wantsRowIDs
         self.wantsShadows = wantsShadows
     }
@@ -23,13 +25,13 @@ final class ChangeBuffer: @unchecked Sendable {
     /// Adds a committed change.
     func add(_ change: DatabaseChange) {
         let delivery: (CheckedContinuation<DatabaseChange?, Never>, DatabaseChange)? =
-            lock.withLock {
-                guard !hasEnded, let part = tables.part(of: change, withRowIDs: wantsRowIDs) else {
-                    return nil
-                }
-                if !waiting.isEmpty { return (waiting.removeFirst(), part) }
-                pending?.merge(part)
-                if pending == nil { pending = part }
+            state.withLock { state in
+                guard !state.hasEnded,
+                    let part = state.tables.part(of: change, withRowIDs: wantsRowIDs)
+                else { return nil }
+                if !state.waiting.isEmpty { return (state.waiting.removeFirst(), part) }
+                state.pending?.merge(part)
+                if state.pending == nil { state.pending = part }
                 return nil
             }
         // Outside the lock, although this runs no code of the observer.
@@ -38,17 +40,17 @@ final class ChangeBuffer: @unchecked Sendable {
 
     /// Observes other tables from now on, and filters the pending change again.
     func observe(_ tables: ObservedTables) {
-        lock.withLock {
-            self.tables = tables
-            pending = pending.flatMap { tables.part(of: $0, withRowIDs: wantsRowIDs) }
+        state.withLock { state in
+            state.tables = tables
+            state.pending = state.pending.flatMap { tables.part(of: $0, withRowIDs: wantsRowIDs) }
         }
     }
 
     /// Observes all tables from now on, and drops the pending change.
     func observeAll() {
-        lock.withLock {
-            tables = .all
-            pending = nil
+        state.withLock { state in
+            state.tables = .all
+            state.pending = nil
         }
     }
 
@@ -57,13 +59,13 @@ final class ChangeBuffer: @unchecked Sendable {
     func next() async -> DatabaseChange? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (isThere, change): (Bool, DatabaseChange?) = lock.withLock {
-                    if hasEnded { return (true, nil) }
-                    if let pending {
-                        self.pending = nil
+                let (isThere, change): (Bool, DatabaseChange?) = state.withLock { state in
+                    if state.hasEnded { return (true, nil) }
+                    if let pending = state.pending {
+                        state.pending = nil
                         return (true, pending)
                     }
-                    waiting.append(continuation)
+                    state.waiting.append(continuation)
                     return (false, nil)
                 }
                 if isThere { continuation.resume(returning: change) }
@@ -74,11 +76,11 @@ final class ChangeBuffer: @unchecked Sendable {
     }
 
     func end() {
-        let waiting = lock.withLock {
-            hasEnded = true
-            pending = nil
-            defer { self.waiting = [] }
-            return self.waiting
+        let waiting = state.withLock { state in
+            state.hasEnded = true
+            state.pending = nil
+            defer { state.waiting = [] }
+            return state.waiting
         }
         for continuation in waiting { continuation.resume(returning: nil) }
     }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Platform
 
 /// The observers of one store, and the watch on its file while any exist.
 ///
@@ -7,11 +7,13 @@ internal import Foundation
 ///                                                                 ├─► ChangeFeed ─► ChangeBuffer,
 ///  another process ─► FileWatch ─► a turn: PRAGMA data_version ───┘            one per observer
 /// ```
-final class ChangeFeed: @unchecked Sendable {
-    // @unchecked: the properties below are only accessed under `lock`.
-    private let lock = NSLock()
-    private var buffers: [ObjectIdentifier: ChangeBuffer] = [:]
-    private var wakeUps: WakeUps?
+final class ChangeFeed: Sendable {
+    private struct State {
+        var buffers: [ObjectIdentifier: ChangeBuffer] = [:]
+        var wakeUps: WakeUps?
+    }
+
+    private let state = Locked(State())
 
     /// Enqueues a block that runs in the store's turn, with its connection if it is open, and does
     /// not wait for it.
@@ -31,10 +33,10 @@ final class ChangeFeed: @unchecked Sendable {
         _ buffer: ChangeBuffer, path: String, logger: @escaping @Sendable (String) -> Void,
         _ schedule: @escaping Scheduler, whenFollowing: @escaping @Sendable () -> Void = {}
     ) {
-        lock.withLock {
-            buffers[ObjectIdentifier(buffer)] = buffer
-            if wakeUps == nil {
-                wakeUps = WakeUps(path: path, schedule: schedule) { [weak self] message in
+        state.withLock { state in
+            state.buffers[ObjectIdentifier(buffer)] = buffer
+            if state.wakeUps == nil {
+                state.wakeUps = WakeUps(path: path, schedule: schedule) { [weak self] message in
                     logger(message)
                     self?.publish(.foreign, [])
                 }
@@ -48,11 +50,12 @@ final class ChangeFeed: @unchecked Sendable {
 
     /// Removes an observer.
     func remove(_ buffer: ChangeBuffer, _ schedule: Scheduler) {
-        let last: WakeUps? = lock.withLock {
-            guard buffers.removeValue(forKey: ObjectIdentifier(buffer)) != nil, buffers.isEmpty
+        let last: WakeUps? = state.withLock { state in
+            guard state.buffers.removeValue(forKey: ObjectIdentifier(buffer)) != nil,
+                state.buffers.isEmpty
             else { return nil }
-            defer { wakeUps = nil }
-            return wakeUps
+            defer { state.wakeUps = nil }
+            return state.wakeUps
         }
         guard let last else { return }
         last.end()
@@ -61,7 +64,7 @@ final class ChangeFeed: @unchecked Sendable {
         }
     }
 
-    var isObserved: Bool { lock.withLock { !buffers.isEmpty } }
+    var isObserved: Bool { state.withLock { !$0.buffers.isEmpty } }
 
     // MARK: - The connection
 
@@ -70,8 +73,8 @@ final class ChangeFeed: @unchecked Sendable {
     ///
     /// With `isReopened`, the file may have changed in any way since it was last followed.
     func follow(_ connection: Connection, isReopened: Bool) {
-        let (isObserved, wantsRowIDs, wakeUps) = lock.withLock {
-            (!buffers.isEmpty, buffers.values.contains { $0.wantsRowIDs }, self.wakeUps)
+        let (isObserved, wantsRowIDs, wakeUps) = state.withLock { state in
+            (!state.buffers.isEmpty, state.buffers.values.contains { $0.wantsRowIDs }, state.wakeUps)
         }
         let configuration = connection.configuration
         guard isObserved || configuration.keepsChangeLog && !configuration.isReadOnly else {
@@ -87,7 +90,7 @@ final class ChangeFeed: @unchecked Sendable {
             return
         }
         connection.startRecording(rowIDs: wantsRowIDs) { [weak self] in
-            self?.lock.withLock { self?.wakeUps }?.willAsk()
+            self?.state.withLock { $0.wakeUps }?.willAsk()
         } publish: { [weak self] change, shadows in
             self?.publish(change, shadows)
         }
@@ -95,7 +98,7 @@ final class ChangeFeed: @unchecked Sendable {
     }
 
     private func publish(_ change: DatabaseChange, _ shadows: Set<String>) {
-        let buffers = lock.withLock { Array(self.buffers.values) }
+        let buffers = state.withLock { Array($0.buffers.values) }
         guard !buffers.isEmpty else { return }
         var visible = change
         visible.tables = change.tables.filter { !shadows.contains($0.key.lowercased()) }

@@ -7,12 +7,10 @@ internal import Foundation
     /// themselves for writes. Writes to other files of the directory thus raise no event, and no
     /// descriptor of the file is opened, because closing it would drop SQLite's locks.
     final class FileWatch: @unchecked Sendable {
-        // @unchecked: `watches` is only accessed under `lock`, or in `init`.
+        // @unchecked: dispatch sources are thread-safe, but not declared so on Linux.
         private let descriptor: Int32
         private let directory: String
         private let names: [String]
-        private let lock = NSLock()
-        private var watches: [String: Int32] = [:]
         private let source: any DispatchSourceRead
 
         /// Starts watching; nil when the system cannot watch the directory.
@@ -47,21 +45,18 @@ internal import Foundation
         func end() { source.cancel() }
 
         private func watch(_ name: String) {
-            let watch = inotify_add_watch(descriptor, "\(directory)/\(name)", UInt32(IN_MODIFY))
-            // A missing file is watched as soon as it is created.
-            watches[name] = watch >= 0 ? watch : nil
+            // Fails for a missing file, which is watched as soon as it is created.
+            _ = inotify_add_watch(descriptor, "\(directory)/\(name)", UInt32(IN_MODIFY))
         }
 
         /// Reads all pending events, and returns whether any concerns the database.
         private func takeEvents() -> Bool {
-            lock.withLock {
-                var isConcerned = false
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                while true {
-                    let count = read(descriptor, &buffer, buffer.count)
-                    guard count > 0 else { return isConcerned }
-                    isConcerned = note(buffer[..<count]) || isConcerned
-                }
+            var isConcerned = false
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                guard count > 0 else { return isConcerned }
+                isConcerned = note(buffer[..<count]) || isConcerned
             }
         }
 

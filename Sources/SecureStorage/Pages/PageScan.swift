@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// Checks the HMACs of a file's pages, without the engine.
 struct PageScan: Sendable {
@@ -65,11 +66,12 @@ struct PageScan: Sendable {
             let parts = stride(from: next, to: end, by: share).map {
                 Array(numbers[$0..<min($0 + share, end)])
             }
-            let findings = Findings(parts.count)
+            let findings = Locked([Result<[UInt32], any Error>?](repeating: nil, count: parts.count))
             DispatchQueue.concurrentPerform(iterations: parts.count) { index in
-                findings.set(index, Result { try damagedPages(of: parts[index]) })
+                let finding = Result { try damagedPages(of: parts[index]) }
+                findings.withLock { $0[index] = finding }
             }
-            for finding in findings.all { damaged.append(contentsOf: try finding?.get() ?? []) }
+            for finding in findings.withLock({ $0 }) { damaged.append(contentsOf: try finding?.get() ?? []) }
             next = end
         }
     }
@@ -92,19 +94,6 @@ struct PageScan: Sendable {
                 try !view.read(number, into: page)
                     || !cipher.isAuthentic(UnsafeRawBufferPointer(page), number: number)
             }
-        }
-    }
-
-    /// The findings in the parts of a batch.
-    private final class Findings: @unchecked Sendable {
-        // @unchecked: only touched under `lock` while threads work.
-        private let lock = NSLock()
-        private(set) var all: [Result<[UInt32], any Error>?]
-
-        init(_ count: Int) { all = Array(repeating: nil, count: count) }
-
-        func set(_ index: Int, _ finding: Result<[UInt32], any Error>) {
-            lock.withLock { all[index] = finding }
         }
     }
 

@@ -1,6 +1,7 @@
 internal import CSQLCipher
 internal import Foundation
 internal import Logging
+internal import Platform
 
 /// The SQLCipher that this process is linked with, and its process-wide state.
 struct Engine: @unchecked Sendable {
@@ -25,12 +26,16 @@ struct Engine: @unchecked Sendable {
     ///   also loads the system's SQLite can end up with that one, and would write plain text.
     static func shared(announcingTo logger: Logger) throws -> Engine {
         let engine = try examined.get()
-        if firstLogger.takeTurn() { engine.announce(to: logger) }
+        let isFirst = isAnnounced.withLock { isAnnounced in
+            defer { isAnnounced = true }
+            return !isAnnounced
+        }
+        if isFirst { engine.announce(to: logger) }
         return engine
     }
 
     static let examined: Result<Engine, SecureStorageError> = Result(catching: examine)
-    private static let firstLogger = FirstTurn()
+    private static let isAnnounced = Locked(false)
 
     private static func examine() throws(SecureStorageError) -> Engine {
         func unusable(_ reason: String) -> SecureStorageError {
@@ -115,19 +120,5 @@ struct Engine: @unchecked Sendable {
                     "SQLCipher \(description.cipherVersion), SQLite \(description.sqliteVersion)",
                 "weaknesses": .array(met.map { .string($0.description) }),
             ])
-    }
-}
-
-/// Distinguishes the first caller from all later ones.
-private final class FirstTurn: @unchecked Sendable {
-    // @unchecked: `taken` is only touched under `lock`.
-    private let lock = NSLock()
-    private var taken = false
-
-    func takeTurn() -> Bool {
-        lock.withLock {
-            defer { taken = true }
-            return !taken
-        }
     }
 }

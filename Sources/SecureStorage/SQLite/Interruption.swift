@@ -1,25 +1,33 @@
 internal import CSQLCipher
-internal import Foundation
+internal import Platform
 
 /// The way for other threads to end a connection's running statements.
 ///
 /// `sqlite3_interrupt` may be called from any thread, but not while the connection is closed. So
 /// the handle is lent under a lock, and withdrawn before it is closed.
-final class Interruption: @unchecked Sendable {
-    // @unchecked: everything below is only touched under `lock`.
-    private let lock = NSLock()
-    private var handle: OpaquePointer?
-    private var pauses = 0
-    private var isPending = false
-    private var lastCause: SecureDatabaseInterruption?
+final class Interruption: Sendable {
+    private struct State {
+        var handle: OpaquePointer?
+        var pauses = 0
+        var isPending = false
+        var lastCause: SecureDatabaseInterruption?
+
+        /// Keeps the latest cause, but lets nothing replace a suspension: the block that it ended
+        /// may be repeated.
+        mutating func keep(_ cause: SecureDatabaseInterruption) {
+            if lastCause != .suspension { lastCause = cause }
+        }
+    }
+
+    private let state = Locked(State())
 
     /// Ends the running statements, if any; during a pause, as soon as the pause is over.
     func interrupt(_ cause: SecureDatabaseInterruption = .request) {
-        lock.withLock {
-            guard let handle else { return }
-            keep(cause)
-            if pauses > 0 {
-                isPending = true
+        state.withLock { state in
+            guard let handle = state.handle else { return }
+            state.keep(cause)
+            if state.pauses > 0 {
+                state.isPending = true
             } else {
                 sqlite3_interrupt(handle)
             }
@@ -27,46 +35,40 @@ final class Interruption: @unchecked Sendable {
     }
 
     func attach(_ handle: OpaquePointer?) {
-        lock.withLock {
-            self.handle = handle
-            isPending = false
-            lastCause = nil
+        state.withLock { state in
+            state.handle = handle
+            state.isPending = false
+            state.lastCause = nil
         }
     }
 
     /// Withdraws the handle before it is closed, unless another one was attached in the meantime.
     func detach(_ handle: OpaquePointer?) {
-        lock.withLock { if self.handle == handle { self.handle = nil } }
+        state.withLock { if $0.handle == handle { $0.handle = nil } }
     }
 
     /// Why the last statement that ended before its time did so.
-    var cause: SecureDatabaseInterruption { lock.withLock { lastCause ?? .request } }
+    var cause: SecureDatabaseInterruption { state.withLock { $0.lastCause ?? .request } }
 
     /// Notes the cause of an interruption that does not use `interrupt(_:)`.
-    func note(_ cause: SecureDatabaseInterruption) { lock.withLock { keep(cause) } }
+    func note(_ cause: SecureDatabaseInterruption) { state.withLock { $0.keep(cause) } }
 
     /// Forgets the causes of earlier blocks.
-    func beginBlock() { lock.withLock { lastCause = nil } }
+    func beginBlock() { state.withLock { $0.lastCause = nil } }
 
-    /// Keeps the latest cause, but lets nothing replace a suspension: the block that it ended may
-    /// be repeated.
-    private func keep(_ cause: SecureDatabaseInterruption) {
-        if lastCause != .suspension { lastCause = cause }
-    }
-
-    var isPaused: Bool { lock.withLock { pauses > 0 } }
+    var isPaused: Bool { state.withLock { $0.pauses > 0 } }
 
     /// Defers interruptions while an operation that must complete is running; may be nested.
     func pause() {
-        lock.withLock { pauses += 1 }
+        state.withLock { $0.pauses += 1 }
     }
 
     func resume() {
-        lock.withLock {
-            pauses -= 1
-            guard pauses == 0, isPending else { return }
-            isPending = false
-            if let handle { sqlite3_interrupt(handle) }
+        state.withLock { state in
+            state.pauses -= 1
+            guard state.pauses == 0, state.isPending else { return }
+            state.isPending = false
+            if let handle = state.handle { sqlite3_interrupt(handle) }
         }
     }
 }

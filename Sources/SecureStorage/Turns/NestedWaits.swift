@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Platform
 
 /// The threads that wait for a turn while holding another one: only these can deadlock.
 enum NestedWaits {
@@ -13,9 +13,7 @@ enum NestedWaits {
         }
     }
 
-    private final class Graph: @unchecked Sendable {
-        // @unchecked: `waits` is only accessed under `lock`.
-        let lock = NSLock()
+    private struct Graph {
         var waits: [Wait] = []
 
         /// Whether waiting for `wanted` while holding `held` would close a cycle.
@@ -30,7 +28,7 @@ enum NestedWaits {
         }
     }
 
-    private static let graph = Graph()
+    private static let graph = Locked(Graph())
 
     /// Records that the calling thread, which holds turns, will wait for another one.
     ///
@@ -40,7 +38,7 @@ enum NestedWaits {
     static func begin(
         for wanted: SerialTurn, inside held: UnsafePointer<HeldTurn>
     ) throws -> Wait {
-        try graph.lock.withLock {
+        try graph.withLock { graph in
             guard !graph.closesCircle(wanted, held) else {
                 throw SecureStorageError.backingStoreError(
                     code: ResultCode.locked.rawValue,
@@ -56,6 +54,6 @@ enum NestedWaits {
     }
 
     static func end(_ wait: Wait) {
-        graph.lock.withLock { graph.waits.removeAll { $0 === wait } }
+        graph.withLock { $0.waits.removeAll { $0 === wait } }
     }
 }
