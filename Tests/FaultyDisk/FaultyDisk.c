@@ -29,7 +29,7 @@ long faulty_disk_failures(void) {
     return count;
 }
 
-/// Whether the call that is about to be made fails.
+/// Returns whether the next call fails, and counts it.
 static int fails(void) {
     pthread_mutex_lock(&lock);
     int result = 0;
@@ -110,7 +110,7 @@ struct faulty_disk_event faulty_disk_event_at(size_t number) {
 struct faulty_file {
     sqlite3_file base;
     char *path;
-    // The file of the system's VFS, as large as that one says.
+    // The file of the system's VFS, of the size that this VFS specifies.
     sqlite3_file real[];
 };
 
@@ -246,7 +246,8 @@ void faulty_disk_install(void) {
     static sqlite3_vfs vfs;
     if (system_vfs) return;
     system_vfs = sqlite3_vfs_find(NULL);
-    // What is not written here (time, sleep, randomness) takes no file, and does not look at the VFS.
+    // The methods kept from the system's VFS (time, sleep, randomness) take no file and ignore the
+    // VFS that they are passed.
     vfs = *system_vfs;
     vfs.pNext = NULL;
     vfs.zName = "faulty-disk";
@@ -256,7 +257,7 @@ void faulty_disk_install(void) {
     vfs.xAccess = access_file;
     vfs.xFullPathname = full_path;
     methods = (sqlite3_io_methods){
-        // 2: without the mapped reads of version 3, so that each read is a call.
+        // Version 2 lacks the mapped reads of version 3, so each read is a call.
         .iVersion = 2,
         .xClose = close_file,
         .xRead = read_file,

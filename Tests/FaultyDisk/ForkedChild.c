@@ -7,7 +7,7 @@
 
 int forked_child_begin(void) {
     pid_t child = fork();
-    // A child that waits for a lock of a thread that it does not have must not wait for ever.
+    // A child that waits for a lock of a thread that it does not have must not wait forever.
     if (child == 0) (void)alarm(30);
     return (int)child;
 }

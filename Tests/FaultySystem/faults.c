@@ -1,7 +1,9 @@
-// A system whose k-th call on a file fails, once or from then on: preloaded into a program (LD_PRELOAD).
+// Makes the k-th call on a file fail, once or from then on, in a program that preloads this library
+// (LD_PRELOAD).
 //
-// Only calls on files under the directory of faults_begin() count, by path or by descriptor. A program finds
-// the functions that begin with faults_ with dlsym; without them nothing fails. Linux only.
+// Only calls on files under the directory passed to faults_begin() count, by path or by descriptor.
+// A program finds the functions that begin with faults_ with dlsym; unless it calls them, nothing
+// fails. Linux only.
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Bits of `kinds`.
+// The bits of `kinds`.
 enum kind {
     OPEN = 1, READ = 2, WRITE = 4, SYNC = 8, CUT = 16, NAME = 32, LOCK = 64, LOOK = 128, CLOSE = 256, MAP = 512,
     DIRECTORY = 1024,
@@ -33,7 +35,7 @@ static long calls, first_failure, failures;
 static int is_forever, failure_errno;
 static unsigned wanted_kinds;
 static char first_failed[64];
-// Which descriptors are of files under the directory.
+// Which descriptors belong to files under the directory.
 static unsigned char is_ours[1 << 16];
 
 void faults_begin(const char *path, long call, int forever, int error, unsigned kinds) {
@@ -49,7 +51,7 @@ void faults_begin(const char *path, long call, int forever, int error, unsigned 
     pthread_mutex_unlock(&lock);
 }
 
-// Ends it; how many calls have failed.
+// Ends the failures and returns how many calls have failed.
 long faults_end(void) {
     pthread_mutex_lock(&lock);
     first_failure = 0;
@@ -58,10 +60,10 @@ long faults_end(void) {
     return count;
 }
 
-// The function that failed first.
+// Returns the name of the function that failed first.
 const char *faults_first(void) { return first_failed; }
 
-// How many calls there were.
+// Returns how many calls were counted.
 long faults_calls(void) { return calls; }
 
 static int is_under(const char *path) {
@@ -78,7 +80,7 @@ static void note(int file, int ours) {
     if (file >= 0 && file < (int)sizeof is_ours) is_ours[file] = ours != 0;
 }
 
-/// Whether the call fails; errno is set then.
+/// Returns whether the call fails, and sets errno if it does.
 static int fails(const char *name, unsigned kind) {
     int result = 0;
     pthread_mutex_lock(&lock);
@@ -91,7 +93,7 @@ static int fails(const char *name, unsigned kind) {
     }
     int error = failure_errno;
     pthread_mutex_unlock(&lock);
-    // In the place of the call: what a kill leaves between two of them.
+    // Kill the process in place of the call: the effect of a kill between two calls.
     if (result && error < 0) kill(getpid(), SIGKILL);
     if (result) errno = error;
     return result;
@@ -145,7 +147,7 @@ int close(int file) {
     REAL(close);
     int ours = is_open_under(file);
     note(file, 0);
-    // As Linux does: the descriptor is gone, whatever is said.
+    // As on Linux, the descriptor is closed even if an error is returned.
     int result = real(file);
     if (ours && fails("close", CLOSE)) return -1;
     return result;
@@ -259,7 +261,7 @@ ssize_t readlink(const char *path, char *bytes, size_t count) {
 
 // MARK: - Time
 
-// SQLite waits ten seconds for a lock that a failed call has left: nobody is there who would give it back.
+// SQLite waits ten seconds for a lock left by a failed call, which no one will release.
 static int passes_quickly(void) {
     pthread_mutex_lock(&lock);
     int result = first_failure > 0;

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All workloads, all modes, each call.
+/// Runs all workloads in all modes, with each call failing in turn.
 struct Campaign {
     let library: String
     let stride: Int
@@ -8,7 +8,7 @@ struct Campaign {
 
     private static let runsPerProcess = 40
 
-    /// - Returns: Whether nothing was wrong.
+    /// - Returns: Whether there were runs, none with a problem.
     func run() throws -> Bool {
         let base = FileManager.default.temporaryDirectory
             .appendingPathComponent("FaultyWork-\(UUID().uuidString)").path
@@ -82,7 +82,7 @@ struct Campaign {
                 try FileManager.default.removeItem(atPath: directory + "/" + name)
             }
         }
-        // The last one met no failure.
+        // The last run met no failure.
         return (runs - 1, problems)
     }
 
@@ -92,7 +92,7 @@ struct Campaign {
         return "call \(calls.max() ?? 0)"
     }
 
-    /// Runs this program to its end, or for two minutes.
+    /// Runs this program until it exits, for at most two minutes.
     private static func child(
         _ arguments: [String], preloading library: String?
     ) throws -> (status: Int32, output: String) {
@@ -111,7 +111,7 @@ struct Campaign {
     }
 }
 
-/// Prints at once, also into a file.
+/// Prints immediately, even to a file.
 private func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

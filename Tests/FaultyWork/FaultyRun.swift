@@ -10,7 +10,7 @@ struct Faults {
     let end: End
     let first: First
 
-    /// nil in a process that has not been started with the library.
+    /// Fails in a process that was not started with the library.
     init?() {
         guard let begin = dlsym(nil, "faults_begin"), let end = dlsym(nil, "faults_end"),
             let first = dlsym(nil, "faults_first")
@@ -21,13 +21,13 @@ struct Faults {
     }
 }
 
-/// Which calls fail, and how.
+/// Which calls fail and how.
 struct Mode: Codable, Hashable {
     let name: String
     let isForever: Bool
-    /// -1 kills the process in the place of the call.
+    /// The error number; -1 kills the process in place of the call.
     let code: Int32
-    /// Bits, as in faults.c.
+    /// The kinds of calls that fail: bits, as in faults.c.
     let kinds: UInt32
 
     private static let everything: UInt32 = 0x7ff & ~128
@@ -51,7 +51,7 @@ struct Mode: Codable, Hashable {
     ]
 }
 
-/// Some runs of one workload, in a process with the library: RUN DIRECTORY WORKLOAD MODE FROM
+/// Several runs of one workload, in a process with the library: RUN DIRECTORY WORKLOAD MODE FROM
 /// STRIDE COUNT.
 struct FaultyRun {
     let directory: String
@@ -90,7 +90,7 @@ struct FaultyRun {
     }
 }
 
-/// Looks at what runs have left, in a process of its own: a line for each thing that is wrong.
+/// Checks what runs left behind, in a separate process, and prints a line for each problem.
 struct FaultyCheck {
     let directory: String
     let workload: String

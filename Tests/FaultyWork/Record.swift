@@ -1,20 +1,20 @@
 import Foundation
 import SecureStorage
 
-/// What a run has said of its steps, kept where no call fails, and as far as it came when it is
-/// killed.
+/// What a run reported about its steps, stored where no call fails.
+///
+/// A killed run is recorded up to its kill.
 struct Record: Codable {
     var call: Int
-    /// The function that failed first; empty for a run that met no failure, "killed" for one that
-    /// was killed.
+    /// The function that failed first: empty for a run without a failure, "killed" for a kill.
     var failed = "killed"
     var begun: Set<String> = []
     var done: Set<String> = []
     var errors: [String: String] = [:]
-    /// Errors that are none of the library's.
+    /// Errors that are not the library's.
     var strangers: [String] = []
 
-    /// The numbers of the steps `row N`.
+    /// Returns the numbers of the steps named `row N`.
     func rows(_ steps: some Sequence<String>) -> Set<Int> {
         Set(steps.compactMap { $0.hasPrefix("row ") ? Int($0.dropFirst(4)) : nil })
     }
@@ -22,7 +22,7 @@ struct Record: Codable {
     var storedRows: Set<Int> { rows(done) }
 }
 
-/// Tries the steps of a workload and writes down what each has said.
+/// Tries the steps of a workload and records the outcome of each.
 final class Log {
     private(set) var record: Record
     private let path: String
@@ -33,7 +33,7 @@ final class Log {
         save()
     }
 
-    /// - Returns: What the step has returned; nil after an error.
+    /// - Returns: The result of the step; nil after an error.
     @discardableResult
     func attempt<R>(_ step: String, _ body: () throws -> R) -> R? {
         record.begun.insert(step)

@@ -1,13 +1,15 @@
 import Foundation
 import SecureStorage
 
-/// A piece of work whose system calls fail one after the other.
+/// A piece of work that is repeated with each of its system calls failing in turn.
 struct Workload {
     let name: String
-    /// Makes the files that the work begins with, without failures.
+    /// Makes the files that the work begins with; no call fails here.
     var prepare: (Place) throws -> Void = { _ in }
     let run: (Place, Log) -> Void
-    /// In another process, where nothing fails: what was lost, untrue or cannot be got out of.
+    /// Returns what was lost, what was reported wrongly, and what cannot be recovered from.
+    ///
+    /// Runs in another process, where no call fails.
     let check: (Place, Record) throws -> [String]
 }
 
@@ -50,8 +52,8 @@ struct Place {
         db.close()
     }
 
-    /// What is wrong with a file that has to open, to hold the rows `stored`, and at most those of
-    /// `tried` besides.
+    /// Returns what is wrong with a file that must open, hold the rows `stored`, and otherwise hold
+    /// at most those of `tried`.
     func problems(
         _ name: String = "test.db", key: Data = Place.key, stored: Set<Int>, tried: Set<Int> = [],
         _ configure: Configure = { _ in }
@@ -83,7 +85,7 @@ struct Place {
         }
     }
 
-    /// As ``problems(_:key:stored:tried:_:)``, for what a step has said of the rows `row N`.
+    /// Like ``problems(_:key:stored:tried:_:)``, for the rows of a record's steps `row N`.
     func problems(
         _ record: Record, _ name: String = "test.db", key: Data = Place.key, prepared: Set<Int>,
         _ configure: Configure = { _ in }

@@ -1,12 +1,13 @@
 import Foundation
 import SecureStorage
 
-// What makes, replaces, moves and removes whole files.
+// Workloads that make, replace, move and remove whole files.
 
 extension Workload {
-    /// A copy: there as a whole after success, and what was there before after an error.
+    /// Returns what is wrong with a copy: it must be complete after success, and unchanged after an
+    /// error.
     ///
-    /// A killed one may have come to its end.
+    /// A killed step may have completed.
     private static func copyProblems(
         _ place: Place, _ record: Record, _ step: String, _ name: String, rows: Set<Int>,
         before: Set<Int>?, _ configure: Place.Configure = { _ in }
@@ -89,7 +90,7 @@ extension Workload {
                         key: Place.databaseKey)
                     problems += place.problems("back.db", stored: [1, 2, 3])
                 }
-                // The next try clears what is left.
+                // The next attempt removes what is left.
                 let db = place.store()
                 try db.open(with: Place.key)
                 try db.exportPlaintext(to: place.url("plain.db"), replacing: true)
@@ -164,7 +165,7 @@ extension Workload {
             })
     }
 
-    /// With a log that a crash has left.
+    /// Moves a file, with a log left by a crash if `leftLog` is true.
     private static func moving(
         _ name: String, leftLog: Bool, _ configure: @escaping Place.Configure
     ) -> Workload {
@@ -194,7 +195,7 @@ extension Workload {
                 if record.done.contains("move") {
                     if place.exists("test.db") { problems.append("untrue: test.db is there") }
                 } else if place.exists("test.db") {
-                    // Unmoved, or half moved: the next call finishes it.
+                    // Not moved, or moved halfway: the next call completes the move.
                     let db = place.store("test.db", configure)
                     let opens = (try? db.open(with: Place.key)) != nil
                     db.close()
@@ -207,7 +208,7 @@ extension Workload {
                     problems.append("untrue: moved after \(record.errors["move"] ?? "")")
                 }
                 problems += place.problems("moved.db", stored: [1, 2, 3], configure)
-                // The old name is free.
+                // The old name must be free.
                 do {
                     try place.make("test.db", rows: [7], configure)
                     problems += place.problems("test.db", stored: [7], configure)
@@ -223,7 +224,7 @@ extension Workload {
             name: "move, then use the new name", prepare: { try $0.make(rows: [1, 2, 3], header) },
             run: moving("", leftLog: false, header).run,
             check: { place, record in
-                // An app that does not repeat the move must be able to make the new name.
+                // An app that does not repeat the move must be able to use the new name.
                 guard place.exists("test.db") else {
                     return place.problems("moved.db", stored: [1, 2, 3], header)
                 }
@@ -262,7 +263,7 @@ extension Workload {
             })
     }
 
-    /// The salt file is brought back by a key that holds the salt.
+    /// A key that holds the salt restores the salt file.
     private static var salt: Workload {
         Workload(
             name: "salt file",

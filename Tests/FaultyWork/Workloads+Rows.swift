@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-// What stores, changes and opens.
+// Workloads that store, change and open.
 
 extension Workload {
     static func header(_ configuration: inout SecureDatabaseConfiguration) {
@@ -172,7 +172,7 @@ extension Workload {
                 kv.close()
             },
             run: { place, log in
-                // The locks that a failed call leaves are waited for, so not for long.
+                // The busy timeout is short, because locks left by a failed call are waited for.
                 guard
                     let kv = try? SecureKeyValueStore(databaseStore: place.store(), name: "kv")
                 else { return }
@@ -304,7 +304,7 @@ extension Workload {
             })
     }
 
-    /// A file that a crash has left, with what is beside it.
+    /// Opens a file left by a crash, with the files beside it.
     private static func recovery(
         _ name: String, _ configure: @escaping Place.Configure
     ) -> Workload {

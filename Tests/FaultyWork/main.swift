@@ -1,8 +1,8 @@
 import Foundation
 
-// Runs workloads whose k-th call on a file fails, for each k, and checks after each in a process
-// where nothing fails that nothing was lost, that each error has said the truth, and that the next
-// call gets out of what was left.
+// Runs workloads whose k-th call on a file fails, for each k. A process in which no call fails then
+// checks for each run that nothing was lost, that each error was true, and that the next call
+// recovers from what was left.
 //
 //     FaultyWork campaign LIBRARY STRIDE [WORKLOAD…]     all of it; STRIDE 1 tries each call
 //     FaultyWork run …, FaultyWork check …               its children

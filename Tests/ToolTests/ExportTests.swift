@@ -28,7 +28,8 @@ import Testing
         PRAGMA application_id = -5;
         """
 
-    /// What has to be the same on the other side: one column, so that every shell writes it alike.
+    /// Queries with the same result on both sides, each of one column, which all shells print
+    /// alike.
     private static let facts = """
         SELECT a || ' ' || hex(b) || ' ' || typeof(b) || ' ' || g FROM t;
         SELECT a || ' ' || typeof(c) || (c = 0.1 + 0.2) || (c > 1e308) || (c < -1e308) FROM t;
@@ -57,13 +58,13 @@ import Testing
         #expect(program.lines.first == "exported 10 rows to a.sql")
         let here = try workspace.run(
             "shell", "a.db", input: ".headers off\n.mode csv\n" + Self.facts)
-        // The acknowledgement of the INSERT is on standard error.
+        // The acknowledgement of the INSERT goes to standard error.
         let expected = here.text.split(separator: "\r\n").map { String($0) }
         #expect(program.lines.dropFirst() == expected[...] && expected.count > 30)
         #expect(expected.contains("x;8") && expected.last == "ok")
     }
 
-    @Test func `a dump is imported again as what it was`() throws {
+    @Test func `importing a dump restores the contents`() throws {
         try workspace.fill("a.db", Self.schema)
         #expect(
             try workspace.run("export", "a.db", "--output", "a.sql").text
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test(.enabled(if: shellIsThere))
-    func `virtual tables are dumped as the sqlite3 shell does`() throws {
+    func `virtual tables are dumped as the sqlite3 shell dumps them`() throws {
         try workspace.fill(
             "a.db",
             """
@@ -96,8 +97,9 @@ import Testing
     }
 
     @Test(.enabled(if: shellIsThere))
-    func `a hostile schema does not become commands of a shell`() throws {
-        // SQLite runs the first statement of a schema's text and ignores the rest.
+    func `a hostile schema does not become shell commands`() throws {
+        // SQLite runs the first statement of a schema's text and ignores the rest. The `sqlcipher`
+        // shell allows writing to the schema.
         try workspace.fill("a.db", "CREATE TABLE t (a);")
         let program = try workspace.shell(
             """
@@ -114,12 +116,11 @@ import Testing
         #expect(program.errors.contains("not one statement"), "\(program.errors)")
     }
 
-    /// The `sqlcipher` shell, which lets one write the schema.
-    @Test func `every number comes back to the last bit`() throws {
+    @Test func `every number round-trips to the last bit`() throws {
         let store = try workspace.store("a.db")
         try store.executeUpdate("CREATE TABLE n (x REAL, hex TEXT)")
         try store.beginExclusiveTransaction()
-        // SQLite reads the 21 digits of the first one as the number next to it.
+        // SQLite reads the 21 digits of the first number as the number next to it.
         let count = ProcessInfo.processInfo.environment["SECURESTORAGE_NUMBERS"].flatMap { Int($0) }
         for index in 0..<(count ?? 2000) {
             let number = Double(
@@ -144,7 +145,7 @@ import Testing
         #expect(found > 1900)
     }
 
-    @Test func `a file of mode 0600 appears when it is complete`() throws {
+    @Test func `the output file appears when it is complete, with mode 0600`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
         let program = try workspace.shell(
             "umask 0; securestorage export a.db --table t --output t.csv --key-file key --raw-key")
@@ -155,7 +156,7 @@ import Testing
         #expect(try workspace.names == ["a.db", "key", "t.csv"])
     }
 
-    @Test func `an existing file is only replaced with --force`() throws {
+    @Test func `an existing file is replaced only with --force`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
         try workspace.write("old", to: "t.csv")
         let refused = try workspace.run("export", "a.db", "--table", "t", "--output", "t.csv")
@@ -173,7 +174,7 @@ import Testing
         #expect(try workspace.read("t.csv") == Data("a\r\n1\r\n".utf8))
     }
 
-    @Test func `a signal leaves no half of a file`() throws {
+    @Test func `a signal leaves no partial file`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a);")
         let program = try workspace.shell(
             """
@@ -189,7 +190,7 @@ import Testing
         #expect(try workspace.names.filter { $0.contains("csv") || $0.contains("export") }.isEmpty)
     }
 
-    @Test func `JSON lines and CSV go through import again`() throws {
+    @Test func `exported JSON lines and CSV can be imported again`() throws {
         try workspace.fill("a.db", Self.schema + "; DELETE FROM t WHERE a = 5;")
         for (ending, options) in [("jsonl", []), ("csv", ["--empty-as-null"])] {
             let output = "wr.\(ending)"
@@ -207,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a table that is not there is an error before anything is made`() throws {
+    @Test func `a missing table is an error before any file is created`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a);")
         for format in ["csv", "sql", "json-lines"] {
             let program = try workspace.run(

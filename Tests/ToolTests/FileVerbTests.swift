@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The verbs that work on whole files.
+/// Tests of the verbs that work on whole files.
 @Suite(.timeLimit(.minutes(60))) struct FileVerbTests {
     let workspace: Workspace
     private static let key = "--key-file key --kdf-iterations 1"
@@ -12,7 +12,7 @@ import Testing
         try workspace.write("other", to: "other", mode: 0o600)
     }
 
-    /// A file of about 30 pages.
+    /// Makes a file of about 30 pages.
     private func make(_ name: String = "a.db") throws {
         let sql =
             "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
@@ -35,7 +35,7 @@ import Testing
 
     // MARK: - Diagnose and verify
 
-    @Test func `a sound file is found sound, with status 0`() throws {
+    @Test func `a sound file is reported as sound, with status 0`() throws {
         try make()
         let diagnosis = try run("diagnose a.db \(Self.key)")
         #expect(diagnosis.status == 0 && diagnosis.lines.first == "the file is sound")
@@ -46,7 +46,7 @@ import Testing
         #expect(answer?["sound"] as? Bool == true)
     }
 
-    @Test func `looking into a file, or changing rows of it, leaves its journal mode`() throws {
+    @Test func `reading a file or changing its rows leaves its journal mode unchanged`() throws {
         try make()
         let toDelete = try run("query a.db \"PRAGMA journal_mode = delete\" \(Self.key)")
         try #require(toDelete.status == 0)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `damage is found and named, with status 1 and nothing on standard error`() throws {
+    @Test func `damage is found and located, with status 1 and nothing on standard error`() throws {
         try make()
         try damage("a.db", page: 9)
         let diagnosis = try run("diagnose a.db --json \(Self.key)")
@@ -80,7 +80,7 @@ import Testing
         #expect(report.lines.first == "page 9 is not as it was written")
     }
 
-    @Test func `a file is diagnosed without a key, and a missing one`() throws {
+    @Test func `a file is diagnosed without a key, and so is a missing file`() throws {
         try make()
         #expect(try run("diagnose --no-key a.db").status == 0)
         #expect(try run("diagnose a.db --key-file other").lines.first == "wrong key")
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: - Copies and conversions
 
-    @Test func `a copy has a key of its own, and replaces a file only when told`() throws {
+    @Test func `a copy has its own key and replaces a file only on request`() throws {
         try make()
         let copied = try run(
             "backup a.db b.db \(Self.key) --new-key-file other")
@@ -103,7 +103,7 @@ import Testing
         #expect(try run("verify b.db \(Self.key)").status == 0)
     }
 
-    @Test func `plain and encrypted files are made of each other`() throws {
+    @Test func `plain and encrypted files are converted into each other`() throws {
         try make()
         let plain = try run("decrypt a.db plain.db \(Self.key)")
         #expect(plain.status == 0 && plain.text.contains("rows in"))
@@ -117,7 +117,7 @@ import Testing
         #expect(try run("encrypt a.db x.db \(Self.key)").status == 1)
     }
 
-    @Test func `what is not damaged is saved, and the loss is status 1`() throws {
+    @Test func `undamaged rows are salvaged, and a loss ends with status 1`() throws {
         try make()
         let whole = try run("salvage a.db whole.db \(Self.key)")
         #expect(whole.status == 0, "\(whole.text)")
@@ -128,7 +128,7 @@ import Testing
         #expect(count.text == "c\r\n1\r\n")
     }
 
-    @Test func `a file with other settings is migrated, and the old one kept`() throws {
+    @Test func `a file with other settings is migrated, and the old file is kept`() throws {
         try make()
         let migrated = try run("migrate a.db \(Self.key)")
         #expect(migrated.status == 0, "\(migrated.errors)")
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: - Kills, full disks, other users
 
-    @Test func `what was acknowledged before a kill is there`() throws {
+    @Test func `a value acknowledged before a kill is stored`() throws {
         try make()
         try #require(try run("kv put a.db first v \(Self.key) --store new").status == 0)
         let rounds =
@@ -186,7 +186,7 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: getuid() == 0))
-        func `on a full disk nothing is left of a copy`() throws {
+        func `a full disk leaves nothing of a copy`() throws {
             try make()
             let mount = try workspace.shell(
                 "mkdir small && mount -t tmpfs -o size=64k tmpfs small")
@@ -201,7 +201,7 @@ import Testing
         }
 
         @Test(.enabled(if: getuid() == 0))
-        func `who may only read gets an answer, and leaves nothing`() throws {
+        func `a user with read-only access gets an answer and leaves nothing behind`() throws {
             try make()
             let read = try workspace.shell(
                 """

@@ -7,7 +7,7 @@ import Testing
 
     init() throws { workspace = try Workspace() }
 
-    /// Rows as the library sees them, each value as `quote()` writes it.
+    /// Returns the rows that the library reads, with their values joined by `|`.
     private func rows(_ sql: String) throws -> [String] {
         let store = try workspace.store("a.db")
         defer { store.close() }
@@ -23,7 +23,7 @@ import Testing
 
     // MARK: - CSV
 
-    @Test func `a CSV file makes a table of texts`() throws {
+    @Test func `a CSV file becomes a table of texts`() throws {
         let csv =
             "\u{feff}name,\"size, in m\",\"say \"\"x\"\"\"\r\n"
             + "Ä,01.50,\"a\r\nb\"\"c\"\r\n\r\n\"\",,\" x \"\n日本,-1e3,last"
@@ -37,7 +37,7 @@ import Testing
                 == ["'Ä'|'01.50'|'a\r\nb\"c'", "''|''|' x '", "'日本'|'-1e3'|'last'"])
     }
 
-    @Test func `declared types convert, and empty fields are NULL on demand`() throws {
+    @Test func `declared types convert values, and empty fields are NULL on request`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (i INTEGER, r REAL, s TEXT, x);")
         try workspace.write("1;2;3;4\n;;;\n\"\";\"\";\"\";\"\"\n", to: "t.csv")
         let program = try workspace.run(
@@ -48,7 +48,7 @@ import Testing
                 == ["1|2.0|'3'|'4'", "NULL|NULL|NULL|NULL", "''|''|''|''"])
     }
 
-    @Test func `columns are found by their names, tabs divide a TSV file`() throws {
+    @Test func `columns are matched by name, and tabs separate the fields of a TSV file`() throws {
         try workspace.fill(
             "a.db", "CREATE TABLE t (a, b DEFAULT 'd', g AS (a || b), c);")
         try workspace.write("c\ta\n1\t\"2\t\"\n", to: "x.tsv")
@@ -93,12 +93,13 @@ import Testing
         #expect(try rows("SELECT name FROM sqlite_schema") == ["other"])
     }
 
-    @Test func `bytes that are not UTF-8 are refused, a violated constraint names its line`() throws
+    @Test func `bytes that are not UTF-8 are refused, and a violated constraint names its line`()
+        throws
     {
         try workspace.write(Data("a\nx\n".utf8) + [0xe9, 0x0a], to: "latin.csv")
         let latin = try workspace.run("import", "a.db", "latin.csv")
         #expect(latin.status == 1 && latin.errors.contains("line 3: field 1 is not UTF-8"))
-        #expect(!workspace.exists("a.db"), "a file that the import made")
+        #expect(!workspace.exists("a.db"), "the import left the file that it created")
         try workspace.fill("a.db", "CREATE TABLE t (a UNIQUE);")
         try workspace.write("a\nsecret\nsecret\n", to: "t.csv")
         let program = try workspace.run("import", "a.db", "t.csv")
@@ -107,8 +108,8 @@ import Testing
         #expect(try rows("SELECT count(*) FROM t") == ["0"])
     }
 
-    @Test func `a NUL, a giant field and chunks that end anywhere`() throws {
-        // Longer than the chunks that are read, with quotes and line ends at every distance.
+    @Test func `a NUL, a giant field and chunks that end anywhere are imported`() throws {
+        // Longer than the chunks that are read, with quotes and line ends at every offset.
         let giant = String(repeating: "é\"\r\n,", count: 200_000)
         let quoted = "\"" + giant.replacingOccurrences(of: "\"", with: "\"\"") + "\""
         var csv = "a,b\r\n\(quoted),a\0b\r\n"
@@ -122,7 +123,7 @@ import Testing
             try rows("SELECT count(*) FROM t WHERE rowid > 1 AND a = b || '\"'") == ["40000"])
         let exported = try workspace.run("export", "a.db", "--table", "t")
         let isSame = exported.text.hasPrefix("a,b\r\n\(quoted),a\0b\r\n\"0\"\"\",0\r\n")
-        #expect(isSame, "the round trip")
+        #expect(isSame, "the exported text differs")
     }
 
     @Test(
@@ -173,7 +174,7 @@ import Testing
             ])
     }
 
-    @Test func `a table is made for JSON lines, without types`() throws {
+    @Test func `a table created for JSON lines has no types`() throws {
         try workspace.write("{\"a\":1,\"b\":\"1\"}\n{\"b\":2,\"a\":\"2\"}\n", to: "t.ndjson")
         #expect(try workspace.run("import", "a.db", "t.ndjson").status == 0)
         #expect(try rows("SELECT quote(a), quote(b) FROM t") == ["1|'1'", "'2'|2"])
@@ -184,7 +185,8 @@ import Testing
         "{\"a\":1} x", "{\"a\":tru}", "{a:1}", "{\"b\":1}", "{\"a\":\"\t\"}", "{\"a\":1,\"a\":2}",
         "{\"a\":\(String(repeating: "[", count: 200))\(String(repeating: "]", count: 200))}",
     ])
-    func `a line that is no object of the columns is an error that names it`(_ line: String) throws
+    func `a line that is not an object of the columns is an error that names it`(_ line: String)
+        throws
     {
         try workspace.write("{\"a\":1}\n\(line)\n", to: "t.jsonl")
         let program = try workspace.run("import", "a.db", "t.jsonl")
@@ -194,7 +196,7 @@ import Testing
 
     // MARK: - SQL
 
-    @Test func `a script is one transaction, its own BEGIN and COMMIT are left out`() throws {
+    @Test func `a script is one transaction, and its own BEGIN and COMMIT are skipped`() throws {
         try workspace.write(
             """
             PRAGMA foreign_keys=OFF;
@@ -241,8 +243,8 @@ import Testing
         "ATTACH \"victim.db\" AS v;", "EXPLAIN ATTACH 'victim.db' AS v KEY '';",
         "SELECT 1; ATTACH 'victim.db' AS v KEY '';", "DETACH main;",
     ])
-    func `a script reaches no other file`(_ attack: String) throws {
-        // A plain file: nobody needs a key for it.
+    func `a script cannot reach another file`(_ attack: String) throws {
+        // A plain file, which needs no key.
         try workspace.write("CREATE TABLE s (x); INSERT INTO s VALUES ('secret');", to: "v.sql")
         _ = try workspace.run("import", "v.db", "v.sql")
         _ = try workspace.run("decrypt", "v.db", "victim.db")
@@ -261,7 +263,7 @@ import Testing
         #expect(try workspace.read("victim.db") == before)
     }
 
-    @Test func `a byte-order mark before a COMMIT does not let it commit`() throws {
+    @Test func `a COMMIT after a byte-order mark does not commit`() throws {
         let mark = "\u{FEFF}"
         try workspace.fill("a.db", "CREATE TABLE kept (a);")
         let script = """
@@ -283,7 +285,7 @@ import Testing
         #expect(try rows("SELECT a FROM t") == ["1"])
     }
 
-    @Test func `a reference that leads nowhere takes the import back`() throws {
+    @Test func `a dangling reference rolls the import back`() throws {
         try workspace.fill("a.db", "CREATE TABLE p (id INTEGER PRIMARY KEY);")
         try workspace.write(
             "CREATE TABLE c (p REFERENCES p); INSERT INTO c VALUES (7);", to: "s.sql")
@@ -292,7 +294,7 @@ import Testing
         #expect(try rows("SELECT name FROM sqlite_schema") == ["p"])
     }
 
-    /// SQLite takes it for a blank wherever a word could begin.
+    /// SQLite treats a byte-order mark as white space wherever a word could begin.
     @Test func `a byte-order mark hides neither BEGIN nor COMMIT nor the body of a trigger`() throws
     {
         try workspace.write(
@@ -306,7 +308,7 @@ import Testing
         let program = try workspace.run("import", "a.db", "s.sql")
         #expect(program.text == "imported 3 statements\n", "\(program.errors)")
         #expect(try rows("SELECT a FROM t") == ["2"])
-        // Nothing is committed by a script that fails behind one.
+        // A script that fails after a COMMIT hidden by a byte-order mark commits nothing.
         try workspace.write(
             "INSERT INTO t VALUES (2);\u{feff}COMMIT; INSERT INTO nowhere VALUES (3);", to: "s.sql")
         #expect(try workspace.run("import", "a.db", "s.sql").status == 1)

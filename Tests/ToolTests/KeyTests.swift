@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Where keys come from, and where they never are.
+/// Tests of where keys come from and where they never appear.
 @Suite struct KeyTests {
     let workspace: Workspace
-    /// With one round of the key derivation, which is not what these tests are about.
+    /// A query with one round of key derivation, which these tests are not about.
     private let query = "securestorage query a.db 'SELECT 40 + 2' --kdf-iterations 1"
 
     init() throws { workspace = try Workspace() }
 
-    /// A file that `sesame` opens.
+    /// Makes a file that the passphrase `sesame` opens.
     private func make() throws {
         try workspace.write("sesame", to: "sesame", mode: 0o600)
         let made = try workspace.shell(
@@ -30,7 +30,7 @@ import Testing
         #expect(program.lines.last == "    42")
     }
 
-    @Test func `only one line feed at the end is no part of the key`() throws {
+    @Test func `only one trailing line feed is not part of the key`() throws {
         try make()
         for key in ["sesame\n\n", "sesame ", " sesame", "Sesame", "sesame\r"] {
             try workspace.write(key, to: "other", mode: 0o600)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o620, 0o601])
-    func `a key file that others can use is refused`(_ mode: Int) throws {
+    func `a key file that other users can use is refused`(_ mode: Int) throws {
         try make()
         try #require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
         let program = try workspace.shell("\(query) --key-file sesame")
@@ -85,13 +85,13 @@ import Testing
         #expect(program.status == 1 && program.errors.contains("belongs to another user"))
     }
 
-    @Test func `wrong usage of keys ends with status 2`() throws {
+    @Test func `wrong use of key options ends with status 2`() throws {
         try make()
         for options in [
             "--key-file sesame --key-env KEY", "--key-env NONE", "--key-fd x", "--key sesame",
             "< /dev/null",
         ] {
-            // Without a terminal: a session of its own has none.
+            // In a new session, which has no terminal.
             let program = try workspace.shell("setsid -w \(query) \(options)")
             #expect(program.status == 2, "\(options): \(program.errors)")
             #expect(program.errors.hasPrefix("securestorage: "))
@@ -135,7 +135,7 @@ import Testing
     // MARK: - Terminals
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a key is asked for without echo, twice for a new file`() throws {
+    func `the prompt for a key does not echo, and appears twice for a new file`() throws {
         let terminal = try PseudoTerminal(
             workspace, "securestorage kv put a.db theme dark --kdf-iterations 1")
         try terminal.expect("key of a.db (to be set): ")
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `two different answers make no file`() throws {
+    func `two different answers create no file`() throws {
         let terminal = try PseudoTerminal(workspace, "securestorage shell a.db")
         try terminal.expect("(to be set): ")
         terminal.type("one")
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `Ctrl-C at the question leaves the terminal as it was`() throws {
+    func `Ctrl-C at the prompt leaves the terminal as it was`() throws {
         try make()
         let terminal = try PseudoTerminal(workspace, "\(query); stty -a | grep -o ' echo '")
         try terminal.expect("key of a.db: ")
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a signal at the question leaves the terminal as it was`() throws {
+    func `a signal at the prompt leaves the terminal as it was`() throws {
         try make()
         let terminal = try PseudoTerminal(
             workspace,
@@ -196,7 +196,7 @@ import Testing
         #expect(shown.contains("[143]") && shown.contains(" echo "), "\(shown)")
     }
 
-    @Test func `a closed output does not end up in the file`() throws {
+    @Test func `output to a closed descriptor does not end up in the file`() throws {
         try make()
         let program = try workspace.shell(
             "\(query) --key-file sesame <&- >&- 2>&-; \(query) --key-file sesame")
@@ -209,7 +209,7 @@ import Testing
 
     // MARK: - Nowhere else
 
-    @Test func `a key is in no argument, and not in the environment any more`() throws {
+    @Test func `a key is in no argument and no longer in the environment`() throws {
         try make()
         let program = try workspace.shell(
             """
@@ -227,7 +227,7 @@ import Testing
         #expect(!program.text.contains("sesame"))
     }
 
-    @Test func `no message holds a key`() throws {
+    @Test func `no message contains a key`() throws {
         try make()
         for arguments in [
             "query a.db \"PRAGMA key = 'sesame-2'\"",
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a new key is asked for twice, after the old one was proved`() throws {
+    func `a new key is requested twice, after the old one was verified`() throws {
         try make()
         let terminal = try PseudoTerminal(
             workspace,

@@ -42,7 +42,7 @@ import Testing
         #expect(try workspace.run("kv", "get", "a.db", "k").status == 1)
     }
 
-    @Test func `reading makes neither a file nor a store`() throws {
+    @Test func `reading creates neither a file nor a store`() throws {
         #expect(try workspace.run("kv", "get", "none.db", "k").status == 1)
         #expect(try workspace.run("kv", "remove", "none.db", "k").status == 1)
         #expect(try workspace.names == ["key"])
@@ -58,7 +58,7 @@ import Testing
         #expect(try workspace.read("a.db") == before)
     }
 
-    @Test func `stores of one file are apart, prefixes list in the order of bytes`() throws {
+    @Test func `stores in one file are separate, and prefixes list keys in byte order`() throws {
         for (store, key) in [("one", "b.2"), ("one", "b.1"), ("one", "a"), ("two", "b.3")] {
             try workspace.run("kv", "put", "a.db", key, "v", "--store", store)
         }
@@ -70,7 +70,7 @@ import Testing
         #expect(try workspace.run("kv", "get", "a.db", "b.3", "--store", "one").status == 1)
     }
 
-    @Test func `values of an app are shown as what they are`() throws {
+    @Test func `values stored by an app are shown with their types`() throws {
         struct Window: Codable { var width = 640 }
         let store = SecureKeyValueStore(fullDatabasePath: workspace.file("a.db"))
         try store.open(with: .passphrase("x'\(Workspace.rawKey)'"))
@@ -91,7 +91,7 @@ import Testing
         #expect(try workspace.run("kv", "get", "a.db", "escape").text == "a\u{1b}b\n")
     }
 
-    @Test func `a value from standard input is in no argument`() throws {
+    @Test func `a value can come from standard input instead of an argument`() throws {
         let put = try workspace.run("kv", "put", "a.db", "k", input: "two\nlines\n")
         #expect(put.status == 0)
         #expect(try workspace.run("kv", "get", "a.db", "k").text == "two\nlines\n")
@@ -107,7 +107,9 @@ import Testing
         ("integer", "1.5"), ("integer", "9223372036854775808"), ("real", "x"), ("real", "nan"),
         ("json", "{"), ("blob", "*"),
     ])
-    func `what is no value of the type makes no file`(_ type: String, _ value: String) throws {
+    func `a value that does not match its type creates no file`(_ type: String, _ value: String)
+        throws
+    {
         let program = try workspace.run("kv", "put", "a.db", "k", value, "--type", type)
         #expect(program.status == 1 && program.errors.contains("the value is no"))
         #expect(try workspace.names == ["key"])
@@ -126,7 +128,7 @@ import Testing
 
     init() throws { workspace = try Workspace() }
 
-    @Test func `info says what the file is and holds, and leaves it as it was`() throws {
+    @Test func `info describes the file and its contents and leaves it unchanged`() throws {
         try workspace.fill(
             "a.db",
             """

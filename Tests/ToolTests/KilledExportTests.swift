@@ -2,13 +2,13 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What is exported is plaintext: a kill leaves none of it, or what the next export clears.
+/// Tests that a killed export leaves none of its plaintext, or only what the next export removes.
 @Suite(.timeLimit(.minutes(10))) struct KilledExportTests {
     let workspace: Workspace
 
     init() throws { workspace = try Workspace() }
 
-    /// More than an export writes before it can be killed.
+    /// Makes a table larger than an export writes before it is killed.
     private func fillLarge() throws {
         try workspace.fill(
             "a.db",
@@ -39,7 +39,7 @@ import Testing
             let program = try killExport(0.04 * Double(round), isReplacing ? "--force" : "")
             kills += program.lines.last == "137" ? 1 : 0
             if program.lines.last == "137" {
-                // The database's own log and index stay after any kill.
+                // The database's own log and index remain after any kill.
                 let names = try workspace.names.filter { !$0.hasPrefix("a.db-") }
                 #expect(names == (before + (isReplacing ? ["out.sql"] : [])).sorted())
                 if isReplacing { #expect(try workspace.read("out.sql") == Data("older".utf8)) }
@@ -49,8 +49,8 @@ import Testing
         #expect(kills > 0)
     }
 
-    /// As on a system, or after a kill between the two steps of a replacement, where the draft has
-    /// a name.
+    /// The draft's name on a system without unnamed files, or after a kill between the two steps of
+    /// a replacement.
     private var hiddenName: String {
         let hash = "out.sql".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a draft that a killed export has left goes with the next export`(
+    func `a draft left by a killed export is removed by the next export`(
         _ isReplacing: Bool
     ) throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
@@ -74,7 +74,7 @@ import Testing
         #expect(try workspace.names.filter { $0.hasPrefix(".") }.isEmpty)
     }
 
-    @Test func `a draft that links to the published file goes, and the file stays`() throws {
+    @Test func `a draft linked to the published file is removed, and the file stays`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
         try workspace.write("published", to: "out.sql", mode: 0o600)
         try #require(link(workspace.file("out.sql"), workspace.file(hiddenName)) == 0)
@@ -84,7 +84,8 @@ import Testing
         #expect(String(decoding: try workspace.read("out.sql"), as: UTF8.self).contains("'row'"))
     }
 
-    @Test func `a draft that is being written is left alone, and its writer waited for`() throws {
+    @Test func `a draft that is being written is left alone, and its writer is waited for`() throws
+    {
         try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('row');")
         try workspace.write("older", to: "out.sql")
         try workspace.write("another export's", to: hiddenName, mode: 0o600)

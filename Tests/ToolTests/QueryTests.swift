@@ -16,7 +16,8 @@ import Testing
             """)
     }
 
-    @Test func `a table is aligned, numbers to the right, and NULL is no text`() throws {
+    @Test func `a table is aligned, with numbers to the right and NULL distinct from text`() throws
+    {
         try table()
         let program = try workspace.run("query", "a.db", "SELECT * FROM t")
         #expect(
@@ -49,7 +50,7 @@ import Testing
         #expect(try workspace.run("query", "a.db", "--json", "SELECT 1 WHERE 0").text == "[]\n")
     }
 
-    @Test func `CSV is RFC 4180, and tells NULL from the empty text`() throws {
+    @Test func `CSV follows RFC 4180 and distinguishes NULL from empty text`() throws {
         try table()
         let program = try workspace.run(
             "query", "a.db", "--csv",
@@ -58,7 +59,7 @@ import Testing
             program.text == "i,b,\"x,y\",e,n\r\n1,X'00ff',\"a,\"\"b\"\"\r\n\",\"\",\r\n")
     }
 
-    @Test func `values are bound, and never SQL`() throws {
+    @Test func `values are bound and never run as SQL`() throws {
         try table()
         let program = try workspace.run(
             "query", "a.db", "SELECT i, s FROM t WHERE s = ? OR i = ?", "' OR 1 --", "1")
@@ -68,7 +69,7 @@ import Testing
         #expect(try workspace.run("query", "a.db", "SELECT ?").status == 1)
     }
 
-    @Test func `what is written is acknowledged when it is committed`() throws {
+    @Test func `a write is acknowledged when it is committed`() throws {
         let made = try workspace.run(
             "query", "--create", "a.db",
             "CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE a = 1; COMMIT"
@@ -102,12 +103,12 @@ import Testing
             let store = try workspace.store("a.db")
             let stored = try store.int(forQuery: "SELECT count(*) FROM t WHERE a = ?", round)
             store.close()
-            // One may have been committed whose line was not written any more.
+            // One row may have been committed without its acknowledgement being written.
             #expect(stored == acknowledged || stored == acknowledged + 1)
         }
     }
 
-    @Test func `a transaction that is left open is no success`() throws {
+    @Test func `a transaction that is left open is a failure`() throws {
         try table()
         let program = try workspace.run("query", "a.db", "BEGIN; DELETE FROM t")
         #expect(program.status == 1 && program.text == "")
@@ -115,7 +116,7 @@ import Testing
         #expect(try workspace.run("query", "a.db", "SELECT i FROM t").lines.count == 5)
     }
 
-    @Test func `SQL comes from standard input`() throws {
+    @Test func `SQL is read from standard input`() throws {
         try table()
         let program = try workspace.run("query", "a.db", "-", input: "SELECT 1 AS a;\nSELECT no")
         #expect(program.status == 1 && program.text == "a\n─\n1\n")
@@ -123,7 +124,7 @@ import Testing
         #expect(try workspace.run("query", "a.db", " ; -- nothing").status == 0)
     }
 
-    @Test func `a file that is not there is not made, and a read-only one not changed`() throws {
+    @Test func `a missing file is not created, and a read-only one is not changed`() throws {
         let missing = try workspace.run("query", "none.db", "SELECT 1")
         #expect(missing.status == 1 && missing.errors.contains("there is no file"))
         #expect(try workspace.names == ["key"])

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `Ctrl-C ends the statement and not the program`() throws {
+    func `Ctrl-C ends the statement, not the program`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type(
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `Ctrl-C forgets the statement that is being typed`() throws {
+    func `Ctrl-C discards the statement that is being typed`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type("SELECT 'never")
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `an error is shown and the shell goes on`() throws {
+    func `an error is shown and the shell continues`() throws {
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
         terminal.type("SELECT nonsense;")
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `what was typed comes back with the up key, and stays nowhere on the disk`() throws {
+    func `the up key recalls typed lines, and none of them is stored on disk`() throws {
         let before = try workspace.names
         let terminal = try PseudoTerminal(workspace, shell)
         try terminal.expect("securestorage> ")
@@ -80,14 +80,14 @@ import Testing
         terminal.type(".quit")
         try terminal.expect("[status 0]")
 
-        // The database, what `script` runs, and nothing else.
+        // Apart from the script that `script` runs, only the database is new.
         let new = Set(try workspace.names).subtracting(before).filter { !$0.hasPrefix("terminal-") }
         #expect(new == ["a.db"])
         #expect(history() == "")
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a history is kept in the file that is named, keys and lines after a space never are`()
+    func `history goes to the named file, except keys and lines that begin with a space`()
         throws
     {
         let keeping = shell + " --history typed"
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a file that cannot be a history is not touched`() throws {
+    func `a file that cannot be a history is left untouched`() throws {
         try workspace.fill("other.db", "CREATE TABLE t (a);")
         let before = try workspace.read("other.db")
         try #require(
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a terminal never gets control characters out of the data`() throws {
+    func `control characters in the data never reach a terminal`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (x);")
         let evil = "a\u{1b}]0;owned\u{7}b\u{9b}31mc\u{202e}d\re\n"
         let store = try workspace.store("a.db")
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: - Scripts
 
-    @Test func `statements end where SQLite says, and with the script`() throws {
+    @Test func `statements end where SQLite says and at the end of the script`() throws {
         let script = """
             CREATE TABLE t (a /* ; */, "b;" TEXT, [c;]); -- ; no end
             CREATE TABLE log (m);
@@ -211,7 +211,7 @@ import Testing
         #expect(program.status == 0)
     }
 
-    @Test func `a script ends at its first error, which names the line`() throws {
+    @Test func `a script stops at its first error, which names the line`() throws {
         let program = try workspace.run(
             "shell", "a.db", input: "CREATE TABLE t (a);\n\nSELECT nonsense;\nDROP TABLE t;\n")
         #expect(program.status == 1)
@@ -219,7 +219,7 @@ import Testing
         #expect(try workspace.run("query", "a.db", "SELECT count(*) FROM t").status == 0)
     }
 
-    @Test func `commands show the schema and change the form`() throws {
+    @Test func `commands show the schema and change the output mode`() throws {
         try workspace.fill("a.db", "CREATE TABLE t (a); CREATE VIEW v AS SELECT a FROM t;")
         let program = try workspace.run(
             "shell", "a.db",
@@ -241,7 +241,7 @@ import Testing
             ])
     }
 
-    @Test func `a file is read, with its line in errors`() throws {
+    @Test func `a file is read, and its errors name the line`() throws {
         try workspace.write("SELECT 1 AS a;\n.mode csv\nSELECT 2 AS a", to: "good.sql")
         try workspace.write("\nnonsense;\n", to: "bad.sql")
         try workspace.write(".read loop.sql\n", to: "loop.sql")

@@ -26,14 +26,14 @@ import Testing
                 hasEnded = true
                 scanner.reset()
             }
-            // A word ends at the byte behind it.
+            // A word ends at the byte after it.
             _ = scanner.ends(with: UInt8(ascii: "\n"))
             let isComplete = hasEnded && !scanner.hasStatement && !scanner.isInside
             #expect(isComplete == sample.isComplete, "\(sample.text.debugDescription)")
         }
     }
 
-    @Test func `statements have the lines at which they begin`() throws {
+    @Test func `statements have the numbers of the lines at which they begin`() throws {
         var statements = Statements()
         var all = try statements.take("\n\nSELECT 1;\n-- a\nSELECT\n2; SELECT 3;;\n\n'4;\n".utf8)
         #expect(statements.isInStatement)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The transcripts of `Docs/Tool.md`, typed again.
+/// Replays the transcripts in `Docs/Tool.md`.
 @Suite struct TranscriptTests {
-    /// A command and what it has shown.
+    /// A command and the output documented for it.
     private struct Step {
         let command: String
         var output: [String] = []
@@ -33,7 +33,7 @@ import Testing
         return steps
     }
 
-    /// Whether a line is as documented, where `…` stands for anything.
+    /// Returns whether a line is as documented, where `…` matches anything.
     private static func matches(_ line: String, _ expected: String) -> Bool {
         let parts = expected.components(separatedBy: "…")
         guard parts.count > 1 else { return line == expected }
@@ -56,7 +56,7 @@ import Testing
         )
     }
 
-    @Test func `every command of the tour shows what the tour says`() throws {
+    @Test func `every command of the tour shows the documented output`() throws {
         let workspace = try Workspace()
         let steps = try Self.steps().filter { !$0.isTyped }
         let separator = "--- next command ---"
@@ -78,10 +78,10 @@ import Testing
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `the session of the shell shows what the tour says`() throws {
+    func `the session of the shell shows the documented output`() throws {
         let workspace = try Workspace()
         let step = try #require(try Self.steps().first { $0.isTyped })
-        // A terminal that cannot do anything gets the characters alone, which can be compared.
+        // A dumb terminal receives only the characters, which can be compared.
         let terminal = try PseudoTerminal(
             workspace, "export TERM=dumb; \(step.command)", columns: 120)
         var shown = ""

@@ -11,7 +11,7 @@ import Testing
     init() throws { workspace = try Workspace() }
 
     @Test(arguments: verbs)
-    func `the help of each verb teaches with examples`(_ verb: String) throws {
+    func `the help of each verb contains examples`(_ verb: String) throws {
         let program = try workspace.shell("securestorage \(verb) --help")
         #expect(program.status == 0 && program.errors == "")
         #expect(program.text.contains("EXAMPLES\n  ") && program.text.contains("USAGE:"))
@@ -33,13 +33,13 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func `a script for completion can be made`(_ name: String) throws {
+    func `a completion script can be generated`(_ name: String) throws {
         let program = try workspace.shell("securestorage --generate-completion-script \(name)")
         #expect(program.status == 0 && program.text.contains("securestorage"))
     }
 
     @Test(.enabled(if: PseudoTerminal.isAvailable))
-    func `a message shows no control character of a name`() throws {
+    func `a message shows no control characters from a name`() throws {
         let terminal = try PseudoTerminal(
             workspace, #"securestorage info $'a\e]0;owned\a.db' --key-file key --raw-key"#)
         let shown = try terminal.expect("[status 1]")

@@ -5,10 +5,10 @@
 
     @testable import Vaults
 
-    /// The whole module against damaged bytes: in a process of its own, within bounds of time and
+    /// Damaged bytes for the whole module, in a separate process and within bounds of time and
     /// memory.
     ///
-    /// SECURESTORAGE_DAMAGES=10000 tries so many in total; the usual number is smaller.
+    /// SECURESTORAGE_DAMAGES=10000 tries that many in total; the default is smaller.
     @Suite(.timeLimit(.minutes(30)))
     struct DamageTests {
         static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 1200)
@@ -18,11 +18,10 @@
         }
 
         @Test(.enabled(if: !Sanitizer.isPresent), arguments: Kind.allCases)
-        func `damaged bytes are errors, quickly and without much memory`(_ kind: Kind) async throws
-        {
+        func `damaged bytes fail quickly and without much memory`(_ kind: Kind) async throws {
             await #expect(processExitsWith: .success) { [kind = kind as Kind] in
-                // What an allocation of an absurd size would need, and more than anything honest
-                // does.
+                // The bound on memory: an allocation of an absurd size exceeds it, and legitimate
+                // work does not.
                 let before = peakMemory()
                 let slowest = try Self.run(kind, count: Self.count / Kind.allCases.count)
                 #expect(slowest < .seconds(2))
@@ -30,7 +29,7 @@
             }
         }
 
-        /// Tries damaged bytes of a kind, and gives the longest time that one took.
+        /// Tries damaged bytes of a kind, and returns the longest time that one of them took.
         private static func run(_ kind: Kind, count: Int) throws -> Duration {
             let target = try DamageTarget(kind)
             let seed = UInt64.random(in: 0...(.max))
@@ -39,7 +38,7 @@
             for round in 0..<count {
                 let original = target.originals[round % target.originals.count]
                 var bytes = damage.change(original, target.originals, chunk: target.chunk)
-                // Half of them with a checksum that fits, as an attacker would make it.
+                // Half of them get a matching checksum, as an attacker would make it.
                 if target.hasChecksum, bytes.count > 8, Bool.random(using: &damage.generator) {
                     bytes = WrappedKeyTests.withChecksum(bytes)
                 }
@@ -53,12 +52,12 @@
         }
     }
 
-    /// One kind of record or file, and what reads it.
+    /// One kind of record or file, and the code that reads it.
     private struct DamageTarget {
         let originals: [Data]
         var chunk = 16
         var hasChecksum = false
-        /// Whether the bytes were taken for what they are not; throws only for a fault of the test.
+        /// Whether damaged bytes were accepted; throws for any error but the expected ones.
         let take: (Data) throws -> Bool
 
         init(_ kind: DamageTests.Kind) throws {
@@ -93,7 +92,7 @@
                             keys.append(try WrappedKeySet(bytes: bytes).unwrap(with: source))
                         }
                     }
-                    // The other record of a set may be whole: then it gives its own key.
+                    // The set's other record may be intact: it then yields the original key.
                     return try keys.contains { try $0.material.secret() != data.material.secret() }
                 }
             case .sealedValue:

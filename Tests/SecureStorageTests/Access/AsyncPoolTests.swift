@@ -40,9 +40,7 @@ import Testing
         #expect(try await pool.checkpoint(.truncate) == (0, 0))
     }
 
-    @Test func `a transaction that a block leaves open is an error and is rolled back`()
-        async throws
-    {
+    @Test func `a transaction left open by a block is an error and is rolled back`() async throws {
         let error = await #expect(throws: SecureStorageError.self) {
             try await pool.writeWithoutTransaction {
                 try $0.beginImmediateTransaction()
@@ -69,7 +67,7 @@ import Testing
         #expect(try await count() == 2)
     }
 
-    @Test func `reads that follow each other use one connection`() async throws {
+    @Test func `consecutive reads use one connection`() async throws {
         let opened = Shared(0)
         let pool = SecureDatabasePool(fullDatabasePath: database.path + ".2") { _ in
             opened.withLock { $0 += 1 }
@@ -81,7 +79,7 @@ import Testing
         await pool.close()
     }
 
-    @Test func `a closed pool refuses tasks, those that wait among them`() async throws {
+    @Test func `a closed pool refuses tasks, including waiting ones`() async throws {
         let database = try TemporaryDatabase()
         let pool = try database.openPool { $0.maximumReaderCount = 1 }
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -104,7 +102,7 @@ import Testing
         await #expect(throws: SecureStorageError.closed) { try await pool.write { _ in } }
     }
 
-    @Test func `a pool is opened, re-keyed and closed by tasks under load`() async throws {
+    @Test func `tasks open, re-key and close a pool under load`() async throws {
         let database = try TemporaryDatabase()
         let pool = SecureDatabasePool(url: database.url)
         try await pool.open(with: .passphrase("hunter2")) { db in
@@ -140,7 +138,7 @@ import Testing
 
     // MARK: - Threads
 
-    @Test func `reads that wait or run take no thread from other tasks`() async throws {
+    @Test func `waiting and running reads take no thread from other tasks`() async throws {
         let pool = pool
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let reads = (0..<100).map { _ in
@@ -151,7 +149,7 @@ import Testing
                 }
             }
         }
-        // As many as there are readers run, the others wait.
+        // As many reads run as there are readers; the others wait.
         for _ in 0..<5 { await entered.signalled() }
         let others = await withTaskGroup(of: Int.self) { group in
             for number in 1...100 { group.addTask { number } }
@@ -162,7 +160,7 @@ import Testing
         for read in reads { try await read.value }
     }
 
-    @Test func `a read does not wait for a write, and its snapshot does not move`() async throws {
+    @Test func `a read does not wait for a write, and its snapshot does not change`() async throws {
         let pool = pool
         let (written, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let write = Task {
@@ -181,9 +179,7 @@ import Testing
 
     // MARK: - Cancellation
 
-    @Test func `a read that is cancelled while it waits ends at once and takes no slot`()
-        async throws
-    {
+    @Test func `a read cancelled while waiting ends immediately and takes no slot`() async throws {
         let pool = try database.openPool { $0.maximumReaderCount = 1 }
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let running = Task {
@@ -193,7 +189,7 @@ import Testing
             }
         }
         await entered.signalled()
-        let waiting = Task { try await pool.read { _ in Issue.record("the block has run") } }
+        let waiting = Task { try await pool.read { _ in Issue.record("the block ran") } }
         try await Task.sleep(for: .milliseconds(50))
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -202,7 +198,8 @@ import Testing
         #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
     }
 
-    @Test func `cancelling a write interrupts its statement and rolls it back`() async throws {
+    @Test func `cancelling a write interrupts its statement and rolls back the write`() async throws
+    {
         let pool = pool
         let began = DispatchSemaphore(value: 0)
         let write = Task {
@@ -221,8 +218,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `cancelling one of a hundred reads harms none of the others`() async throws {
-        // A sanitizer makes as many threads too slow for any test.
+    func `cancelling one of a hundred reads does not affect the others`() async throws {
+        // Under a sanitizer, a hundred threads are too slow for a test.
         let count = Sanitizer.isPresent ? 10 : 100
         let pool = try database.openPool { $0.maximumReaderCount = count }
         let entered = DispatchSemaphore(value: 0)
@@ -256,14 +253,14 @@ import Testing
         #expect(victim.spent < .milliseconds(50), "\(victim.spent)")
     }
 
-    /// Counts for a moment, to a number that is known.
+    /// A query that runs for a moment and counts to a known number.
     private static let finite = """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)
         SELECT count(*) FROM n
         """
 }
 
-/// A thread whose processor time is taken from its cancellation to its end.
+/// A thread whose CPU time is measured from its cancellation to its end.
 private final class Victim: Sendable {
     private let clock = Shared(ThreadTime.Clock.ofThisThread)
     private let begin = Shared(Duration.zero)

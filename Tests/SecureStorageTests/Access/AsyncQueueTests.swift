@@ -14,7 +14,7 @@ import Testing
 
     struct Failure: Error {}
 
-    /// Takes far longer than any test lasts.
+    /// A query that runs far longer than any test.
     static let endless = """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n
         """
@@ -30,10 +30,10 @@ import Testing
         await #expect(throws: Failure.self) { try await queue.inDatabase { _ in throw Failure() } }
     }
 
-    @Test func `calls that wait or run take no thread from other tasks`() async throws {
+    @Test func `waiting and running calls take no thread from other tasks`() async throws {
         let queue = queue
         let gate = DispatchSemaphore(value: 0)
-        // Far more than the cooperative pool has threads; the first one runs.
+        // Far more calls than the cooperative pool has threads; only the first one runs.
         let calls = (0..<200).map { (number: Int) in
             Task { try await queue.inDatabase { _ in if number == 0 { gate.wait() } } }
         }
@@ -87,7 +87,8 @@ import Testing
         #expect(try await queue.inDatabase { !$0.hasOpenResultSets })
     }
 
-    @Test func `a thousand tasks lose no update and block no thread that others need`() async throws
+    @Test func `a thousand tasks lose no update and block no thread that other tasks need`()
+        async throws
     {
         try await queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (0)") }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -105,8 +106,7 @@ import Testing
         #expect(try await queue.inDatabase { try $0.int(forQuery: "SELECT a FROM t") } == 1000)
     }
 
-    @Test func `asynchronous and synchronous calls run in the order of their arrival`() async throws
-    {
+    @Test func `asynchronous and synchronous calls run in order of arrival`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let entered = DispatchSemaphore(value: 0)
         let queue = queue
@@ -136,7 +136,7 @@ import Testing
                 }.start()
             }
             await arrived.signalled()
-            // From "about to call" to "in line".
+            // Gives the call time to get from "about to call" to "in line".
             try await Task.sleep(for: .milliseconds(20))
         }
         gate.signal()
@@ -147,7 +147,7 @@ import Testing
 
     // MARK: - Cancellation
 
-    @Test func `a task that is cancelled before gets an error and its block does not run`()
+    @Test func `a task cancelled before its call gets an error, and its block does not run`()
         async throws
     {
         let queue = queue
@@ -159,7 +159,7 @@ import Testing
         #expect(try await count() == 0)
     }
 
-    @Test func `a task that is cancelled while it waits gets its error at once`() async throws {
+    @Test func `a task cancelled while waiting gets its error immediately`() async throws {
         let queue = queue
         let gate = DispatchSemaphore(value: 0)
         let (held, told) = AsyncStream.makeStream(of: Void.self)
@@ -169,21 +169,21 @@ import Testing
                 gate.wait()
             }
         }
-        // Else the other one could be the first.
+        // Otherwise the other task could come first.
         for await _ in held {}
         let waiting = Task {
             try await queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         }
         try await Task.sleep(for: .milliseconds(50))
         waiting.cancel()
-        // The turn is still the holder's.
+        // The holder still has the turn.
         await #expect(throws: CancellationError.self) { try await waiting.value }
         gate.signal()
         try await holder.value
         #expect(try await count() == 0)
     }
 
-    @Test func `cancelling interrupts the statement and rolls the transaction back`() async throws {
+    @Test func `cancelling interrupts the statement and rolls back the transaction`() async throws {
         let queue = queue
         let begun = DispatchSemaphore(value: 0)
         let task = Task {
@@ -200,7 +200,8 @@ import Testing
         #expect(try await count() == 0)
     }
 
-    @Test func `after a cancellation no further statement of the block runs, nor its commit`()
+    @Test
+    func `after a cancellation, neither the rest of the block's statements nor its commit run`()
         async throws
     {
         let queue = queue
@@ -212,7 +213,7 @@ import Testing
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
                 begun.signal()
                 goOn.wait()
-                // The block takes no notice.
+                // The block ignores the error.
                 do { try db.executeUpdate("INSERT INTO t VALUES (2)") } catch { errors.note(1) }
                 return false
             }
@@ -225,7 +226,7 @@ import Testing
         #expect(try await count() == 0)
     }
 
-    @Test func `cancelling one of a hundred calls harms none of the others`() async throws {
+    @Test func `cancelling one of a hundred calls does not affect the others`() async throws {
         let queue = queue
         let victim = Task { try await queue.inDatabase { try $0.int(forQuery: Self.endless) } }
         let others = (0..<100).map { (number: Int) in
@@ -237,7 +238,7 @@ import Testing
         for (number, task) in others.enumerated() { #expect(try await task.value == number) }
     }
 
-    @Test func `calls that are cancelled at random leave every other one as it is`() async throws {
+    @Test func `calls cancelled at random do not affect the others`() async throws {
         let queue = queue
         let committed = try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<500 {
@@ -267,7 +268,7 @@ import Testing
     }
 }
 
-/// Numbers in the order in which threads noted them.
+/// Numbers, in the order in which threads noted them.
 final class Arrivals: @unchecked Sendable {
     // @unchecked: `noted` is only touched under `lock`.
     private let lock = NSLock()
@@ -279,7 +280,7 @@ final class Arrivals: @unchecked Sendable {
 }
 
 extension DispatchSemaphore {
-    /// Waits on a thread of its own: those of tasks are few.
+    /// Waits on a separate thread, because the threads of tasks are few.
     func signalled() async {
         await withCheckedContinuation { continuation in
             Thread {

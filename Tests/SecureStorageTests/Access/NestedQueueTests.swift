@@ -2,14 +2,14 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Blocks of several queues and pools inside each other.
+/// Blocks of several queues and pools, nested in each other.
 @Suite struct NestedQueueTests {
     private static func queue() throws -> SecureDatabaseQueue {
         SecureDatabaseQueue(databaseStore: try TemporaryDatabase().openStore())
     }
 
-    /// Takes the turns of `count` queues in as many threads, each one first, and then each the next
-    /// one.
+    /// Takes the turns of `count` queues on as many threads; each thread takes its own queue's
+    /// turn, then the next queue's.
     ///
     /// - Returns: The errors of the inner calls.
     private func circle(
@@ -31,7 +31,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [2, 3, 5])
-    func `queues that are nested in a circle: one call throws, the others go on`(count: Int) throws
+    func `when queues are nested in a circle, one call throws and the others continue`(count: Int)
+        throws
     {
         let queues = try (0..<count).map { _ in try Self.queue() }
         for _ in 0..<50 {
@@ -41,12 +42,12 @@ import Testing
             #expect(errors.map(\.code) == [6])
             #expect("\(errors)".contains("same order"))
         }
-        // Nothing is left behind.
+        // All queues are still usable.
         for queue in queues { #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1) }
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a queue and the writers of two pools in a circle: one call throws`() throws {
+    func `when a queue and two pools' writers are nested in a circle, one call throws`() throws {
         let queue = try Self.queue()
         let databases = try (0..<2).map { _ in try TemporaryDatabase() }
         let pools = try databases.map { try $0.openPool() }
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `blocks of tasks that are nested in a circle: one call throws`() async throws {
+    func `when blocks of tasks are nested in a circle, one call throws`() async throws {
         let queues = try (0..<2).map { _ in try Self.queue() }
         let gate = Gate(count: 2)
         let tasks = (0..<2).map { number in
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a task that a synchronous block starts runs when the block has ended`() async throws {
+    func `the call of a task that a synchronous block starts runs after the block`() async throws {
         let queue = try Self.queue()
         let blockHasEnded = Shared(false)
         func start() throws -> Task<Bool, any Error> {
@@ -99,7 +100,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `queues that are nested at random never stop, and one order never fails`() throws {
+    func `queues nested at random never deadlock, and a fixed order never fails`() throws {
         let queues = try (0..<4).map { _ in try Self.queue() }
         let failures = Shared(0)
         Threads.run(8) { thread in

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a queue and a pool have in common, through the protocols that both conform to.
+/// The behaviour that queues and pools share, through the protocols that both conform to.
 @Suite(.timeLimit(.minutes(5))) struct OneFaceTests {
     enum Kind: CaseIterable {
         case queue, pool
@@ -38,7 +38,7 @@ import Testing
     // MARK: - Opening
 
     @Test(arguments: Kind.allCases)
-    func `it opens, closes and re-keys the file by itself`(_ kind: Kind) async throws {
+    func `it opens, closes and re-keys the file itself`(_ kind: Kind) async throws {
         let database = kind.database(file.url)
         #expect(database.databaseURL.path == file.path)
         #expect(database.configuration.journalMode == .wal)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `an initialization handler's error leaves no file`(_ kind: Kind) throws {
+    func `an error in the initialization handler leaves no file`(_ kind: Kind) throws {
         let database = kind.database(file.url)
         #expect(throws: Failure.self) { try database.open(with: key) { _ in Failure() } }
         #expect(!database.isOpen())
@@ -73,7 +73,7 @@ import Testing
     // MARK: - Reading
 
     @Test(arguments: Kind.allCases)
-    func `a read that writes is refused, and the next write is not`(_ kind: Kind) async throws {
+    func `a read that writes is refused, but the next write is not`(_ kind: Kind) async throws {
         let database = try opened(kind)
         for sql in [
             "INSERT INTO t VALUES (2)", "DELETE FROM t", "CREATE TABLE u (x)", "DROP TABLE t",
@@ -87,7 +87,7 @@ import Testing
                 try await database.read { try $0.executeUpdate(sql) }
             }
         }
-        // A statement that was prepared before, for a write.
+        // A statement that was already prepared, for a write.
         try await database.write { try $0.executeUpdate("INSERT INTO t VALUES (?)", 2) }
         #expect(
             storageError {
@@ -99,7 +99,8 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a read sees one moment, and returns or throws what its block does`(_ kind: Kind) throws {
+    func `a read sees one snapshot, and returns or throws what its block does`(_ kind: Kind) throws
+    {
         let database = try opened(kind)
         let other = try file.openStore()
         defer { other.close() }
@@ -139,7 +140,7 @@ import Testing
         #expect(try Self.count(database) == 4)
     }
 
-    @Test func `a queue's read leaves its store as it was, also when the block closes it`() throws {
+    @Test func `a queue's read leaves its store unchanged, even if the block closes it`() throws {
         let queue = SecureDatabaseQueue(url: file.url)
         try queue.open(with: key)
         try queue.write { try $0.executeUpdate("CREATE TABLE t (x)") }
@@ -152,7 +153,7 @@ import Testing
         }
         _ = try queue.read { try $0.int("SELECT count(*) FROM kept") }
         try queue.inDatabase { try $0.executeUpdate("INSERT INTO kept VALUES (1)") }
-        // Two nested reads end one after the other.
+        // The end of the inner read leaves the outer one read-only.
         try queue.read { _ in
             _ = try queue.read { try $0.int("SELECT count(*) FROM t") }
             #expect(
@@ -166,7 +167,7 @@ import Testing
     // MARK: - Writing
 
     @Test(arguments: Kind.allCases)
-    func `a write returns a value, and is rolled back by an error`(_ kind: Kind) async throws {
+    func `a write returns a value, and is rolled back on an error`(_ kind: Kind) async throws {
         let database = try opened(kind)
         let id = try await database.write { db in
             try db.executeUpdate("INSERT INTO t VALUES (2)")
@@ -194,7 +195,7 @@ import Testing
         #expect(try await database.writeWithoutTransaction { try $0.isInTransaction() } == false)
     }
 
-    // MARK: - What is written once for both
+    // MARK: - Shared implementations
 
     @Test(arguments: Kind.allCases)
     func `migrations, backups, checks, rows and observation work through the protocol`(
@@ -235,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a running read is interrupted, and the database can be used as before`(
+    func `an interrupt ends a running read, and the database stays usable`(
         _ kind: Kind
     ) async throws {
         let database = try opened(kind)

@@ -1,10 +1,10 @@
 @testable import SecureStorage
 
-/// A pool, and threads that make one call each: all that can happen next, whatever the order.
+/// A model of a pool and of threads that make one call each, in every possible order of steps.
 ///
-/// The state is the library's own; a thread's steps are the changes that `PoolConnections` makes
-/// for the call, each of which it makes under its lock. What happens between two of them, such as
-/// opening a connection, is noted here, so that it can be seen what is open when.
+/// The state is the library's own. A thread's steps are the changes that `PoolConnections` makes
+/// for the call, each under its lock. What happens between two steps, such as opening a connection,
+/// is recorded here to show what is open at each point.
 struct PoolModel: Hashable {
     enum Call: String, CaseIterable {
         case read, rows, write, rekey, open, close, suspend, keepReads, resume, release
@@ -18,7 +18,7 @@ struct PoolModel: Hashable {
         var hasCopy = false
         var hasForced = false
         var slots = 0
-        /// What has fallen to it, and whether it has begun.
+        /// The duty that the thread has taken over; `hasBegunDuty` is whether it has begun it.
         var duty: PoolState.Duty?
         var hasBegunDuty = false
         var hasWriter = false
@@ -27,18 +27,19 @@ struct PoolModel: Hashable {
 
     var state: PoolState
     var threads: [Thread] = []
-    /// The thread that has the writers' turn.
+    /// The index of the thread that has the writers' turn.
     var turn: Int?
     var isWriterOpen = false
-    /// Readers that no thread uses, and what they read.
+    /// The number of readers that no thread uses; `idlePlace` is the place that they read.
     var idleCount = 0
     var idlePlace = PoolState.Place.file
-    /// What has gone wrong in the last step.
+    /// The fault found in the last step, if any.
     var fault: String?
 
     init(readerLimit: Int = 1) { state = PoolState(readerLimit: readerLimit) }
 
-    /// The worlds that one step of one thread leads to; none when all are done, or none can go on.
+    /// Returns the worlds that one step of one thread leads to; none if all threads are done or
+    /// blocked.
     func next() -> [PoolModel] {
         threads.indices.flatMap { steps(of: $0) }
     }
@@ -185,7 +186,8 @@ struct PoolModel: Hashable {
 
     // MARK: - The writer
 
-    /// The steps from `first` on that take the turn and the writer, use it and give it back.
+    /// The steps from `first` on, which acquire the turn and the writer, use the writer and release
+    /// both.
     private func writing(
         _ index: Int, from first: Int, _ end: (inout PoolModel) -> Void
     ) -> [PoolModel] {
@@ -209,7 +211,8 @@ struct PoolModel: Hashable {
             }
             return [world]
         case 2:
-            // A block that runs a statement, unless it is refused, and one that runs none.
+            // A block that runs a statement, unless statements are refused, and a block that runs
+            // none.
             let idle = with { $0.threads[index].step += 1 }
             guard !state.suspension.refusesStatements else { return [idle] }
             return [
@@ -244,7 +247,7 @@ struct PoolModel: Hashable {
 
     private func rekeying(_ index: Int) -> [PoolModel] {
         switch threads[index].step {
-        // As a block, whose third step is to keep readers off.
+        // The steps of a write, except that the third one keeps readers out.
         case 2:
             return [
                 with {
@@ -257,7 +260,7 @@ struct PoolModel: Hashable {
             let goesOn = state.phase == .open && !state.suspension.refusesStatements
             return [with { $0.threads[index].step = goesOn ? 11 : 12 }]
         case 11:
-            // The key is changed, and readers with the old one are closed.
+            // The key changes, and readers with the old key are closed.
             return [
                 with {
                     $0.isWriterOpen = true
@@ -382,7 +385,7 @@ struct PoolModel: Hashable {
 
     private func resuming(_ index: Int) -> [PoolModel] {
         guard threads[index].step == 0 else {
-            // Observers.
+            // The writer notifies observers of the resumption.
             return writing(index, from: 1) { $0.threads[index].isDone = true }
         }
         return [
@@ -414,7 +417,7 @@ extension PoolModel {
         thread.call == .rows && [2, 4].contains(thread.step)
     }
 
-    /// Whether any connection to the file is open, as far as the threads have gone.
+    /// Whether any connection to the file is open after the steps so far.
     fileprivate var isFileOpen: Bool {
         isWriterOpen || idleCount > 0 && idlePlace == .file
             || threads.contains { thread in
@@ -422,7 +425,7 @@ extension PoolModel {
             }
     }
 
-    /// What must not be, in whatever order the threads have come here; nil when all is well.
+    /// The violated invariant, which must hold in every order of steps; nil if none is violated.
     var problem: String? {
         if let fault { return fault }
         let users = threads.count(where: \.hasWriter)
@@ -443,13 +446,13 @@ extension PoolModel {
             if state.suspension.stage != .none || state.isRekeying { return "closed, and busy" }
         }
         let slots = threads.count { isReading($0) { _ in true } && $0.call != .keepReads }
-        // Those that `release` closes had slots that nobody used.
+        // Each `release` holds one slot per reader that it closes; one of them is counted above.
         let released = threads.reduce(0) { $0 + max($1.slots - 1, 0) }
         if slots + released > state.readerLimit + 1 { return "\(slots) slots" }
         return nil
     }
 
-    /// What is wrong with a world in which no thread can go on.
+    /// The problem with a world in which no thread can take a step; nil if there is none.
     var finalProblem: String? {
         let waiting = threads.filter { !$0.isDone }.map { "\($0.call) at step \($0.step)" }
         guard waiting.isEmpty else {

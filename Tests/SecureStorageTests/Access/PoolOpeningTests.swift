@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// How a pool and its connections are opened and closed.
+/// Opening and closing of a pool and its connections.
 @Suite struct PoolOpeningTests {
     let database: TemporaryDatabase
 
@@ -20,7 +20,7 @@ import Testing
 
     struct Failure: Error {}
 
-    @Test func `a closed pool throws closed; it can be closed twice and opened again`() throws {
+    @Test func `a closed pool throws closed, and can be closed again and reopened`() throws {
         let pool = makePool()
         for _ in 1...3 {
             pool.close()
@@ -45,7 +45,8 @@ import Testing
         #expect(try database.openStore().int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `a configuration that is no pool's is an error at open, and no file is made`() throws
+    @Test func `a configuration that a pool cannot have is an error at open and creates no file`()
+        throws
     {
         let wrong: [(inout SecureDatabaseConfiguration) -> Void] = [
             { $0.journalMode = .delete }, { $0.maximumReaderCount = 0 },
@@ -60,7 +61,7 @@ import Testing
         #expect(try database.fileNames().isEmpty)
     }
 
-    @Test func `a read-only pool reads, and says of a write that it cannot`() throws {
+    @Test func `a read-only pool reads and refuses writes`() throws {
         let readOnly = makePool { $0.isReadOnly = true }
         #expect(storageError { try readOnly.open(with: .raw(TemporaryDatabase.key)) }?.code == 14)
         #expect(try database.fileNames().isEmpty)
@@ -75,7 +76,7 @@ import Testing
         #expect(try readOnly.read { try $0.int("SELECT x FROM t") } == 2)
     }
 
-    @Test func `open fails as a store's does, and can be tried again`() throws {
+    @Test func `open fails like a store's and can be retried`() throws {
         try database.openStore().executeUpdate("CREATE TABLE t (a)")
         let pool = makePool()
         let error = storageError { try pool.open(with: .raw(Data(count: 32))) }
@@ -96,9 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `the handler runs once, for a new file, and cannot call the pool`()
-        throws
-    {
+    func `the handler runs once, for a new file, and cannot call the pool`() throws {
         let pool = makePool()
         var errors: [SecureStorageError?] = []
         try pool.open(with: .raw(TemporaryDatabase.key)) { db in
@@ -127,7 +126,7 @@ import Testing
 
     // MARK: - Connections
 
-    @Test func `configure is called for each connection, of a new file also before the handler`()
+    @Test func `configure is called for each connection, and for a new file before the handler`()
         throws
     {
         let calls = Shared(0)
@@ -152,13 +151,14 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
         #expect(try pool.read { try $0.int("SELECT twice(a) FROM t") } == 16)
         #expect(calls.current == 3)
-        // Opened anew, because the block has closed it.
+        // The writer is opened again because the block closed it.
         try pool.writeWithoutTransaction { $0.close() }
         #expect(try pool.write { try $0.int("SELECT twice(a) FROM t") } == 16)
         #expect(calls.current == 4)
     }
 
-    @Test func `a configure that throws fails the open, or the read, and loses no slot`() throws {
+    @Test func `a configure that throws makes the open or the read fail, and loses no slot`() throws
+    {
         let fails = Shared(true)
         let pool = makePool {
             $0.maximumReaderCount = 1
@@ -197,7 +197,8 @@ import Testing
         #expect(errors.current == [21, 21])
     }
 
-    @Test func `a reader that cannot be opened gives its error and does not lose its slot`() async {
+    @Test func `a reader that cannot be opened throws its error and does not lose its slot`() async
+    {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             var configuration = SecureDatabaseConfiguration()
             configuration.maximumReaderCount = 1
@@ -209,15 +210,14 @@ import Testing
                 #expect(error?.kind == .backingStoreError)
                 #expect(error?.code == 14 || error?.code == 10, "\(String(describing: error))")
                 #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
-                // An open reader needs no more.
+                // An open reader needs no more descriptors.
                 try Descriptors.withOnly(0) { try pool.read { _ in } }
                 pool.releaseMemory()
             }
         }
     }
 
-    @Test func `readers are made when they are needed, kept, and given up to release memory`() async
-    {
+    @Test func `readers are opened on demand, kept, and closed by releaseMemory`() async {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let pool = SecureDatabasePool(fullDatabasePath: path)
             try pool.open(with: .raw(TemporaryDatabase.key))
@@ -236,7 +236,8 @@ import Testing
             for _ in 1...10 { try pool.read { _ in } }
             #expect(Descriptors.count(below: directory) == withFive)
             pool.releaseMemory()
-            // SQLite keeps descriptors of a file that another connection has locked, for reuse.
+            // SQLite keeps the descriptors of a file that another connection has locked, to reuse
+            // them.
             #expect(Descriptors.count(below: directory) < withFive || withFive - withOne < 4)
             #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
             let before = Descriptors.count(below: directory)
@@ -248,14 +249,15 @@ import Testing
         }
     }
 
-    @Test func `opening a pool of five readers by passphrase costs one key derivation`() throws {
+    @Test func `opening a pool of five readers with a passphrase costs one key derivation`() throws
+    {
         let passphrase = DatabaseKey.passphrase(SecretBytes(copying: Data("passphrase".utf8)))
         let rawKey = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
         let other = try TemporaryDatabase()
         try database.store().open(with: passphrase)
         try other.store().open(with: rawKey)
-        // The best of a few, in CPU time, since other tests run meanwhile; the bound is wide, and
-        // two derivations do not fit.
+        // The best of a few runs, in CPU time, because other tests run concurrently. The bound is
+        // wide, but two derivations exceed it.
         var (one, five, withoutDerivation) = (Double.infinity, Double.infinity, Double.infinity)
         for _ in 1...5 {
             let store = database.store()
@@ -289,7 +291,7 @@ import Testing
         return opening + reading.current
     }
 
-    /// What `body` costs on this thread.
+    /// Returns the CPU time that `body` takes on this thread, in seconds.
     private func cpuSeconds(_ body: () throws -> Void) throws -> Double {
         func now() -> Double {
             var time = timespec()

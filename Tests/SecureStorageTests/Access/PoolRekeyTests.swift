@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A change of the key of a pool.
+/// Changes of a pool's key.
 @Suite struct PoolRekeyTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
@@ -22,7 +22,7 @@ import Testing
 
     private static func key(_ number: Int) -> Data { Data(repeating: UInt8(number), count: 32) }
 
-    @Test func `the new key opens the file, the old one does not, and readers go on`() throws {
+    @Test func `the new key opens the file, the old one does not, and readers continue`() throws {
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 100)
         try pool.changeEncryptionKey(with: .passphrase("a new passphrase"))
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
@@ -70,7 +70,7 @@ import Testing
         for number in 1...20 {
             let before = reads.current
             try pool.changeEncryptionKey(with: .raw(Self.key(number)))
-            // They are let in again.
+            // Readers are admitted again.
             while reads.current < before + 10 { usleep(500) }
         }
         isDone.withLock { $0 = true }
@@ -80,7 +80,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `it waits for the reads that run`() throws {
+    @Test(.timeLimit(.minutes(10))) func `it waits for running reads`() throws {
         let reading = DispatchSemaphore(value: 0)
         let done = DispatchSemaphore(value: 0)
         let events = Shared<[String]>([])
@@ -116,7 +116,7 @@ import Testing
         }
         try pool.writeWithoutTransaction { db in
             errors.append(storageError { try pool.changeEncryptionKey(with: .passphrase("new")) })
-            // Behind the pool's back it would break the readers.
+            // A change of key that bypasses the pool would break the readers.
             errors.append(storageError { try db.changeEncryptionKey(with: key) })
         }
         #expect(errors.count == 4)
@@ -127,7 +127,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
     }
 
-    @Test func `when it fails, the old key stays in force and reads go on`() throws {
+    @Test func `if it fails, the old key stays in force and reads continue`() throws {
         #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
         for call in [
             { try pool.changeEncryptionKey(with: .passphrase("")) },
@@ -156,14 +156,12 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `when the disk fails in the middle, reads and writes go on with the old key`()
-            async
-        {
+        @Test func `if the disk fails midway, reads and writes continue with the old key`() async {
             await #expect(processExitsWith: .success) { [path = database.path as String] in
                 let pool = SecureDatabasePool(fullDatabasePath: path)
                 try pool.open(with: .raw(TemporaryDatabase.key))
                 #expect(try pool.read { try $0.int("SELECT count(a) FROM t") } == 100)
-                // No file of this process may grow; the log has to.
+                // No file of this process may grow, but the log has to.
                 signal(SIGXFSZ, SIG_IGN)
                 var limits = rlimit()
                 getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)

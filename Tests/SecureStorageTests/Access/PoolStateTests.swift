@@ -5,12 +5,12 @@ import Testing
 
 /// Every order in which threads can change a pool's state.
 @Suite struct PoolStateTests {
-    /// How many threads at most; `make soak` takes more.
+    /// The maximum number of threads; `make soak` uses more.
     private static let threadCount =
         ProcessInfo.processInfo.environment["SECURESTORAGE_THREADS"].flatMap { Int($0) } ?? 2
 
     @Test(arguments: ["closed", "open", "suspended", "suspended with a copy"])
-    func `in no order two use the writer, reads meet a change of the key, or somebody hangs`(
+    func `no order lets two threads use the writer, a read overlap a re-key, or a thread hang`(
         _ beginning: String
     ) {
         var worlds = 0
@@ -22,17 +22,17 @@ import Testing
         #expect(worlds > 500)
     }
 
-    @Test func `the same for three threads that stop each other`() {
+    @Test func `the same holds for three threads that block each other`() {
         let calls: [PoolModel.Call] = [.read, .rekey, .close, .suspend, .resume]
         var worlds = 0
         for calls in Self.groups(of: 3, from: calls) { worlds += Self.explore(calls, from: "open") }
         #expect(worlds > 1000)
     }
 
-    @Test func `the model notices a pool that stays barred`() {
+    @Test func `the model notices a pool that stays blocked`() {
         var world = Self.world("open")
         #expect(world.finalProblem == nil)
-        // A change of the key that does not say that it has ended.
+        // A change of key that never reports its end.
         world.state.beginRekey()
         #expect(world.finalProblem != nil)
     }
@@ -44,7 +44,7 @@ import Testing
         world.state.endOpening(isOpen: true)
         world.isWriterOpen = true
         guard beginning != "open" else {
-            // A reader that nobody uses.
+            // An idle reader.
             world.idleCount = 1
             return world
         }
@@ -55,7 +55,7 @@ import Testing
         return world
     }
 
-    /// All groups of `count` calls, whatever their order.
+    /// Returns all combinations of `count` calls, in which calls may repeat.
     private static func groups(
         of count: Int, from calls: [PoolModel.Call]
     ) -> [[PoolModel.Call]] {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Goes through all that can happen; the number of different worlds.
+    /// Explores everything that can happen and returns the number of distinct worlds.
     private static func explore(_ calls: [PoolModel.Call], from beginning: String) -> Int {
         var start = world(beginning)
         start.threads = calls.map { PoolModel.Thread(call: $0) }

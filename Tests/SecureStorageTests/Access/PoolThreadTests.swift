@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A pool with many threads.
+/// A pool used by many threads.
 @Suite struct PoolThreadTests {
     let database: TemporaryDatabase
     let pool: SecureDatabasePool
@@ -68,22 +68,20 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == writes.reduce(0, +))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a reader does not wait for a writer, nor it for readers`()
-        throws
-    {
+    @Test(.timeLimit(.minutes(10))) func `readers and writers do not wait for each other`() throws {
         let writing = DispatchSemaphore(value: 0)
         let read = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
             try pool.write { db in
                 try db.executeUpdate("UPDATE t SET a = 1")
                 writing.signal()
-                // Longer than anything that the reader could wait for if it had to.
+                // Longer than the reader would wait if it had to.
                 #expect(read.wait(timeout: .now() + 20) == .success)
                 try db.executeUpdate("UPDATE t SET a = 2")
             }
         }
         writing.wait()
-        // A reader that is new, and one that is not.
+        // A new reader, then one that is already open.
         for _ in 1...2 { #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0) }
         try pool.read { db in
             read.signal()
@@ -94,9 +92,8 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == 2)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `reads beside a writer of two seconds take no time`()
-        throws
-    {
+    @Test(.timeLimit(.minutes(10)))
+    func `reads are not held up by a writer that takes two seconds`() throws {
         let writing = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
             try pool.write { db in
@@ -119,7 +116,7 @@ import Testing
         #expect(slowest < .seconds(1))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `as many reads run at the same time as there are readers`()
+    @Test(.timeLimit(.minutes(10))) func `as many reads run concurrently as there are readers`()
         throws
     {
         let pool = try makePool(readers: 3)
@@ -149,7 +146,7 @@ import Testing
 
     #if os(Linux)
         @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-        func `readers and writers are let in in the order of their arrival`(writes: Bool) throws {
+        func `readers and writers are admitted in order of arrival`(writes: Bool) throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
             let order = Shared<[Int]>([])
@@ -170,15 +167,15 @@ import Testing
         }
 
         @Test(.timeLimit(.minutes(10)))
-        func `close waits for the running block and refuses those that wait`() throws {
+        func `close waits for running blocks and refuses waiting ones`() throws {
             let pool = try makePool(readers: 1)
             let gate = DispatchSemaphore(value: 0)
             let events = Shared<[String]>([])
-            // 0 and 1 are in their blocks, 2 and 3 wait for them, 4 closes.
+            // Threads 0 and 1 are in their blocks, 2 and 3 wait for them, and 4 closes the pool.
             Threads.arrive(5) {
                 #expect(!pool.isOpen())
                 #expect(storageError { try pool.read { _ in } } == .closed)
-                // The reader; the writer hears of it when its turn comes.
+                // This is the waiting reader; the waiting writer is refused when its turn comes.
                 while events.current.isEmpty { sched_yield() }
                 #expect(events.current == ["refused"])
                 gate.signal()
@@ -209,9 +206,8 @@ import Testing
         }
     #endif
 
-    @Test(.timeLimit(.minutes(10))) func `close inside a block takes effect when it has ended`()
-        throws
-    {
+    @Test(.timeLimit(.minutes(10)))
+    func `close inside a block takes effect when the block has ended`() throws {
         try pool.write { db in
             try db.executeUpdate("UPDATE t SET a = 1")
             pool.close()
@@ -219,7 +215,7 @@ import Testing
             #expect(
                 storageError { try pool.open(with: .raw(TemporaryDatabase.key)) }?.kind
                     == .openFailed)
-            // A part of the block that runs.
+            // A read inside the running block is part of it.
             #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
         }
         #expect(storageError { try pool.read { _ in } } == .closed)
@@ -233,9 +229,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a pool is opened and closed by many threads under load`()
-        throws
-    {
+    @Test(.timeLimit(.minutes(10))) func `many threads open and close a pool under load`() throws {
         pool.close()
         Threads.run(8) { thread in
             for round in 1...40 {
@@ -249,7 +243,7 @@ import Testing
                         pool.releaseMemory()
                     }
                 } catch SecureStorageError.closed {
-                    // It was, at that moment.
+                    // The pool was closed at that moment.
                 } catch {
                     Issue.record(error)
                 }
@@ -279,7 +273,7 @@ import Testing
             }
         }
         begun.pass()
-        // What has not begun yet is not interrupted.
+        // A statement that has not begun yet is not interrupted.
         while codes.current.count < 3 {
             pool.interrupt()
             usleep(1000)
@@ -288,7 +282,7 @@ import Testing
         #expect(codes.current == [9, 9, 9])
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == 0)
         try pool.write { try $0.executeUpdate("UPDATE t SET a = 1") }
-        // Nothing runs now: it must not end the checkpoint at close either.
+        // Nothing runs now, so this interrupt must not end the checkpoint at close either.
         pool.interrupt()
         pool.close()
         #expect(try database.fileNames() == ["test.db"])

@@ -29,7 +29,9 @@ import Testing
         #expect(queue.databaseStore.databaseURL == database.url)
     }
 
-    @Test func `a queue over a closed store throws closed, and works once it is open`() throws {
+    @Test func `a queue over a closed store throws closed, and works once the store is open`()
+        throws
+    {
         let other = try TemporaryDatabase()
         let queue = SecureDatabaseQueue(databaseStore: other.store())
         #expect(
@@ -51,10 +53,10 @@ import Testing
         #expect(storageError { _ = try leaked?.next() } == .closed)
     }
 
-    @Test func `a closed result set may be let go on any thread`() throws {
+    @Test func `a closed result set may be released on any thread`() throws {
         nonisolated(unsafe) var leaked: [SecureDatabaseResultSet] = []
         try queue.inDatabase { db in
-            // The second one's statement is not the cache's.
+            // The second result set's statement is not from the cache.
             for _ in 1...2 { leaked.append(try db.executeQuery("SELECT 1 UNION SELECT 2")) }
             for rs in leaked { _ = try rs.next() }
         }
@@ -71,7 +73,7 @@ import Testing
 
     // MARK: - Transactions
 
-    @Test func `false commits and true rolls back`() throws {
+    @Test func `returning false commits and returning true rolls back`() throws {
         try queue.inExclusiveTransaction { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             #expect(try db.isInTransaction())
@@ -88,7 +90,7 @@ import Testing
         #expect(try rows() == ["1", "3"])
     }
 
-    @Test func `a block that throws is rolled back and its error goes on`() throws {
+    @Test func `a block that throws is rolled back and its error is rethrown`() throws {
         #expect(throws: Failure.self) {
             try queue.inExclusiveTransaction { db in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -99,7 +101,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.isInTransaction() } == false)
     }
 
-    @Test func `a BEGIN that fails throws and the block does not run`() throws {
+    @Test func `a BEGIN that fails is thrown, and the block does not run`() throws {
         let rival = try database.openStore { $0.busyTimeout = .zero }
         try rival.beginExclusiveTransaction()
         let impatient = SecureDatabaseQueue(
@@ -119,7 +121,7 @@ import Testing
         try impatient.inExclusiveTransaction { _ in false }
     }
 
-    @Test func `a COMMIT that fails throws and is rolled back`() throws {
+    @Test func `a COMMIT that fails is thrown, and the transaction is rolled back`() throws {
         try queue.inDatabase { db in
             try db.executeStatements(
                 """
@@ -145,7 +147,7 @@ import Testing
         "SAVEPOINT a; RELEASE a; END; INSERT INTO t VALUES (3)",
     ])
     func `a block cannot end its own transaction, nor can a batch in it`(_ sql: String) throws {
-        // Prepared and kept from a time when it was allowed.
+        // These statements are prepared and cached while they are allowed.
         try queue.inDatabase { db in
             try db.executeUpdate("BEGIN")
             try db.executeUpdate("COMMIT")
@@ -180,7 +182,7 @@ import Testing
         #expect(try rows() == ["4"])
     }
 
-    @Test func `a transaction that a task's block leaves open is rolled back and reported to it`()
+    @Test func `a task's block that leaves a transaction open is rolled back and throws`()
         async throws
     {
         await #expect(throws: SecureStorageError.self) {
@@ -195,7 +197,7 @@ import Testing
         #expect(try database.openStore().strings("SELECT a FROM t") == ["2"])
     }
 
-    @Test func `a transaction that a block leaves open is rolled back and reported to it`() throws {
+    @Test func `a block that leaves a transaction open is rolled back and throws`() throws {
         for sql in ["BEGIN; INSERT INTO t VALUES (1)", "SAVEPOINT a; INSERT INTO t VALUES (1)"] {
             let error = storageError { try queue.inDatabase { try $0.executeStatements(sql) } }
             #expect(error?.code == 21)
@@ -207,7 +209,7 @@ import Testing
                 }
             }
         }
-        // Nobody else's call is part of it any more.
+        // No other call is part of that transaction.
         try queue.inExclusiveTransaction { db in
             try db.executeUpdate("INSERT INTO t VALUES (2)")
             return false
@@ -216,7 +218,7 @@ import Testing
         #expect(try rival.strings("SELECT a FROM t") == ["2"])
     }
 
-    @Test func `a transaction that was begun on the store directly is no block's`() throws {
+    @Test func `calls do not join a transaction begun directly on the store`() throws {
         let values = try SecureKeyValueStore(databaseStore: queue.databaseStore, name: "v")
         let db = queue.databaseStore
         try db.beginTransaction()
@@ -232,7 +234,7 @@ import Testing
             #expect(storageError(call)?.code == 21)
         }
         #expect(values.isOpen())
-        // A block of the store's one user is a block, and what it calls is part of it.
+        // A block run directly on the store is a block too, and the calls inside it are part of it.
         try db.inSavePoint { _ in
             try values.put(2, forKey: "b")
             return false
@@ -243,7 +245,7 @@ import Testing
         #expect(try values.keys() == ["b"])
     }
 
-    @Test func `a block ends its own savepoints and no others, whatever their names`() throws {
+    @Test func `a block can end only its own savepoints, whatever their names`() throws {
         try queue.inDatabase { db in
             try db.startSavePoint("outer")
             try queue.inTransaction { db in
@@ -251,7 +253,7 @@ import Testing
                     #expect(storageError { try call("outer") }?.code == 21)
                     #expect(storageError { try call("securestorage_block") }?.code == 21)
                 }
-                // Those of the names that the library has, or once had, are names like any other.
+                // Names that the library uses, or once used, are names like any other.
                 for name in ["securestorage_block", "OUTER", "é"] {
                     try db.startSavePoint(name)
                     try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -272,7 +274,9 @@ import Testing
         #expect(try rows() == ["2", "2", "2", "3"])
     }
 
-    @Test func `what was asked for before a transaction ended does not write after it`() throws {
+    @Test func `queries, batches and inner blocks do not write after the transaction has ended`()
+        throws
+    {
         try queue.inDatabase {
             try $0.executeStatements("CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1)")
         }
@@ -281,7 +285,7 @@ import Testing
                 let rs = try db.executeQuery("INSERT INTO t VALUES (1) RETURNING a")
                 try? db.executeUpdate("INSERT OR ROLLBACK INTO u VALUES (1)")
                 _ = try? rs.next()
-                // Neither a batch goes on, nor does a block begin.
+                // Neither does a batch continue nor a block begin.
                 try? db.executeStatements("SELECT 1; INSERT INTO t VALUES (2)") { _ in true }
                 try? queue.inTransaction { db in
                     try db.executeUpdate("INSERT INTO t VALUES (3)")
@@ -309,7 +313,7 @@ import Testing
         var wasInTransaction = true
         let outcome: Void? = try? queue.inExclusiveTransaction { db -> Bool in
             try db.executeUpdate("INSERT INTO u VALUES (2)")
-            // SQLite rolls the whole transaction back.
+            // SQLite rolls back the whole transaction.
             try? db.executeUpdate("INSERT OR ROLLBACK INTO u VALUES (1)")
             wasInTransaction = try db.isInTransaction()
             refused = storageError { try db.executeUpdate("INSERT INTO u VALUES (3)") }
@@ -325,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `a block that closes the store gets closed and no row`() throws {
+    @Test func `a block that closes the store throws closed and writes no row`() throws {
         let error = storageError {
             try queue.inExclusiveTransaction { db in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -340,7 +344,7 @@ import Testing
 
     // MARK: - Nesting
 
-    @Test func `a call inside a block of the same queue runs at once`() throws {
+    @Test func `a call inside a block of the same queue runs immediately`() throws {
         try queue.inDatabase { db in
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             let rs = try db.executeQuery("SELECT a FROM t")
@@ -383,7 +387,7 @@ import Testing
         #expect(try rows() == ["1", "2", "4"])
     }
 
-    @Test func `an outer rollback takes the inner transactions with it`() throws {
+    @Test func `an outer rollback undoes the inner transactions`() throws {
         try queue.inExclusiveTransaction { _ in
             try queue.inExclusiveTransaction { db in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -407,9 +411,7 @@ import Testing
         #expect(value == 0)
     }
 
-    @Test func `a block may be a variable or a method, and what an inner block opens is closed`()
-        throws
-    {
+    @Test func `a block may be a variable, and result sets of an inner block are closed`() throws {
         let block: (SecureDatabaseStore) throws -> Int? = { try $0.int("SELECT 7") }
         #expect(try queue.inDatabase(block) == 7)
         try queue.inDatabase { db in
@@ -459,14 +461,14 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.timeLimit(.minutes(10))) func `calls run in the order of their arrival`() throws {
+        @Test(.timeLimit(.minutes(10))) func `calls run in order of arrival`() throws {
             let gate = DispatchSemaphore(value: 0)
             let order = Order()
             let count = 20
             for number in 0..<count {
                 let identifier = Order()
                 Thread.detachNewThread {
-                    // A link to PID/task/TID.
+                    // The link's target is PID/task/TID.
                     let link = try? FileManager.default.destinationOfSymbolicLink(
                         atPath: "/proc/thread-self")
                     identifier.append(link?.split(separator: "/").last.flatMap { Int($0) } ?? 0)
@@ -476,7 +478,8 @@ import Testing
                     }
                     order.finish()
                 }
-                // The next one starts when this one sleeps: in its block, or waiting for its turn.
+                // The next thread starts when this one sleeps, in its block or waiting for its
+                // turn.
                 while !identifier.numbers.contains(where: isSleeping) { sched_yield() }
             }
             gate.signal()
@@ -491,7 +494,7 @@ import Testing
         }
     #endif
 
-    /// Numbers in the order in which they come in.
+    /// Numbers in order of arrival.
     private final class Order: @unchecked Sendable {
         // @unchecked: `list` is only touched under `lock`.
         private let lock = NSLock()

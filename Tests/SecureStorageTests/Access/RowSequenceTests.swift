@@ -37,7 +37,7 @@ import Testing
 
     // MARK: - Rows
 
-    @Test func `all rows arrive in their order, each time`() async throws {
+    @Test func `all rows arrive in order, in each iteration`() async throws {
         let rows = pool.rows(as: Row.self) { db in
             try db.executeQuery("SELECT a, b FROM t WHERE a > ? ORDER BY a", 10)
         }
@@ -51,13 +51,13 @@ import Testing
         }
     }
 
-    @Test func `no row is no row, and the end stays the end`() async throws {
+    @Test func `an empty result has no rows, and its end stays the end`() async throws {
         var iterator = pool.rows(as: Int.self) { try $0.executeQuery("SELECT 1 WHERE 0") }
             .makeAsyncIterator()
         for _ in 0..<3 { #expect(try await iterator.next() == nil) }
     }
 
-    @Test func `the queue's rows are those that are committed`() async throws {
+    @Test func `a queue's rows are the committed ones`() async throws {
         let queue = try queue()
         let rows = queue.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { rs in
             try rs.value(forColumnIndex: 0, as: Int.self) ?? 0
@@ -74,7 +74,7 @@ import Testing
         #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 600)
     }
 
-    @Test func `dates are read as the strategy says`() async throws {
+    @Test func `dates are decoded with the given strategy`() async throws {
         let rows = pool.rows(as: Date.self, dates: .millisecondsSince1970) {
             try $0.executeQuery("SELECT 1500")
         }
@@ -83,7 +83,7 @@ import Testing
 
     // MARK: - Back pressure
 
-    @Test func `rows are read as the loop asks for them`() async throws {
+    @Test func `rows are read as the loop requests them`() async throws {
         let read = Shared(0)
         let rows = pool.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { _ in
             read.withLock { $0 += 1 }
@@ -98,7 +98,7 @@ import Testing
         #expect(read.current < 264)
     }
 
-    @Test func `an endless result takes its rows and no more`() async throws {
+    @Test func `a loop can leave an endless result`() async throws {
         let rows = pool.rows(as: Int.self) {
             try $0.executeQuery(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
@@ -113,13 +113,13 @@ import Testing
 
     // MARK: - Snapshot and connections
 
-    @Test func `a loop sees one snapshot, and may write and read`() async throws {
+    @Test func `a loop sees one snapshot, and may read and write`() async throws {
         var count = 0
         for try await number in numbers(of: pool) {
             count += 1
             if number.isMultiple(of: 100) {
                 try await pool.write { try $0.executeUpdate("DELETE FROM t WHERE a = ?", number) }
-                // The pool has one reader, which the loop does not take.
+                // The pool has one reader, which the loop does not occupy.
                 #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") ?? 0 } < 1000)
             }
         }
@@ -127,7 +127,7 @@ import Testing
         #expect(try await pool.read { try $0.int("SELECT count(*) FROM t") } == 990)
     }
 
-    @Test func `more loops than readers, each reading from the pool, do not wait for ever`()
+    @Test func `more loops than readers, each reading from the pool, do not deadlock`()
         async throws
     {
         try await withThrowingTaskGroup(of: Int.self) { [pool] group in
@@ -145,7 +145,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a loop that is left closes its connection`() async throws {
+        @Test func `leaving a loop closes its connection`() async throws {
             await #expect(processExitsWith: .success) {
                 let test = try RowSequenceTests()
                 for _ in 0..<20 {
@@ -156,15 +156,15 @@ import Testing
                         throw Failure()
                     }
                 }
-                // The last one may be closed a moment later, on the thread of its rows. The last
-                // one may be closed a moment later, on the thread of its rows. Descriptors of the
-                // file itself are kept by SQLite as long as the writer has a lock.
+                // The last connection may be closed a moment later, on the thread of its rows.
+                // SQLite keeps descriptors of the database file itself as long as the writer has a
+                // lock.
                 while Descriptors.count(of: test.database.path + "-wal") > 1 { usleep(1000) }
             }
         }
     #endif
 
-    @Test func `a change of the key does not disturb a loop`() async throws {
+    @Test func `changing the key does not disturb a loop`() async throws {
         var count = 0
         for try await number in numbers(of: pool) {
             count += 1
@@ -178,12 +178,12 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `closing the pool ends the loop and is not held up by it`() async throws {
+    @Test func `closing the pool ends the loop and does not wait for it`() async throws {
         var iterator = numbers(of: pool).makeAsyncIterator()
         #expect(try await iterator.next() == 1)
         await pool.close()
         #expect(!FileManager.default.fileExists(atPath: database.path + "-wal"))
-        // What was read before arrives.
+        // Rows that were already read still arrive.
         var count = 1
         let error = await #expect(throws: SecureStorageError.self) {
             while try await iterator.next() != nil { count += 1 }
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `closing the store of a queue ends its loops`() async throws {
+    @Test func `closing a queue's store ends its loops`() async throws {
         await pool.close()
         let queue = try queue()
         var iterator = queue.rows(as: Int.self) { try $0.executeQuery("SELECT a FROM t") }
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `the pool may be closed inside a closure of its rows`() async throws {
+    @Test func `the pool may be closed inside a closure that maps its rows`() async throws {
         let pool = pool
         let rows = pool.rows(of: { try $0.executeQuery("SELECT a FROM t") }) { _ in pool.close() }
         var iterator = rows.makeAsyncIterator()
@@ -223,7 +223,7 @@ import Testing
         #expect(try await pool.read { try $0.int("SELECT 1") } == 1)
     }
 
-    @Test func `errors arrive behind the rows before them`() async throws {
+    @Test func `errors arrive after the rows before them`() async throws {
         let failing = pool.rows(of: { try $0.executeQuery("SELECT a FROM t ORDER BY a") }) { rs in
             let number = rs.int(forColumnIndex: 0) ?? 0
             if number == 3 { throw Failure() }

@@ -20,7 +20,7 @@ import Testing
 
     // MARK: - Reading
 
-    @Test func `a read sees what was written, and returns its value`() throws {
+    @Test func `a read sees earlier writes and returns its block's value`() throws {
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         #expect(try pool.read { try $0.int("SELECT a FROM t") } == 1)
         #expect(throws: Failure.self) { try pool.read { _ in throw Failure() } }
@@ -31,17 +31,17 @@ import Testing
         #expect(pool.databaseURL == database.url)
     }
 
-    @Test func `the snapshot of a read does not move`() throws {
+    @Test func `a read's snapshot does not change`() throws {
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         let counts = try pool.read { db in
-            // Not even by a write before its first statement.
+            // Not even a write before the read's first statement changes it.
             try inAnotherThread { pool in
                 try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
             }
             let before = try db.int("SELECT count(*) FROM t")
             try inAnotherThread { pool in
                 try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3)") }
-                // It may be refused for as long as the read runs.
+                // The checkpoint may be refused while the read runs.
                 _ = try? pool.checkpoint()
             }
             return [before, try db.int("SELECT count(*) FROM t")]
@@ -75,7 +75,7 @@ import Testing
         #expect(try rows().isEmpty)
     }
 
-    @Test func `a read that throws or leaves things open does no harm to the next one`() throws {
+    @Test func `a read that throws or leaves things open does not affect the next one`() throws {
         try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1), (2)") }
         nonisolated(unsafe) var leaked: SecureDatabaseResultSet?
         for round in 1...10 {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a block that closes its store is the only one that notices`() throws {
+    @Test func `closing the store in a block affects only that block`() throws {
         #expect(
             storageError {
                 try pool.read { db in
@@ -140,7 +140,7 @@ import Testing
         #expect(try rows() == ["1"])
     }
 
-    @Test func `a write that cannot begin or commit throws, and the pool goes on`() throws {
+    @Test func `a write that cannot begin or commit throws, and the pool stays usable`() throws {
         let impatient = SecureDatabasePool(
             fullDatabasePath: database.path,
             configuration: database.store { $0.busyTimeout = .milliseconds(10) }.configuration)
@@ -167,7 +167,7 @@ import Testing
         #expect(try rows() == ["1"])
     }
 
-    @Test func `without a transaction, VACUUM runs, and one that is left open is taken back`()
+    @Test func `writeWithoutTransaction runs VACUUM and rolls back a transaction left open`()
         throws
     {
         try pool.writeWithoutTransaction { db in
@@ -258,7 +258,7 @@ import Testing
         #expect(try rows() == ["1", "3", "4", "5"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a write in a read is an error that names the fault`()
+    @Test(.timeLimit(.minutes(10))) func `a write in a read is an error that names the mistake`()
         throws
     {
         for call in [
@@ -268,7 +268,7 @@ import Testing
             #expect(error?.code == 21)
             #expect(error?.description.contains("end the read first") == true)
         }
-        // Also with another pool's block between.
+        // Also with another pool's block in between.
         let other = SecureDatabasePool(fullDatabasePath: try TemporaryDatabase().path)
         try other.open(with: .raw(TemporaryDatabase.key))
         let error = storageError {
@@ -277,7 +277,7 @@ import Testing
         #expect(error?.code == 21)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `blocks of other pools and queues may come between`()
+    @Test(.timeLimit(.minutes(10))) func `blocks of other pools and queues may come in between`()
         throws
     {
         let second = try TemporaryDatabase()
@@ -301,7 +301,7 @@ import Testing
             try db.executeUpdate("INSERT INTO t VALUES (?)", values: [1])
             try db.executeUpdate("INSERT INTO t VALUES (?)", values: [2])
         }
-        // `*rollback = YES` is an error thrown.
+        // `*rollback = YES` becomes a thrown error.
         #expect(throws: Failure.self) {
             try pool.write { db in
                 try db.executeUpdate("DELETE FROM t")
@@ -311,7 +311,7 @@ import Testing
         #expect(try pool.read { try $0.int(forQuery: "SELECT sum(a) FROM t") } == 3)
     }
 
-    /// Runs `body` with the pool in another thread, and waits for it.
+    /// Runs `body` with the pool on another thread and waits for it.
     private func inAnotherThread(
         _ body: @escaping @Sendable (SecureDatabasePool) throws -> Void
     ) throws {

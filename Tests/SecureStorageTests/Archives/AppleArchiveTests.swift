@@ -8,7 +8,7 @@ import Testing
         try KeyedArchive.decode(try ArchiveFixture.data(name), as: type)
     }
 
-    @Test func `a string that stands for itself is read`() throws {
+    @Test func `a string as the root object is read`() throws {
         #expect(try decode("good-string.plist", as: NSString.self) == "Grüße, 世界 𝄞")
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(person.friend?.friend == nil)
     }
 
-    @Test func `an object that others share is read`() throws {
+    @Test func `a shared object is read`() throws {
         var inner: Any = try decode("good-shared.plist", as: NSArray.self)
         for _ in 0..<10 {
             let array = try #require(inner as? NSArray)

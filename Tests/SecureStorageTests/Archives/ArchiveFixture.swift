@@ -4,7 +4,7 @@ import Testing
 
 @testable import SecureStorage
 
-/// The archives of Fixtures/Archives, which Python wrote.
+/// The archives in Fixtures/Archives, which Python wrote.
 enum ArchiveFixture {
     static func names(_ prefix: String) -> [String] {
         guard
@@ -20,7 +20,7 @@ enum ArchiveFixture {
         return try Data(contentsOf: folder.appendingPathComponent(name))
     }
 
-    /// What `decode` throws for the classes that a hostile archive may hope for.
+    /// Returns the errors of decoding each class that a hostile archive may target.
     static func decodeAll(_ data: Data) -> [SecureStorageError?] {
         [
             storageError { _ = try KeyedArchive.decode(data, as: NSArray.self) },

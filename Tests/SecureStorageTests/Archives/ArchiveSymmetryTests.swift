@@ -3,7 +3,7 @@ import Testing
 
 @testable import SecureStorage
 
-/// What can be written can be read, in every place that an object may have.
+/// Every object that can be written can be read, wherever it is in an archive.
 @Suite struct ArchiveSymmetryTests {
     private func values() throws -> [NSObject] {
         let base = try #require(URL(string: "http://example.org/a/"))
@@ -51,9 +51,9 @@ import Testing
         ]
     }
 
-    /// Whether two objects are equal.
+    /// Returns whether two objects are equal.
     ///
-    /// Foundation's own comparison of sets ends the process on Linux when there are arrays in them.
+    /// On Linux, Foundation's own comparison ends the process if the sets contain arrays.
     private func same(_ left: Any, _ right: Any) -> Bool {
         func same(any left: [AnyObject], _ right: [AnyObject]) -> Bool {
             left.count == right.count
@@ -87,7 +87,7 @@ import Testing
         return try KeyedArchive.decode(data, as: T.self)
     }
 
-    @Test func `what is accepted comes back equal, wherever it is`() throws {
+    @Test func `what is accepted is read back equal, wherever it is`() throws {
         for value in try values() {
             let own = try #require(value as? any NSCoding)
             for object in (value is NSNumber ? [] : [own]) + places(of: value)
@@ -121,14 +121,14 @@ import Testing
         }
     }
 
-    @Test func `what could not be read is refused, wherever it is`() throws {
+    @Test func `what could not be read back is refused, wherever it is`() throws {
         for value in try refused() {
-            // No sets: some of these end the process when they are put in one.
+            // No sets: putting some of these objects in one ends the process.
             for object in places(of: value) {
                 #expect(
                     storageError { _ = try copy(object) } == .typeConversionFailed,
                     "\(type(of: value)) in \(type(of: object))")
-                // By the encoder, not by the decoder.
+                // The encoder refuses it, not the decoder.
                 func encode<T: NSCoding>(_ object: T) throws { _ = try KeyedArchive.encode(object) }
                 #expect(storageError { try encode(object) } == .typeConversionFailed)
             }

@@ -1,8 +1,9 @@
 import Foundation
 
-// Archives name classes by `Module.Class`: these have to be at the top of a file, and not private.
+// Archives name classes as `Module.Class`: these must be at the top level of a file, and not
+// private.
 
-/// A class of an app with secure coding.
+/// An app's class with secure coding.
 final class Person: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
 
@@ -51,7 +52,7 @@ final class Person: NSObject, NSSecureCoding {
     override var hash: Int { name.hashValue }
 }
 
-/// A class of an app without secure coding, with a value of every kind that a coder has a call for.
+/// An app's class without secure coding, with a value of every kind that a coder has a method for.
 class Note: NSObject, NSCoding {
     var title = ""
     var lines: [String] = []
@@ -93,10 +94,10 @@ class Note: NSObject, NSCoding {
     }
 }
 
-/// A subclass of a class that can be archived.
+/// A subclass of an archivable class.
 final class Reminder: Note {}
 
-/// Asks for another class than it wrote.
+/// A class that decodes another class than it encoded.
 final class Mistaken: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
     let inner: Any
@@ -108,7 +109,7 @@ final class Mistaken: NSObject, NSSecureCoding {
     func encode(with coder: NSCoder) { coder.encode(inner, forKey: "inner") }
 }
 
-/// A class that calls itself secure but reads what it contains without naming a class.
+/// A class that claims to be secure but decodes its content without naming a class.
 final class Careless: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
     let inner: Any
@@ -118,7 +119,7 @@ final class Careless: NSObject, NSSecureCoding {
     func encode(with coder: NSCoder) { coder.encode(inner, forKey: "inner") }
 }
 
-/// Holds anything that can be archived.
+/// A container for anything that can be archived.
 final class Holder: NSObject, NSCoding {
     let items: [Any]
 
@@ -130,14 +131,14 @@ final class Holder: NSObject, NSCoding {
 /// A subclass of one of Foundation's classes.
 final class OwnNull: NSNull, @unchecked Sendable {}
 
-/// Says that it is an array of Foundation's, and keeps its elements elsewhere.
+/// A class that claims to be Foundation's array and keeps its elements elsewhere.
 final class Misnamed: NSArray {
     override var classForCoder: AnyClass { NSArray.self }
     override var count: Int { 1 }
     override func object(at index: Int) -> Any { "elsewhere" }
 }
 
-/// A class whose objects are inside another type.
+/// A type that contains an archivable class.
 enum Outer {
     final class Nested: NSObject, NSCoding {
         override init() {}
@@ -146,7 +147,7 @@ enum Outer {
     }
 }
 
-/// Has Foundation's structures, and two names that differ in their bytes only.
+/// A class with Foundation's structures, and with two keys that differ only in their bytes.
 final class Shape: NSObject, NSCoding {
     var origin = NSPoint.zero
     var frame = NSRect.zero
@@ -169,7 +170,7 @@ final class Shape: NSObject, NSCoding {
     }
 }
 
-/// A link of a chain, with nothing else that is an object.
+/// A link of a chain that contains no other objects.
 final class Link: NSObject, NSCoding {
     var next: Link?
 
@@ -178,7 +179,7 @@ final class Link: NSObject, NSCoding {
     func encode(with coder: NSCoder) { coder.encode(next, forKey: "next") }
 }
 
-/// A class that is no `NSObject`, which Foundation's collections keep in a box.
+/// A class that is not an `NSObject`, which Foundation's collections box.
 final class Plain: NSCoding {
     let number: Int
 

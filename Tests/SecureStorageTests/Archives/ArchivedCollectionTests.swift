@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `arrays nested 100,000 deep are an error`() {
-        // Mutable, so that they can be taken apart: letting go of all at once needs as much stack.
+        // Mutable, so that they can be taken apart: releasing them all at once needs as much stack.
         var arrays = [NSMutableArray()]
         for _ in 0..<100_000 { arrays.append(NSMutableArray(object: arrays[arrays.count - 1])) }
         defer { for array in arrays { array.removeAllObjects() } }
@@ -48,7 +48,7 @@ import Testing
         #expect(encodingError(Careless(arrays[100_000])) == .typeConversionFailed)
     }
 
-    @Test func `64 objects may lie one in another`() throws {
+    @Test func `objects may be nested 64 deep`() throws {
         var array = NSArray(object: "end")
         var chain = Link(nil)
         for _ in 1..<64 {
@@ -79,7 +79,7 @@ import Testing
         #expect(mirror.first === mirror.last)
     }
 
-    @Test func `sharing that leads to an object in a million ways is an error, at once`() {
+    @Test func `sharing with a million paths to one object is an immediate error`() {
         var array = NSArray(object: "shared")
         for _ in 0..<60 { array = NSArray(objects: array, array) }
         let start = ThreadTime.now
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["", "http://["])
-    func `a URL that Swift's type does not take is an error`(_ text: String) throws {
+    func `a URL that Swift's type does not accept is an error`(_ text: String) throws {
         let url = try #require(NSURL(string: text))
         #expect(encodingError(url) == .typeConversionFailed)
         #expect(encodingError(NSArray(objects: url)) == .typeConversionFailed)
@@ -96,7 +96,7 @@ import Testing
         #expect(encodingError(Careless(NSSet(object: url))) == .typeConversionFailed)
     }
 
-    @Test func `a URL without a text of its own has that of its base`() throws {
+    @Test func `a URL with an empty text has that of its base`() throws {
         let base = try #require(URL(string: "http://example.org/a"))
         let url = try #require(NSURL(string: "", relativeTo: base))
         let copy = try KeyedArchive.decode(
@@ -105,7 +105,7 @@ import Testing
         #expect((copy.firstObject as? URL)?.absoluteString == "http://example.org/a")
     }
 
-    @Test func `texts that differ in their bytes only stay apart`() throws {
+    @Test func `texts that differ only in their bytes stay distinct`() throws {
         let texts = ["\u{e9}", "e\u{301}", "\u{e9}"]
         let copy = try KeyedArchive.decode(
             KeyedArchive.encode(NSArray(array: texts)), as: NSArray.self)
@@ -140,7 +140,7 @@ import Testing
         #expect(encodingError(Careless(decimal)) == .typeConversionFailed)
     }
 
-    @Test func `an app's object in a box comes back`() throws {
+    @Test func `a boxed object of an app survives`() throws {
         let copy = try KeyedArchive.decode(
             KeyedArchive.encode(Holder([Plain(7), Plain(8)])), as: Holder.self)
         #expect(copy.items.map { ($0 as? Plain)?.number } == [7, 8])

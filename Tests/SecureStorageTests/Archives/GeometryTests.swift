@@ -2,9 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Points, sizes and rectangles, which archives hold as texts.
+/// Points, sizes and rectangles, which archives store as texts.
 @Suite struct GeometryTests {
-    @Test func `a point, a size and a rectangle with keys come back`() throws {
+    @Test func `a point, a size and a rectangle with keys survive storage`() throws {
         let database = try TemporaryDatabase()
         let store = SecureKeyValueStore(fullDatabasePath: database.path)
         try store.open(with: TemporaryDatabase.key)

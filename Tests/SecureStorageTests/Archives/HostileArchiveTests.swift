@@ -4,13 +4,13 @@ import Testing
 @testable import SecureStorage
 
 @Suite struct HostileArchiveTests {
-    @Test func `the hostile archives are there`() {
+    @Test func `the archive fixtures are present`() {
         #expect(ArchiveFixture.names("bad-").count > 80)
         #expect(ArchiveFixture.names("good-").count == 5)
     }
 
     @Test(arguments: ArchiveFixture.names("bad-"))
-    func `a hostile archive is an error, at once`(_ name: String) throws {
+    func `a hostile archive is an immediate error`(_ name: String) throws {
         let data = try ArchiveFixture.data(name)
         let start = ThreadTime.now
 
@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    // Whether a changed archive is an error depends on the change; that the process is still there
-    // afterwards is the point. SECURESTORAGE_MUTATIONS makes the campaign longer.
+    // Whether a changed archive is an error depends on the change; the point is that the process
+    // survives. SECURESTORAGE_MUTATIONS makes the campaign longer.
     @Test func `a changed archive never ends the process`() throws {
         let environment = ProcessInfo.processInfo.environment["SECURESTORAGE_MUTATIONS"]
         let rounds = environment.flatMap { Int($0) } ?? 3000
@@ -64,7 +64,7 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 extension Data {
-    /// Changes, inserts, removes, copies or exchanges bytes.
+    /// Changes, inserts, removes, copies or swaps bytes.
     fileprivate mutating func mutate(using random: inout SplitMix) {
         guard count > 1 else { return }
         let place = Int.random(in: 0..<count, using: &random)

@@ -14,8 +14,7 @@ import Testing
             born: Date(timeIntervalSinceReferenceDate: 2), friend: ada)
     }
 
-    /// Puts an object through our own decoder and, where it can be made there, through
-    /// Foundation's.
+    /// Checks that the library's decoder and Foundation's both read the encoded object back.
     private func expectRoundTrip<T: NSObject & NSSecureCoding>(
         _ object: T, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -84,7 +83,7 @@ import Testing
         #expect(copy.next?.title == "second")
     }
 
-    @Test func `a shared object of an app is made once`() throws {
+    @Test func `a shared object of an app is created once`() throws {
         let pair = [Note("same")]
         let data = try KeyedArchive.encode(Holder([pair, pair, pair[0], pair[0]]))
         let copies = try KeyedArchive.decode(data, as: Holder.self).items
@@ -94,7 +93,7 @@ import Testing
         #expect(inner.first === copies[2] as? Note)
     }
 
-    @Test func `numbers that equal nothing do no harm as keys`() throws {
+    @Test func `numbers that equal nothing do no harm in a set`() throws {
         let dates = NSSet(
             array: [Double.nan, .infinity, 1e300].map { Date(timeIntervalSince1970: $0) })
         let numbers = NSSet(array: [Double.nan, -.nan, .infinity, 1e300])
@@ -104,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an object is of the class that is asked for, or of a subclass`() throws {
+    @Test func `a decoded object is of the requested class or a subclass`() throws {
         let array = try KeyedArchive.encode(NSArray(array: ["a"]))
         let mutable = try KeyedArchive.encode(NSMutableArray(array: ["a"]))
         #expect(try KeyedArchive.decode(mutable, as: NSArray.self) == ["a"])
@@ -119,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a class that was not asked for is refused before an object is made`() throws {
+    @Test func `a class that was not requested is refused before an object is created`() throws {
         for inner: Any in ["text", NSNumber(value: 1), Date(), ada] {
             let data = try KeyedArchive.encode(Mistaken(inner))
             #expect(throws: SecureStorageError.typeConversionFailed) {
@@ -175,7 +174,7 @@ import Testing
         #expect(storageError { _ = try KeyedArchive.encode(OwnNull()) } == .typeConversionFailed)
     }
 
-    @Test func `equal numbers of several kinds stay apart in one archive`() throws {
+    @Test func `equal numbers of several kinds stay distinct in one archive`() throws {
         let numbers = NSArray(array: [NSNumber(value: true), NSNumber(value: 1), 1.0])
         let copy = try KeyedArchive.decode(try KeyedArchive.encode(numbers), as: NSArray.self)
         let kinds = try #require(copy as? [NSNumber]).map { String(cString: $0.objCType) }

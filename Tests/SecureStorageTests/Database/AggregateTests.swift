@@ -27,12 +27,12 @@ import Testing
         #expect(try db.strings("SELECT product(x) || product(g) FROM t") == ["2104"])
     }
 
-    @Test func `a group without rows has the first state's result`() throws {
+    @Test func `a group without rows has the initial state's result`() throws {
         try makeProduct()
         #expect(try db.int("SELECT product(x) FROM t WHERE 0") == 1)
     }
 
-    @Test func `an aggregate's errors end the statement and name it`() throws {
+    @Test func `an aggregate's error ends the statement and names the aggregate`() throws {
         struct Refused: Error {}
         try db.makeAggregate(named: "bad_step", initial: 0) { _, _ in
             throw Refused()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `states are freed when a query ends in the middle`() throws {
+    @Test func `states are freed when a query ends early`() throws {
         final class State {
             let counts: Shared<[Int]>
             init(_ counts: Shared<[Int]>) {
@@ -67,7 +67,7 @@ import Testing
         } final: { _ in
             1
         }
-        // In the order of an index, so that a group ends when the next has begun.
+        // The index delivers the groups in order, so each one ends when the next has begun.
         try db.executeUpdate("CREATE INDEX i ON t (g, x)")
         for sql in ["SELECT kept(x) FROM t GROUP BY g", "SELECT kept(g) FROM t GROUP BY x"] {
             let rows = try db.executeQuery(sql)
@@ -80,7 +80,7 @@ import Testing
             return nil
         }
         #expect(storageError { _ = try db.strings("SELECT kept(stop(x)) FROM t") }?.code == 1)
-        // Of all that were made.
+        // All states that were made have been freed.
         #expect(counts.current[0] == 0)
         #expect(counts.current[1] >= 3)
     }

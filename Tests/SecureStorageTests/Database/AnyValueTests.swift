@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What FMDB's Swift apps pass: values of any type, and dictionaries with more names than a
+/// What Swift apps pass to FMDB: values of any type, and dictionaries with more names than a
 /// statement has.
 @Suite struct AnyValueTests {
     let database: TemporaryDatabase
@@ -21,7 +21,7 @@ import Testing
         return try rs.next() ? rs.string(forColumnIndex: 0) : nil
     }
 
-    @Test func `FMDB values of any type are bound as what they are`() throws {
+    @Test func `FMDB values of any type are bound with their own type`() throws {
         let values: [Any?] = [
             "é", 7, -7 as Int8, UInt64(7), true, 1.5, Float(1.5), Data([1, 0]), nil, NSNull(),
             Optional<Int>.none as Any, Optional(Optional("é")) as Any, NSString(string: "é"),
@@ -35,7 +35,7 @@ import Testing
             "integer 37", "real 312E35", "integer 31", "blob 0100", "integer 37", "integer 37",
         ]
         #expect(try values.map { try stored($0) } == expected)
-        // An array of no optionals, as FMDB's method has it.
+        // An array without optionals, as FMDB's method accepts it.
         let plain: [Any] = ["one", 2, NSNull()]
         try db.executeUpdate("INSERT INTO t VALUES (?, ?, ?)", values: plain)
         #expect(try db.strings("SELECT a || b || typeof(c) FROM t") == ["one2null"])
@@ -78,7 +78,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `FMDB parameterDictionary: a surplus name is passed over where that is allowed`()
+    @Test func `FMDB parameterDictionary: a surplus name is ignored where that is allowed`()
         throws
     {
         let values = ["a": 1, "b": 2, "unused": 3]
@@ -94,8 +94,7 @@ import Testing
             "SELECT count(*) FROM t WHERE a = $a", parameterDictionary: values)
         #expect(try rs.next())
         #expect(rs.int(forColumnIndex: 0) == 2)
-        // A name that is missing is an error nevertheless, and so is a surplus one beside the
-        // statement.
+        // A missing name is still an error, and so is a surplus name passed with `named:`.
         let missing = storageError {
             try lenient.executeUpdate(insert, parameterDictionary: ["a": 1, "x": 2, "y": 3])
         }

@@ -2,10 +2,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Code of the caller that closes the store while the library is using it.
+/// Caller's code that closes the store while the library is using it.
 ///
-/// An engine that is built without `SQLITE_ENABLE_API_ARMOR`, as Debian's is, ends the process when
-/// a C function gets the handle of a closed connection.
+/// An engine built without `SQLITE_ENABLE_API_ARMOR`, such as Debian's, ends the process when a C
+/// function receives the handle of a closed connection.
 @Suite struct ClosingTests {
     private let database: TemporaryDatabase
     private let db: SecureDatabaseStore
@@ -27,7 +27,7 @@ import Testing
         #expect(try db.verifyIntegrity().isSound)
     }
 
-    /// Whether the store says that it is closed, or that it could not be closed here.
+    /// Whether the error says that the store is closed, or that it cannot be closed here.
     private func isOfClosing(_ error: SecureStorageError?) -> Bool {
         error == .closed || error?.code == 21
     }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a statement with a deadline ends when the store is closed inside`() throws {
+    @Test func `a statement with a deadline ends when the store is closed inside it`() throws {
         try db.withDeadline(.seconds(100)) {
             let rows = try db.executeQuery("SELECT a FROM t")
             #expect(try rows.next())
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5, 8])
-    func `a check of the file ends when its progress handler closes the store`(
+    func `an integrity check ends when its progress handler closes the store`(
         _ call: Int
     ) throws {
         var calls = 0
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a change of the key ends when its progress handler closes the store`(
+    func `a key change fails or completes when its progress handler closes the store`(
         _ call: Int
     ) throws {
         let other = DatabaseKey.raw(SecretBytes(copying: Data(repeating: 7, count: 32)))
@@ -132,7 +132,9 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a copy is made or not when its progress handler closes the store`(_ call: Int) throws {
+    func `a backup is complete or missing when its progress handler closes the store`(_ call: Int)
+        throws
+    {
         let copy = database.directory.appendingPathComponent("copy.db")
         var calls = 0
         let error = storageError {
@@ -146,7 +148,7 @@ import Testing
         try requireWhole()
     }
 
-    @Test func `a row's decoding ends when a type closes the store`() throws {
+    @Test func `decoding a row ends when the decoded type closes the store`() throws {
         struct Closing: Decodable {
             nonisolated(unsafe) static var store: SecureDatabaseStore?
             let a: Int

@@ -40,7 +40,7 @@ import Testing
         #expect(try db.strings("PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test func `text that is not UTF-8 comes last, by its bytes`() throws {
+    @Test func `text that is not UTF-8 sorts last, by its bytes`() throws {
         try makeFolding()
         try db.executeUpdate("DELETE FROM t")
         try db.executeUpdate(
@@ -83,7 +83,8 @@ import Testing
         #expect(codes.current == [21])
     }
 
-    @Test func `a store that is closed inside a collation stays open and says so`() throws {
+    @Test func `closing the store inside a collation is an error, and the store stays open`() throws
+    {
         try db.makeCollation(named: "closing") { [unowned db] left, right in
             db.close()
             return left.compare(right)

@@ -13,7 +13,7 @@ import Testing
         try db.strings("PRAGMA \(name)").first ?? nil
     }
 
-    @Test func `the defaults are those that are documented`() throws {
+    @Test func `the defaults are the documented ones`() throws {
         let db = SecureDatabaseStore(fullDatabasePath: database.path)
         try db.open(with: TemporaryDatabase.key)
         #expect(try pragma("journal_mode", db) == "wal")
@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test func `a commit is durable in both journal modes`() throws {
-        // FULL, and EXTRA: without it a power cut can bring a removed journal back.
+        // FULL in WAL mode, EXTRA with a rollback journal: without EXTRA, a power cut can bring
+        // back a removed journal.
         for (mode, level) in [(SecureDatabaseConfiguration.JournalMode.wal, "2"), (.delete, "3")] {
             let database = try TemporaryDatabase()
             let db = try database.openStore { $0.journalMode = mode }
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `each setting arrives`() throws {
+    @Test func `each setting takes effect`() throws {
         let db = try database.openStore {
             $0.journalMode = .delete
             $0.synchronous = .normal
@@ -58,7 +59,7 @@ import Testing
         #expect(try pragma("foreign_keys", db) == "0")
     }
 
-    @Test func `the journal mode of an existing file is changed both ways`() throws {
+    @Test func `the journal mode of an existing file can be changed both ways`() throws {
         try database.openStore { $0.journalMode = .delete }
             .executeUpdate("CREATE TABLE t (a)")
         let wal = try database.openStore { $0.journalMode = .wal }
@@ -76,7 +77,7 @@ import Testing
             \SecureDatabaseConfiguration.cipher.pageSize, \.cipher.kdfIterations,
             \.cipher.plaintextHeaderSize, \.cacheSize, \.maximumReaderCount,
         ] as [IntegerSetting])
-    func `a setting that makes no sense is refused at open and makes no file`(
+    func `an invalid setting is refused at open and creates no file`(
         _ setting: IntegerSetting
     ) throws {
         for value in [-1, setting == \.cipher.pageSize ? 512 : -4096] {
@@ -93,7 +94,7 @@ import Testing
         #expect("\(error, default: "none")".contains("power of two from 1024 to 65536"))
     }
 
-    @Test func `a negative busy timeout is refused, an endless one is taken`() throws {
+    @Test func `a negative busy timeout is refused, an endless one is accepted`() throws {
         #expect(
             storageError { _ = try database.openStore { $0.busyTimeout = .seconds(-1) } } != nil)
         let db = try database.openStore { $0.busyTimeout = .seconds(Int64.max) }
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1 << 40, Int.max])
-    func `any cache size is taken`(_ size: Int) throws {
+    func `any cache size is accepted`(_ size: Int) throws {
         let db = try database.openStore { $0.cacheSize = size }
         #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
     }
@@ -137,7 +138,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test func `the log names the engine once and holds no secret`() async throws {
+    @Test func `the log names the engine once and contains no secret`() async throws {
         await #expect(processExitsWith: .success) {
             let recorder = LogRecorder()
             var configuration = SecureDatabaseConfiguration()

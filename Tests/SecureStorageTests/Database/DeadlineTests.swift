@@ -12,7 +12,7 @@ import Testing
         try db.executeUpdate("CREATE TABLE t (a INTEGER)")
     }
 
-    @Test func `a statement that takes too long is ended, and the store goes on`() throws {
+    @Test func `a statement that takes too long is ended, and the store stays usable`() throws {
         let error = storageError {
             try db.withDeadline(.milliseconds(20)) {
                 _ = try db.int(forQuery: AsyncQueueTests.endless)
@@ -23,7 +23,7 @@ import Testing
         #expect(try db.int(forQuery: "SELECT 1") == 1)
     }
 
-    @Test func `a statement that begins behind the deadline does not run`() throws {
+    @Test func `a statement that begins after the deadline does not run`() throws {
         for duration in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
             let error = storageError {
                 try db.withDeadline(duration) { try db.executeUpdate("INSERT INTO t VALUES (1)") }
@@ -34,7 +34,7 @@ import Testing
         #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `in time nothing is different, however far the deadline`() throws {
+    @Test func `a deadline that is not reached changes nothing, however far away`() throws {
         for duration in [Duration.seconds(3600), .seconds(Int64.max)] {
             let sum = try db.withDeadline(duration) {
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -45,7 +45,7 @@ import Testing
         #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 2)
     }
 
-    @Test func `of two deadlines the nearer one counts, and ends with its block`() throws {
+    @Test func `the nearer of two deadlines counts, and each ends with its block`() throws {
         db.interrupt()
         let error = storageError {
             try db.withDeadline(.milliseconds(20)) {
@@ -80,7 +80,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int(forQuery: "SELECT count(*) FROM t") } == 0)
     }
 
-    @Test func `another connection of the file is not touched`() throws {
+    @Test func `another connection to the file is not affected`() throws {
         let other = try database.openStore()
         let rs = try other.executeQuery("SELECT 1 UNION SELECT 2")
         #expect(try rs.next())

@@ -48,7 +48,7 @@ import Testing
         #expect(!db.hasOpenResultSets)
     }
 
-    @Test func `fetchAll reads every row, with values`() throws {
+    @Test func `fetchAll reads every row, with bound values`() throws {
         let points = try db.fetchAll(
             Point.self,
             "SELECT column1 AS x, column2 AS y FROM (VALUES (1, 2), (3, 4)) WHERE x > ?",
@@ -92,7 +92,9 @@ import Testing
             storageError { _ = try db.fetchAll([Int].self, "VALUES (1)") } == .typeConversionFailed)
     }
 
-    @Test func `a missing column is named; for an optional property it is nil`() throws {
+    @Test func `a missing column is named in the error, and is nil for an optional property`()
+        throws
+    {
         let error = storageError { _ = try db.fetchAll(Point.self, "SELECT 1 AS x, 2 AS z") }
         #expect(error?.code == 25)
         #expect(error?.description.contains("\"y\", its columns are: x, z") == true)
@@ -110,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a subclass, with coding keys, reads the same row`() throws {
+    @Test func `a subclass with coding keys reads the same row`() throws {
         let row = try db.fetchOne(Derived.self, #"SELECT 1 AS a, 2 AS "b!""#)
         #expect(row?.a == 1)
         #expect(row?.b == 2)
@@ -134,7 +136,7 @@ import Testing
         #expect(storageError { _ = try rs.decode(Int.self) }?.code == 21)
     }
 
-    @Test func `a decimal number is read whole or not at all`() throws {
+    @Test func `a decimal number is read completely or not at all`() throws {
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         func decimal(_ text: String) throws -> Decimal? {
@@ -178,7 +180,7 @@ import Testing
                 }
             ),
         ] as [(String, SecureDatabaseResultSet.DateDecodingStrategy)])
-    func `a date is read as the strategy says, in a column and in JSON`(
+    func `a date is decoded with the given strategy, in a column and in JSON`(
         _ stored: String, _ strategy: SecureDatabaseResultSet.DateDecodingStrategy
     ) throws {
         struct Row: Codable, Equatable {
@@ -196,7 +198,7 @@ import Testing
         #expect(try db.fetchAll(Date.self, "SELECT \(stored)", dates: strategy).map(near) == [true])
     }
 
-    @Test func `a day and a minute are dates as well`() throws {
+    @Test func `a date may lack the time or the seconds`() throws {
         for (text, seconds) in [
             ("1970-01-02", 86_400.0), ("1970-01-01 00:01", 60), ("1969-12-31 23:59:59", -1),
             ("2024-02-29", 1_709_164_800),
@@ -213,7 +215,7 @@ import Testing
             "2023-01-01 00:60", "2023-01-01 00:00:61", "2023-1-1", "now", "", "12:00",
             "2023-01-01 00:00:00+99:00", "2023-01-01x",
         ])
-    func `what is no date is a failed conversion`(_ text: String) throws {
+    func `text that is not a date is a failed conversion`(_ text: String) throws {
         #expect(
             storageError {
                 _ = try db.fetchOne(Date.self, "SELECT ?", values: [text], dates: .text)

@@ -4,7 +4,7 @@ import Logging
 import Testing
 
 @Suite struct EngineTests {
-    @Test func `one call says which engine this is`() throws {
+    @Test func `one call identifies the engine`() throws {
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         let engine = try SecureDatabaseStore.engine
@@ -20,7 +20,7 @@ import Testing
         #expect(!engine.hasOption("THREADSAFE"))
     }
 
-    @Test func `an engine has the weaknesses of its version and its options`() throws {
+    @Test func `an engine's weaknesses follow from its version and options`() throws {
         func names(_ version: String, _ options: [String] = ["ENABLE_FTS5"]) -> [String] {
             SecureDatabaseEngine.Weakness.of(sqlite: version, options: options).map(\.name)
         }
@@ -36,7 +36,7 @@ import Testing
         #expect(engine.weaknesses.map(\.name) == names(engine.sqliteVersion, engine.options))
     }
 
-    @Test func `an engine with known weaknesses is warned of once, and only of what users meet`()
+    @Test func `known weaknesses of the engine are warned of once, and only those that users meet`()
         async throws
     {
         await #expect(processExitsWith: .success) {

@@ -105,7 +105,8 @@ import Testing
         #expect(rs.int8(forColumnName: "nobody") == nil)
     }
 
-    @Test func `a strict getter tells NULL, a missing column, an overflow and no row apart`() throws
+    @Test func `a strict getter distinguishes NULL, a missing column, an overflow and no row`()
+        throws
     {
         let rs = try db.executeQuery("SELECT NULL AS n, 300 AS big, 7 AS fits")
         #expect(storageError { _ = try rs.value(forColumnName: "n", as: Int.self) }?.code == 21)

@@ -86,7 +86,7 @@ import Testing
             " ;\n-- c\n/* * / */ PRAGMA/**/foreign_keys = OFF", "EXPLAIN PRAGMA foreign_keys = OFF",
             "EXPLAIN /**/QUERY PLAN PRAGMA foreign_keys = OFF", "\u{FEFF}PRAGMA foreign_keys = OFF",
         ])
-    func `FMDB validateSQL: refuses a PRAGMA, which would act`(_ sql: String) throws {
+    func `FMDB validateSQL: refuses a PRAGMA, which would take effect`(_ sql: String) throws {
         #expect(storageError { try db.validateSQL(sql) }?.code == 21)
         #expect(try db.int(forQuery: "PRAGMA foreign_keys") == 1)
     }

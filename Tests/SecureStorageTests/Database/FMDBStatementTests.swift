@@ -23,7 +23,7 @@ import Testing
         #expect(!other.isUsable())
     }
 
-    @Test func `FMDB databaseWithURL: takes a file's URL and no other`() throws {
+    @Test func `FMDB databaseWithURL: accepts only a file's URL`() throws {
         db.close()
         let byURL = SecureDatabaseStore(url: database.url)
         #expect(byURL.databaseURL == database.url)
@@ -45,7 +45,8 @@ import Testing
         #expect(storageError { try missing.open(with: TemporaryDatabase.key) }?.kind == .openFailed)
     }
 
-    @Test func `FMDB close ends result sets and statements, twice is harmless`() throws {
+    @Test func `FMDB close ends result sets and statements, and closing twice is harmless`() throws
+    {
         let rs = try db.executeQuery("SELECT 1")
         #expect(try rs.next())
         db.close()
@@ -71,7 +72,7 @@ import Testing
         #expect(try db.int(forQuery: "SELECT count(*) FROM t") == 4)
     }
 
-    @Test func `FMDB lastErrorCode, lastErrorMessage, hadError are the error that is thrown`() {
+    @Test func `FMDB lastErrorCode, lastErrorMessage, hadError are the thrown error`() {
         let error = storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") }
         #expect(error?.code == 1)
         #expect(error?.localizedDescription.contains("2 columns but 1 values") == true)
@@ -87,7 +88,7 @@ import Testing
         #expect(storageError { _ = try failing.next() }?.code == 1)
     }
 
-    @Test func `FMDB executeUpdate: takes variadic values`() throws {
+    @Test func `FMDB executeUpdate: accepts variadic values`() throws {
         let nothing: String? = nil
         try db.executeUpdate("INSERT INTO t VALUES (1, NULL)")
         try db.executeUpdate("INSERT INTO t VALUES (?, ?)", 2, "two")
@@ -103,7 +104,7 @@ import Testing
         #expect(storageError { try db.executeUpdate("INSERT INTO t VALUES (?, ?)") }?.code == 25)
     }
 
-    @Test func `FMDB executeQuery: takes variadic values`() throws {
+    @Test func `FMDB executeQuery: accepts variadic values`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
         for rs in [
             try db.executeQuery("SELECT b FROM t WHERE a = ? AND b <> ?", 2, "x"),
@@ -117,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `FMDB executeStatements:withResultBlock: stops where the block says so`() throws {
+    @Test func `FMDB executeStatements:withResultBlock: stops when the block says so`() throws {
         var seen: [String?] = []
         try db.executeStatements("INSERT INTO t VALUES (1, 2), (3, NULL); SELECT b FROM t") {
             seen.append($0["b"] ?? nil)
@@ -168,7 +169,7 @@ import Testing
         #expect(
             storageError { _ = try db.uint64(forQuery: "SELECT -1") } == .typeConversionFailed)
         #expect(storageError { _ = try db.int(forQuery: "DELETE FROM t") }?.code == 21)
-        // The second row would be an overflow.
+        // Evaluating the second row would overflow.
         #expect(
             try db.int(
                 forQuery: "SELECT abs(column1) FROM (VALUES (1), (-9223372036854775807 - 1))")
@@ -199,7 +200,7 @@ import Testing
             try db.cipherFIPSStatus() == (db.string(forQuery: "PRAGMA cipher_fips_status") == "1"))
     }
 
-    @Test func `FMDB setKey, rekey: the file takes the new key`() throws {
+    @Test func `FMDB setKey, rekey: the file gets the new key`() throws {
         try db.changeEncryptionKey(with: "another key")
         db.close()
         try db.open(with: "another key")

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "two words", "quo\"te'", "🗝️", "select", "a;--", " "])
-    func `FMDB startSavePointWithName: takes any text`(_ name: String) throws {
+    func `FMDB startSavePointWithName: accepts any text`(_ name: String) throws {
         try db.startSavePoint(name)
         try insert(1)
         try db.startSavePoint("inner")
@@ -61,7 +61,7 @@ import Testing
         #expect(storageError { try db.startSavePoint("a") } == .closed)
     }
 
-    @Test func `FMDB inSavePoint: true and an error roll back, false keeps`() throws {
+    @Test func `FMDB inSavePoint: true and an error roll back, false keeps the changes`() throws {
         try db.beginTransaction()
         try db.inSavePoint { _ in
             try insert(1)
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: - FMDB's defects
 
-    @Test func `not as FMDB: a commit that fails in a queue's transaction is thrown`() throws {
+    @Test func `unlike FMDB, a commit that fails in a queue's transaction is thrown`() throws {
         try db.executeStatements(
             """
             CREATE TABLE parent (id INTEGER PRIMARY KEY);
@@ -133,7 +133,7 @@ import Testing
         #expect(try db.int(forQuery: "SELECT count(*) FROM child") == 0)
     }
 
-    @Test func `not as FMDB: a begin that fails is thrown and the block does not run`() throws {
+    @Test func `unlike FMDB, a begin that fails is thrown and the block does not run`() throws {
         let rival = try database.openStore { $0.busyTimeout = .zero }
         try db.beginTransaction()
         var ran = false
@@ -151,7 +151,7 @@ import Testing
         try db.rollback()
     }
 
-    @Test func `not as FMDB: the queue never reopens a closed store by itself`() throws {
+    @Test func `unlike FMDB, the queue never reopens a closed store by itself`() throws {
         try queue.inDatabase { $0.close() }
         #expect(storageError { try queue.inTransaction { _ in false } } == .closed)
         #expect(storageError { try queue.inSavePoint { _ in false } } == .closed)
@@ -160,7 +160,7 @@ import Testing
         #expect(!db.isOpen())
     }
 
-    @Test func `not as FMDB: a nested call on a queue runs inline`() throws {
+    @Test func `unlike FMDB, a nested call on a queue runs inline`() throws {
         try queue.inTransaction { db in
             try queue.inSavePoint { db in
                 try db.executeUpdate("INSERT INTO t VALUES (1)")
@@ -175,14 +175,14 @@ import Testing
         #expect(try rows() == ["2"])
     }
 
-    @Test func `not as FMDB: next throws instead of ending early`() throws {
+    @Test func `unlike FMDB, next throws instead of ending early`() throws {
         let rs = try db.executeQuery(
             "SELECT abs(column1) FROM (VALUES (1), (-9223372036854775807 - 1))")
         #expect(try rs.next())
         #expect(storageError { _ = try rs.next() }?.code == 1)
     }
 
-    @Test func `not as FMDB: a wrong key fails in open`() throws {
+    @Test func `unlike FMDB, a wrong key fails in open`() throws {
         let other = database.store()
         #expect(
             storageError { try other.open(with: Data(repeating: 9, count: 32)) }?.kind
@@ -205,7 +205,7 @@ import Testing
         #expect(try rows() == ["1"])
     }
 
-    @Test func `FMDB checkpoint: is zeros outside WAL mode, and an error for no such database`()
+    @Test func `FMDB checkpoint: is zeros outside WAL mode, and an error for an unknown database`()
         throws
     {
         let other = try TemporaryDatabase()
@@ -217,7 +217,8 @@ import Testing
         #expect(try db.checkpoint(database: "main").logFrames > 0)
     }
 
-    @Test func `FMDB checkpoint: is refused in a transaction and beside an open result set`() throws
+    @Test func `FMDB checkpoint: is refused in a transaction and while a result set is open`()
+        throws
     {
         try insert(1)
         try queue.inTransaction { _ in

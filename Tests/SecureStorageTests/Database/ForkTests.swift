@@ -3,10 +3,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a child made with `fork()` can do with what its parent has made: nothing, and no harm.
+/// In a child made with `fork()`, the parent's objects refuse every use and do no harm.
 @Suite(.enabled(if: !Sanitizer.isPresent, "a sanitizer's threads are not in the child"))
 struct ForkTests {
-    /// Says which check of a child has failed first, by its exit status.
+    /// Records which check in a child failed first, for its exit status.
     fileprivate struct Checks {
         private var count: Int32 = 0
         private(set) var failed: Int32 = 0
@@ -16,14 +16,15 @@ struct ForkTests {
             if !holds, failed == 0 { failed = count }
         }
 
-        /// Whether it is the error of the parent's things in a child.
+        /// Expects the error that the parent's objects throw in a child.
         mutating func refuses(_ body: () throws -> Void) {
             let error = storageError(body)
             expect(error?.code == 21 && error?.description.contains("fork()") == true)
         }
     }
 
-    /// Runs `body` in a child, where it gets all that the process has.
+    /// Runs `body` in a child that inherits everything the process has, and returns its exit
+    /// status.
     fileprivate static func child(_ body: (inout Checks) -> Void) -> Int32 {
         let child = forked_child_begin()
         if child == 0 {
@@ -34,8 +35,8 @@ struct ForkTests {
         return forked_child_wait(child)
     }
 
-    /// The size and the last change of each file, by name; none of them is opened, which would cost
-    /// its locks.
+    /// Returns the size, modification date and file number of each file by name, without opening
+    /// any of them: that would cost its locks.
     fileprivate static func files(in database: TemporaryDatabase) throws -> [String: [String]] {
         var files: [String: [String]] = [:]
         for name in try database.fileNames() {
@@ -50,26 +51,24 @@ struct ForkTests {
 
     @Test
     func
-        `a store, its statements and its rows are refused in a child, and closing them touches nothing`()
+        `a store, its statements and its rows fail in a child, and closing them changes nothing`()
         async
     {
         await #expect(processExitsWith: .success) { try ForkTests.checkStore() }
     }
 
-    @Test func `a queue, a pool and a key-value store are refused in a child, and do not wait`()
-        async
-    {
+    @Test func `a queue, a pool and a key-value store fail in a child and do not wait`() async {
         await #expect(processExitsWith: .success) { try ForkTests.checkSharing() }
     }
 
     @Test
-    func `a child that is made in a block, and leaves it, commits nothing and takes nothing back`()
+    func `a child forked in a block commits and rolls back nothing when it leaves the block`()
         async
     {
         await #expect(processExitsWith: .success) { try ForkTests.checkBlocks() }
     }
 
-    // MARK: - In processes of their own
+    // MARK: - In separate processes
 
     fileprivate static func checkStore() throws {
         let database = try TemporaryDatabase()
@@ -106,11 +105,11 @@ struct ForkTests {
             rows = nil
             insert = nil
             db?.close()
-            // Its own store on the same file would take the parent's locks for its own.
+            // The child's own store on the same file would mistake the parent's locks for its own.
             let same = database.store()
             checks.expect(storageError { try same.open(with: TemporaryDatabase.key) }?.code == 21)
             db = nil
-            // Any other file is the child's as much as anybody's.
+            // The child can use any other file like any process.
             do {
                 let own = try other.openStore()
                 try own.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
@@ -122,7 +121,7 @@ struct ForkTests {
         }
         #expect(status == 0)
         #expect(try ForkTests.files(in: database) == before)
-        // The parent goes on, with its rows, its locks and its transaction.
+        // The parent continues with its rows, its locks and its transaction.
         #expect(rows?.int(forColumnIndex: 0) == 1)
         #expect(try rows?.next() == true)
         if SQLCipherShell.isInstalled {
@@ -152,7 +151,7 @@ struct ForkTests {
         try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
         _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
         try values.put("dark", forKey: "theme")
-        // Another thread has the turn while the child is made.
+        // Another thread has the turn while the child is forked.
         let (isInside, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
             try? queue.inDatabase { _ in

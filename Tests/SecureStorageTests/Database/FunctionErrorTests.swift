@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `FMDB resultError: a function's message is the statement's`() throws {
+    @Test func `FMDB resultError: a function's message becomes the statement's`() throws {
         try make(#"an "age" is a number from 0 to 150, as in 'age 36'"#)
         for error in [
             storageError { _ = try db.int("SELECT refuse(1)") },
@@ -39,7 +39,7 @@ import Testing
         (SQLiteResultCode.constraintFunction, 19), (.mismatch, 20), (.busy, 5), (.readOnly, 8),
         (.notAuthorized, 23), (.abort, 4), (SQLiteResultCode(rawValue: 19 + 200 * 256), 19),
     ])
-    func `FMDB resultErrorCode: a function's code is the statement's, and nothing else is ended`(
+    func `FMDB resultErrorCode: a function's code becomes the statement's, and nothing else ends`(
         _ code: SQLiteResultCode, _ primary: Int
     ) throws {
         try make("not today", code)
@@ -56,9 +56,10 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    /// By the first ones the engine would roll back, or report damage; others are none.
+    /// With the first codes, the engine would roll back or report damage; the others are not error
+    /// codes.
     @Test(arguments: [7, 9, 10, 11, 13, 17, 26, 0, 27, 100, 101, 256, 3082, -1, Int.min, Int.max])
-    func `a code that would end more than the statement is reported as the plain one`(
+    func `a code that would end more than the statement is reported as the generic error`(
         _ number: Int
     ) throws {
         try make("not today", SQLiteResultCode(rawValue: number))
@@ -73,7 +74,7 @@ import Testing
         #expect(try db.int("PRAGMA user_version") == 0)
     }
 
-    @Test func `words of bound values are taken out of the message`() throws {
+    @Test func `words of bound values are removed from the message`() throws {
         try db.makeFunction(named: "quote_it", argumentCount: 1) {
             throw SecureDatabaseFunctionError("cannot be \(String(sqliteValue: $0[0]) ?? "")")
         }
@@ -87,7 +88,7 @@ import Testing
     @Test(arguments: [
         "", "a\0b", "SQL logic error", "é𝄞", String(repeating: "long ", count: 20_000),
     ])
-    func `any message is one`(_ message: String) throws {
+    func `any text can be a message`(_ message: String) throws {
         try make(message, .constraint)
         let error = storageError { _ = try db.int("SELECT refuse()") }
         #expect(error?.resultCode == .constraint)
@@ -95,7 +96,7 @@ import Testing
         #expect(error?.description.hasPrefix(shown + "; in: SELECT refuse()") == true)
     }
 
-    @Test func `an aggregate has errors of its own in a step and at its end`() throws {
+    @Test func `an aggregate can throw its own errors in a step and at its end`() throws {
         try db.makeAggregate(
             named: "total_of", argumentCount: 1, initial: 0,
             step: { state, arguments in

@@ -13,7 +13,7 @@ import Testing
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)")
     }
 
-    /// Makes a function `act`, and returns what the statement throws that calls it.
+    /// Makes a function `act` and returns the error of the statement that calls it.
     private func failure(
         of sql: String = "SELECT act() FROM t",
         in act: @escaping (SecureDatabaseStore) throws -> Void
@@ -32,7 +32,8 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM log") == 3)
     }
 
-    @Test func `a store that is closed inside a function stays open and says so`() throws {
+    @Test func `closing the store inside a function is an error, and the store stays open`() throws
+    {
         let error = try failure { $0.close() }
         #expect(error?.code == 21)
         #expect(error?.description.contains("the function act called close()") == true)
@@ -44,14 +45,14 @@ import Testing
         #expect(!db.isOpen())
     }
 
-    @Test func `a function that removes or replaces itself fails and stays`() throws {
+    @Test func `a function that removes or replaces itself fails and stays registered`() throws {
         #expect(try failure { try $0.removeFunction(named: "act") }?.code == 1)
         #expect(try failure { try $0.makeFunction(named: "act") { _ in 2 } }?.code == 1)
         #expect(storageError { _ = try db.strings("SELECT act()") }?.code == 1)
         try db.removeFunction(named: "act")
     }
 
-    @Test func `a function that ends its own result set ends it as closed`() throws {
+    @Test func `a function that closes its own result set ends it with closed`() throws {
         for persistent in [true, false] {
             db.shouldCacheStatements = persistent
             let error = try failure {
@@ -93,25 +94,26 @@ import Testing
         #expect(try !db.isInTransaction())
     }
 
-    @Test func `a function that calls itself without end is an error`() throws {
+    @Test func `a function that calls itself endlessly is an error`() throws {
         let error = try failure { _ = try $0.strings("SELECT act()") }
         #expect(error?.code == 1)
         #expect(try db.int("SELECT count(*) FROM t") == 3)
     }
 
-    @Test func `a function that rolls the transaction back ends the statement`() throws {
+    @Test func `a function that rolls back the transaction ends the statement`() throws {
         try db.beginExclusiveTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (4)")
         let error = try failure(of: "SELECT act() FROM t") { db in
             if try db.isInTransaction() { try db.rollback() }
         }
-        // A reader that has only just begun may go on; either way nothing of the transaction is
-        // left.
+        // A reader that has only just begun may continue; in either case nothing of the transaction
+        // is left.
         #expect(error == nil || error?.kind == .backingStoreError)
         #expect(try db.int("SELECT count(*) FROM t") == 3)
     }
 
-    @Test func `a damaged page is noticed by the statement around a function's`() throws {
+    @Test func `a statement notices a damaged page despite the statements of its function`() throws
+    {
         db.close()
         let other = try TemporaryDatabase()
         let store = try other.openStore { $0.journalMode = .delete }

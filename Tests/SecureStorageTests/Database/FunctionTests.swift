@@ -30,13 +30,13 @@ import Testing
         #expect(storageError { _ = try db.strings("SELECT repeated('ab')") }?.code == 1)
     }
 
-    @Test func `a function of any number of arguments gets as many as there are`() throws {
+    @Test func `a function with any number of arguments receives all of them`() throws {
         try db.makeFunction(named: "number_of") { $0.count }
         #expect(try db.int("SELECT number_of()") == 0)
         #expect(try db.int("SELECT number_of(1, NULL, x'')") == 3)
     }
 
-    @Test func `the exact number of arguments goes before any number`() throws {
+    @Test func `an exact number of arguments takes precedence over any number`() throws {
         try db.makeFunction(named: "f") { _ in "any" }
         try db.makeFunction(named: "F", argumentCount: 1) { _ in "one" }
         #expect(try db.strings("SELECT f(1) UNION ALL SELECT f(1, 2)") == ["one", "any"])
@@ -48,7 +48,7 @@ import Testing
         "NULL", "9223372036854775807", "-9223372036854775808", "0.1", "9e999", "''", "x''",
         "CAST(x'610062' AS TEXT)", "'é𝄞'", "x'00ff'", "zeroblob(100000)",
     ])
-    func `a value comes back from a function as it went in`(_ literal: String) throws {
+    func `a value passes through a function unchanged`(_ literal: String) throws {
         try echo()
         let sql =
             "SELECT typeof(echo(v)) = typeof(v) AND echo(v) IS v "
@@ -95,20 +95,20 @@ import Testing
     }
 
     @Test(arguments: ["", "a\0b", String(repeating: "é", count: 128)])
-    func `a name that cannot be is an error`(_ name: String) throws {
+    func `an invalid name is an error`(_ name: String) throws {
         #expect(storageError { try db.makeFunction(named: name) { _ in 1 } }?.code == 21)
         #expect(storageError { try db.makeCollation(named: name) { $0.compare($1) } }?.code == 21)
     }
 
     @Test(arguments: [-1, 128, Int.max])
-    func `a number of arguments that cannot be is an error`(_ count: Int) throws {
+    func `an invalid number of arguments is an error`(_ count: Int) throws {
         let error = storageError {
             try db.makeFunction(named: "f", argumentCount: count) { _ in 1 }
         }
         #expect(error?.code == 25)
     }
 
-    @Test func `255 bytes of name and 127 arguments are fine`() throws {
+    @Test func `a name of 255 bytes and 127 arguments are allowed`() throws {
         let name = String(repeating: "f", count: 255)
         try db.makeFunction(named: name, argumentCount: 127) { $0.count }
         let arguments = Array(repeating: "1", count: 127).joined(separator: ",")
@@ -123,7 +123,7 @@ import Testing
         "CREATE TABLE u (x CHECK (echo(x) = x)); INSERT INTO u VALUES (1)",
         "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT echo(new.x); END; INSERT INTO t VALUES (2)",
     ])
-    func `only an innocuous function can be used by the schema`(_ sql: String) throws {
+    func `the schema can use only an innocuous function`(_ sql: String) throws {
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         try echo()
         let error = storageError { try db.executeStatements(sql) }
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: - Life
 
-    @Test func `functions and collations are there again after close and open`() throws {
+    @Test func `functions and collations survive closing and reopening`() throws {
         db.close()
         try echo(isInnocuous: true)
         try db.makeCollation(named: "backwards") { $1.compare($0) }
@@ -164,7 +164,9 @@ import Testing
         #expect(try store.int("SELECT count(*) FROM t WHERE f(x) = 7") == 1)
     }
 
-    @Test func `what a function holds is freed with its store and when it is replaced`() throws {
+    @Test func `what a function holds is freed with its store or when the function is replaced`()
+        throws
+    {
         final class Witness: Sendable {}
         weak var first: Witness?
         weak var second: Witness?
@@ -212,7 +214,7 @@ import Testing
                 let error = storageError { try db.changeEncryptionKey(with: newKey) }
 
                 #expect(error?.kind == .encryptionKeyChangeFailed)
-                // The connection is another one.
+                // The store has a new connection.
                 #expect(storageError { _ = try db.int("SELECT 1 FROM witness") }?.code == 1)
                 #expect(storageError { _ = try prepared.executeQuery() } == .closed)
                 #expect(try db.int("SELECT f(1, 2)") == 2)
@@ -221,7 +223,7 @@ import Testing
                         "SELECT column1 FROM (VALUES (1), ('a'), ('b')) "
                             + "ORDER BY column1 COLLATE backwards") == ["1", "b", "a"])
                 #expect(try db.limit(.triggerDepth) == 3)
-                // The new connection can be interrupted as well.
+                // The new connection can be interrupted too.
                 let rows = try db.executeQuery("SELECT x FROM t")
                 #expect(try rows.next())
                 db.interrupt()
@@ -230,7 +232,8 @@ import Testing
         }
     #endif
 
-    @Test func `a built-in function that was replaced is back after close and open`() throws {
+    @Test func `a built-in function that was replaced is back after closing and reopening`() throws
+    {
         try db.makeFunction(named: "upper", argumentCount: 1) { _ in "mine" }
         #expect(try db.strings("SELECT upper('a')") == ["mine"])
         try db.removeFunction(named: "upper", argumentCount: 1)
@@ -240,7 +243,7 @@ import Testing
         #expect(try db.strings("SELECT upper('a')") == ["A"])
     }
 
-    @Test func `a removed function is unknown, and removing it twice an error`() throws {
+    @Test func `a removed function is unknown, and removing it twice is an error`() throws {
         try echo()
         try db.removeFunction(named: "ECHO", argumentCount: 1)
         #expect(storageError { _ = try db.int("SELECT echo(1)") }?.code == 1)
@@ -249,7 +252,7 @@ import Testing
     }
 }
 
-/// Any value as it is.
+/// Any value, unchanged.
 struct Echo: SQLiteDatatypeBridgeable {
     let sqliteValue: SQLiteValue
 

@@ -17,7 +17,7 @@ import Testing
         queue = SecureDatabaseQueue(databaseStore: db)
     }
 
-    /// Interrupts `queue` from another thread, again and again, while `body` runs.
+    /// Repeatedly interrupts `queue` from another thread while `body` runs.
     private func interrupting<R>(every microseconds: UInt32 = 500, _ body: () throws -> R) rethrows
         -> R
     {
@@ -46,7 +46,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
     }
 
-    @Test func `an interrupted update takes nothing with it but itself`() throws {
+    @Test func `an interrupted update undoes only itself`() throws {
         let error = interrupting {
             storageError {
                 try queue.inDatabase {
@@ -70,7 +70,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `interrupt from a row ends the result set at its next row`() throws {
+    @Test func `interrupt between two rows ends the result set at the next row`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1), (2), (3)")
         let rows = try db.executeQuery("SELECT x FROM t")
         #expect(try rows.next())
@@ -96,7 +96,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `a transaction is rolled back also while an outer result set is interrupted`() throws
+    @Test func `a transaction is rolled back even while an outer result set is interrupted`() throws
     {
         try db.executeUpdate("INSERT INTO t VALUES (1), (2)")
         struct Stop: Error {}
@@ -116,17 +116,17 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 2)
     }
 
-    @Test func `an interrupt inside a function's statement is one of the statement around`() throws
-    {
+    @Test func `an interrupt inside a function's statement ends the enclosing statement`() throws {
         try db.makeFunction(named: "f") { [unowned db] _ in try db.int(Self.endless) }
         let error = interrupting { storageError { _ = try db.int("SELECT f()") } }
         #expect(error?.code == 9)
         #expect(try db.int("SELECT 1") == 1)
     }
 
-    /// Of what the store does by itself, none may take an interruption for damage or stop half way.
+    /// Nothing that the store does by itself may mistake an interruption for damage or stop
+    /// halfway.
     @Test(arguments: [SecureDatabaseConfiguration.JournalMode.wal, .delete])
-    func `interruptions at any moment are code 9 or nothing`(
+    func `an interruption at any moment is code 9 or has no effect`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) throws {
         let database = try TemporaryDatabase()
@@ -171,16 +171,16 @@ import Testing
         }
         isDone.withLock { $0 = true }
         hasEnded.wait()
-        // The JSON is none: its own error is what is left when no interruption came.
+        // The JSON is invalid, so its own error is reported if no interruption came.
         #expect(others.allSatisfy { $0.code == 1 && $0.description.contains("JSON") }, "\(others)")
         #expect(committed > 0)
         #expect(try store.int("SELECT count(*) FROM t") == committed)
         #expect(try store.strings("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// A statement that has failed without a reason is run once more to see whether a page is
+    /// A statement that failed without a reason is run once more to find out whether a page is
     /// damaged.
-    @Test func `an interruption of the look for a damaged page is no damage`() throws {
+    @Test func `interrupting the search for a damaged page is not reported as damage`() throws {
         let database = try TemporaryDatabase()
         let store = try database.openStore { $0.journalMode = .delete }
         try store.executeStatements(
@@ -201,8 +201,8 @@ import Testing
         try store.open(with: TemporaryDatabase.key)
         let update = "UPDATE t SET x = f() || x"
         #expect(storageError { try store.executeUpdate(update) }?.code == 11)
-        // Two calls in each run; SQLCipher 4.9 remembers the damage, so its second run ends before
-        // them.
+        // Each run makes two calls. SQLCipher 4.9 remembers the damage, so its second run ends
+        // before them.
         guard calls.current == 4 else {
             #expect(calls.current == 2)
             return
@@ -215,7 +215,7 @@ import Testing
         #expect(try !store.isInTransaction())
     }
 
-    @Test func `interrupt and close at the same time are safe`() throws {
+    @Test func `concurrent interrupt and close are safe`() throws {
         try interrupting(every: 1) {
             for _ in 1...30 {
                 db.close()
@@ -225,11 +225,11 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `the key is changed in spite of interruptions`() throws {
+    @Test func `the key can be changed despite interruptions`() throws {
         let newKey = Data(repeating: 7, count: 32)
         try db.executeUpdate("INSERT INTO t VALUES (randomblob(400000))")
         interrupting(every: 10) {
-            // The statements before it can be interrupted, which changes nothing.
+            // The statements before the change can be interrupted, which has no effect.
             while storageError({ try db.changeEncryptionKey(with: newKey) }) != nil {}
         }
         db.close()

@@ -2,10 +2,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What ends a statement that waits for the lock of another connection.
+/// Everything that ends a statement's wait for another connection's lock.
 @Suite(.timeLimit(.minutes(10))) struct LockWaitTests {
     let database: TemporaryDatabase
-    /// Has the write lock.
+    /// The connection that holds the write lock.
     let holder: SecureDatabaseStore
     let db: SecureDatabaseStore
 
@@ -13,14 +13,14 @@ import Testing
         database = try TemporaryDatabase()
         holder = try database.openStore()
         try holder.executeUpdate("CREATE TABLE t (a)")
-        // Far longer than the time limit.
+        // The busy timeout is far longer than the test's time limit.
         db = try database.openStore { $0.busyTimeout = .seconds(3600) }
         try holder.beginImmediateTransaction()
     }
 
     private static let insert = "INSERT INTO t VALUES (1)"
 
-    @Test func `a wait lasts as long as the busy timeout says`() throws {
+    @Test func `a wait lasts as long as the busy timeout`() throws {
         for milliseconds in [0, 1, 150] {
             let impatient = try database.openStore {
                 $0.busyTimeout = .milliseconds(milliseconds)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a lock that is given up in time is taken`() throws {
+    @Test func `a lock that is released in time is acquired`() throws {
         let release = Thread { [holder = Unguarded(holder)] in
             usleep(60_000)
             try? holder.value.rollback()
@@ -41,7 +41,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `interrupt ends it`() throws {
+    @Test func `interrupt ends a wait`() throws {
         let queue = SecureDatabaseQueue(databaseStore: db)
         let isOver = Shared(false)
         let interrupter = Thread {
@@ -59,12 +59,12 @@ import Testing
         try queue.inDatabase { try $0.executeUpdate(Self.insert) }
     }
 
-    @Test func `a deadline ends it`() throws {
+    @Test func `a deadline ends a wait`() throws {
         let error = storageError {
             try db.withDeadline(.milliseconds(50)) { try db.executeUpdate(Self.insert) }
         }
         #expect(error?.code == 9)
-        // The next wait knows nothing of it.
+        // The deadline does not affect the next wait.
         let impatient = try database.openStore { $0.busyTimeout = .milliseconds(20) }
         #expect(
             storageError {
@@ -76,7 +76,7 @@ import Testing
         try db.executeUpdate(Self.insert)
     }
 
-    @Test func `cancelling the task ends it`() async throws {
+    @Test func `cancelling the task ends a wait`() async throws {
         let pool = SecureDatabasePool(
             url: database.url, configuration: db.configuration)
         db.close()
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-/// Hands over what is not Sendable, where only one thread at a time uses it.
+/// Passes on a value that is not Sendable and that only one thread uses at a time.
 private struct Unguarded<Value>: @unchecked Sendable {
     let value: Value
 

@@ -2,8 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// The snippets of the reference's text as they stand there, but for the names of databases and
-/// the checks at their end.
+/// The reference's snippets, verbatim except for the names of databases and the checks at the end.
 @Suite struct ReferenceSnippetTests {
     let database: TemporaryDatabase
     let db: SecureDatabaseStore
@@ -237,7 +236,7 @@ import Testing
     }
 }
 
-/// The reference's logger, as far as its snippets use it.
+/// The part of the reference's logger that its snippets use.
 final class ReferenceLogger {
     private(set) var errors: [String] = []
     private(set) var infos: [String] = []
@@ -246,7 +245,7 @@ final class ReferenceLogger {
 
     func info(_ message: Message) { infos.append(message.text) }
 
-    /// A message that an optional value is put into without a warning.
+    /// A message that can interpolate an optional value without a warning.
     struct Message: ExpressibleByStringInterpolation {
         var text: String
 

@@ -21,7 +21,7 @@ import Testing
         #expect(rs.int(forColumnName: "a") == 1)
         #expect(try !rs.next())
         #expect(rs.int(forColumnIndex: 0) == nil)
-        #expect(try !rs.next(), "the query must not start anew")
+        #expect(try !rs.next(), "the query must not start again")
         let other = try db.executeQuery("SELECT 1 AS a")
         #expect(try other.next())
         other.close()
@@ -31,7 +31,7 @@ import Testing
         #expect(storageError { _ = try other.next() } == .closed)
     }
 
-    @Test func `an error in the middle of the rows is thrown, not the end`() throws {
+    @Test func `an error among the rows is thrown, not treated as the end`() throws {
         try db.executeStatements(
             "CREATE TABLE t (a); INSERT INTO t VALUES ('1'), ('2'), ('not JSON')")
         let rs = try db.executeQuery("SELECT json(a) FROM t")
@@ -71,13 +71,13 @@ import Testing
         #expect(second.int(forColumnIndex: 0) == nil)
     }
 
-    @Test func `a result set that is let go closes itself`() throws {
+    @Test func `a released result set closes itself`() throws {
         do {
             let rs = try db.executeQuery("SELECT 1 UNION SELECT 2")
             #expect(try rs.next())
         }
         #expect(!db.hasOpenResultSets)
-        // Nothing holds the schema any more.
+        // No open statement is left that would prevent a `VACUUM`.
         try db.executeUpdate("VACUUM")
     }
 
@@ -91,7 +91,7 @@ import Testing
         #expect(rs.int(forColumnIndex: 0) == 2)
     }
 
-    @Test func `two result sets of one query do not disturb each other`() throws {
+    @Test func `two result sets of one query are independent`() throws {
         let sql = "SELECT 1 UNION SELECT 2 UNION SELECT 3"
         let outer = try db.executeQuery(sql)
         var pairs: [Int] = []
@@ -107,17 +107,17 @@ import Testing
 
     // MARK: - Columns
 
-    @Test func `names match in any case, and the first column of a name is meant`() throws {
+    @Test func `names match in any case, and the first column of a name is used`() throws {
         let rs = try db.executeQuery("SELECT 1 AS Name, 2 AS name, 3 AS other, 4 AS Straße")
         #expect(try rs.next())
         #expect(rs.int(forColumnName: "NAME") == 1)
         #expect(rs.int(forColumnName: "Name") == 1)
-        #expect(rs.int(forColumnName: "name") == 2, "an exact spelling comes first")
+        #expect(rs.int(forColumnName: "name") == 2, "an exact match takes precedence")
         #expect(rs.int(forColumnName: "OTHER") == 3)
         #expect(rs.int(forColumnName: "Straße") == 4)
     }
 
-    @Test func `a column that is not there is nil`() throws {
+    @Test func `a missing column is nil`() throws {
         let rs = try db.executeQuery("SELECT 1 AS a")
         #expect(try rs.next())
         #expect(rs.int(forColumnName: "b") == nil)
@@ -126,7 +126,7 @@ import Testing
         #expect(try rs.object(forColumnName: "b") == String?.none)
     }
 
-    @Test func `a cached SELECT * sees columns that were added`() throws {
+    @Test func `a cached SELECT * sees added and renamed columns`() throws {
         try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         let sql = "SELECT * FROM t"
         let before = try db.executeQuery(sql)
@@ -184,7 +184,7 @@ import Testing
         #expect(rs.date(forColumnName: "word") == nil)
     }
 
-    @Test func `an INTEGER that a floating-point type does not hold exactly is nil`() throws {
+    @Test func `an INTEGER that a floating-point type cannot hold exactly is nil`() throws {
         let rs = try db.executeQuery(
             "SELECT 9007199254740992 AS fits, 9007199254740993 AS lost, 16777217 AS wide")
         #expect(try rs.next())
@@ -213,7 +213,7 @@ import Testing
         #expect(rs.string(forColumnName: "b") == "é")
     }
 
-    @Test func `text that is not UTF-8 is nil as text and whole as data`() throws {
+    @Test func `text that is not UTF-8 is nil as text and complete as data`() throws {
         let rs = try db.executeQuery("SELECT CAST(x'41ff42' AS TEXT), CAST(x'f09080' AS TEXT)")
         #expect(try rs.next())
         #expect(rs.string(forColumnIndex: 0) == nil)
@@ -221,7 +221,7 @@ import Testing
         #expect(rs.string(forColumnIndex: 1) == nil)
     }
 
-    @Test func `object throws where the type cannot hold the value`() throws {
+    @Test func `object throws if the type cannot hold the value`() throws {
         let rs = try db.executeQuery("SELECT 300 AS n, 'x' AS t")
         #expect(try rs.next())
         #expect(try rs.object(forColumnName: "n") == Int16(300))
@@ -233,7 +233,7 @@ import Testing
         #expect(try rs.object(forColumnName: "t") == "x")
     }
 
-    @Test func `bytes are lent without a copy`() throws {
+    @Test func `bytes are borrowed without a copy`() throws {
         let db = try TemporaryDatabase().openStore()
         let rs = try db.executeQuery(
             "SELECT x'0001ff' AS blob, 'é' AS text, x'' AS noBytes, '' AS noText, 1 AS number, NULL AS empty"
@@ -255,9 +255,7 @@ import Testing
         }
     }
 
-    @Test func `names are found whatever the text that asks for them, and how many there are`()
-        throws
-    {
+    @Test func `columns are found by any string with their name, however many there are`() throws {
         let db = try TemporaryDatabase().openStore()
         let names = (0..<100).map { "column number \($0)" }
         let rs = try db.executeQuery(
@@ -265,7 +263,7 @@ import Testing
         #expect(try rs.next())
         for _ in 0..<3 {
             for (index, name) in names.enumerated().shuffled() {
-                // A text that was made just now, and may lie where another one has lain.
+                // A newly made string, which may be at the address of an earlier one.
                 #expect(rs.int(forColumnName: String(name.reversed().reversed())) == index)
                 #expect(rs.int(forColumnName: name.uppercased()) == index)
                 #expect(rs.int(forColumnName: name + "!") == nil)

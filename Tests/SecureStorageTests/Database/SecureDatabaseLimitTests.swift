@@ -18,7 +18,7 @@ import Testing
         #expect(try db.setLimit(.parameterNumber, to: initial) == 2)
     }
 
-    @Test func `a limit is kept to`() throws {
+    @Test func `limits are enforced`() throws {
         try db.setLimit(.parameterNumber, to: 1)
         #expect(storageError { try db.executeUpdate("SELECT ?2", values: [1, 2]) }?.code == 1)
         try db.setLimit(.sqlLength, to: 1000)
@@ -27,12 +27,13 @@ import Testing
     }
 
     @Test(arguments: SecureDatabaseLimit.allCases)
-    func `a value out of range is an error and changes nothing`(_ limit: SecureDatabaseLimit) throws
+    func `an out-of-range value is an error and changes nothing`(_ limit: SecureDatabaseLimit)
+        throws
     {
         let initial = try db.limit(limit)
         for value in [-1, Int.min, Int(Int32.max), Int.max] {
             let error = storageError { try db.setLimit(limit, to: value) }
-            // Where SQLite has no bound of its own, an Int32 is one.
+            // SQLite accepts `Int32.max` for a limit without a bound of its own.
             guard error != nil || value == Int(Int32.max) else {
                 Issue.record("\(value) was accepted")
                 continue
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a limit is there again after close and open`() throws {
+    @Test func `a limit survives closing and reopening`() throws {
         try db.setLimit(.triggerDepth, to: 3)
         db.close()
         #expect(storageError { _ = try db.limit(.triggerDepth) } == .closed)
@@ -52,7 +53,7 @@ import Testing
         #expect(try db.limit(.triggerDepth) == 3)
     }
 
-    @Test func `no limit keeps a transaction from being rolled back`() throws {
+    @Test func `no limit prevents a rollback`() throws {
         let db = try TemporaryDatabase().openStore()
         #expect(storageError { try db.setLimit(.sqlLength, to: 3) }?.code == 25)
         for limit in SecureDatabaseLimit.allCases where limit != .sqlLength {

@@ -29,7 +29,7 @@ import Testing
                 == ["1one", "1one", "2", "3three", "4four"])
     }
 
-    @Test func `a query runs again with other values`() throws {
+    @Test func `a query can run again with other values`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
         let query = try db.prepare("SELECT y FROM t WHERE x = ?")
         try query.bind([1])
@@ -42,7 +42,7 @@ import Testing
         #expect(try first(query.executeQuery(values: [3])) == nil)
     }
 
-    @Test func `a statement is not used twice at once`() throws {
+    @Test func `a statement cannot be used while its result set is open`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1), (2, 2)")
         let query = try db.prepare("SELECT x FROM t")
         let rows = try query.executeQuery()
@@ -56,7 +56,7 @@ import Testing
         #expect(try query.executeQuery().next())
     }
 
-    @Test func `a statement is closed with its store, and stays so`() throws {
+    @Test func `a statement is closed with its store and stays closed`() throws {
         let query = try db.prepare("SELECT 1")
         let rows = try query.executeQuery()
         db.close()
@@ -64,14 +64,14 @@ import Testing
         #expect(storageError { _ = try query.executeQuery() } == .closed)
         #expect(storageError { try query.executeUpdate() } == .closed)
         #expect(storageError { _ = try db.prepare("SELECT 1") } == .closed)
-        // Nothing of it keeps the file open: the log is gone.
+        // The statement does not keep the file open: the log is gone.
         #expect(try database.fileNames() == ["test.db"])
         try db.open(with: TemporaryDatabase.key)
         #expect(storageError { try query.bind([]) } == .closed)
         query.close()
     }
 
-    @Test func `a closed statement is an error, and its result set goes on`() throws {
+    @Test func `a closed statement is an error, but its result set continues`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1), (2, 2)")
         var query: SecureDatabaseStatement? = try db.prepare("SELECT x FROM t")
         let rows = try #require(try query?.executeQuery())
@@ -83,7 +83,7 @@ import Testing
         #expect(try !rows.next())
     }
 
-    @Test func `a statement survives changes of the schema`() throws {
+    @Test func `a statement survives schema changes`() throws {
         try db.executeUpdate("INSERT INTO t VALUES (1, 1)")
         let query = try db.prepare("SELECT * FROM t")
         #expect(try query.executeQuery().next())
@@ -98,7 +98,7 @@ import Testing
         #expect(try !query.executeQuery().next())
     }
 
-    @Test func `wrong SQL and wrong values are errors at once`() throws {
+    @Test func `wrong SQL and wrong values are errors immediately`() throws {
         for sql in ["", "SELEC 1", "SELECT 1; SELECT 2", "SELECT \0"] {
             #expect(storageError { _ = try db.prepare(sql) }?.code == 1)
         }
@@ -111,14 +111,14 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `values of one run are not those of the next`() throws {
+    @Test func `values of one run do not carry over to the next`() throws {
         let insert = try db.prepare("INSERT INTO t VALUES (?, ?)")
         try insert.executeUpdate(values: [1, 2])
         #expect(storageError { try insert.executeUpdate() }?.code == 25)
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `a value that closes the store while it is bound ends the call`() throws {
+    @Test func `a value that closes the store while being bound ends the call`() throws {
         struct Closing: SQLiteDatatypeBridgeable {
             nonisolated(unsafe) static var store: SecureDatabaseStore?
             init() {}

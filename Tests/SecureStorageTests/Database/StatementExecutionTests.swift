@@ -21,8 +21,8 @@ import Testing
         storageError(body).map { "\($0)" } ?? "no error"
     }
 
-    /// To SQLite it is a blank.
-    @Test func `a byte-order mark stands before, between and after statements`() throws {
+    /// SQLite treats it as white space.
+    @Test func `a byte-order mark may come before, between and after statements`() throws {
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         let mark = "\u{feff}"
@@ -38,14 +38,14 @@ import Testing
         #expect(found == [1, 2, 3, 4])
         #expect(storageError { try db.executeUpdate("SELECT 1;\(mark)SELECT 2") }?.code == 1)
         #expect(storageError { try db.executeUpdate(mark) }?.code == 1)
-        // What a mark begins with is none.
+        // A character that begins with the same bytes is not a byte-order mark.
         #expect(storageError { try db.executeUpdate("SELECT 1;\u{fefe}") }?.code == 1)
     }
 
     // MARK: - Batches
 
     @Test(arguments: ["?", "?1", ":a", "@a", "$a"])
-    func `a placeholder in a batch is an error that says where values can be given`(
+    func `a placeholder in a batch is an error that names a call that accepts values`(
         _ placeholder: String
     ) throws {
         for batch in [
@@ -56,7 +56,7 @@ import Testing
             #expect(code { try db.executeStatements(batch) } == 25)
             #expect(message { try db.executeStatements(batch) }.contains("executeUpdate"))
         }
-        // What came before it in its batch stays done.
+        // The statements before it in the batch have taken effect.
         #expect(try db.strings("SELECT a FROM t") == ["1", "1"])
         try db.executeStatements("INSERT INTO t (a) VALUES ('?:a@a$a') -- ? :a")
         #expect(try db.int("SELECT count(*) FROM t") == 3)
@@ -81,7 +81,8 @@ import Testing
         "INSERT INTO t VALUES (1,2,3); /* x */",
         "INSERT INTO t VALUES (1, 2, 3); -- no line end", "INSERT INTO t VALUES (1, 2, 3); /* open",
     ])
-    func `blanks, semicolons and comments around a statement are fine`(_ sql: String) throws {
+    func `white space, semicolons and comments around a statement are allowed`(_ sql: String) throws
+    {
         try db.executeUpdate(sql)
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
@@ -99,7 +100,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `SQLite's code and message arrive with the SQL text`() {
+    @Test func `an error has SQLite's code and message and the SQL text`() {
         #expect(code { try db.executeUpdate("SELEC 1") } == 1)
         let message = message { try db.executeUpdate("INSERT INTO missing VALUES (1)") }
         #expect(message.contains("no such table: missing"))
@@ -157,7 +158,7 @@ import Testing
 
     // MARK: - Values
 
-    @Test(arguments: [0, 1, 2, 4]) func `the number of values must be that of the placeholders`(
+    @Test(arguments: [0, 1, 2, 4]) func `the number of values must be the number of placeholders`(
         _ count: Int
     ) throws {
         let values = Array(repeating: 1, count: count)
@@ -173,7 +174,7 @@ import Testing
         #expect(code { try db.executeUpdate("INSERT INTO t VALUES (:x, 1, 2)") } == 25)
     }
 
-    @Test(arguments: ["a", ":a", "@a", "$a"]) func `a name is given with or without its prefix`(
+    @Test(arguments: ["a", ":a", "@a", "$a"]) func `a name may be given with or without its prefix`(
         _ key: String
     ) throws {
         for placeholder in [":a", "@a", "$a"] {
@@ -183,13 +184,13 @@ import Testing
         #expect(try db.strings("SELECT a FROM t") == ["v", "v", "v"])
     }
 
-    @Test func `one name serves each of its placeholders`() throws {
+    @Test func `one value serves all placeholders of its name`() throws {
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, @a, :a)", parameterDictionary: ["a": 5])
         #expect(try db.strings("SELECT a || b || c FROM t") == ["555"])
     }
 
-    @Test func `placeholders of one name with two prefixes can be told apart`() throws {
+    @Test func `placeholders of one name are distinguished by their prefixes`() throws {
         try db.executeUpdate(
             "INSERT INTO t VALUES (:a, @a, $a)", parameterDictionary: [":a": 1, "@a": 2, "$a": 3])
         try db.executeUpdate(
@@ -202,7 +203,7 @@ import Testing
         #expect(surplus.contains("no placeholder for the value named b"))
     }
 
-    @Test func `a missing and a surplus name are named`() throws {
+    @Test func `an error names the missing or surplus name`() throws {
         let sql = "INSERT INTO t VALUES (:first, :second, 3)"
         let missing = message { try db.executeUpdate(sql, parameterDictionary: ["first": 1]) }
         #expect(missing.contains("no value for the placeholder :second"))
@@ -236,7 +237,7 @@ import Testing
         #expect(try db.int("SELECT c FROM t WHERE a = 7") == 7)
     }
 
-    @Test func `pairs that do not fit the placeholders are errors that name them`() throws {
+    @Test func `pairs that do not match the placeholders are errors that name them`() throws {
         let sql = "INSERT INTO t VALUES (:first, :second, 3)"
         for (values, name) in [
             (["first": 1], ":second"), ([:], ":first"), (["first": 1, "third": 2], ":second"),
@@ -277,7 +278,7 @@ import Testing
         #expect(code { _ = try db.executeQuery(many, values: []) } != nil)
     }
 
-    @Test func `a 20 MB blob survives`() throws {
+    @Test func `a 20 MB blob round-trips`() throws {
         var blob = Data(count: 20_000_000)
         for index in stride(from: 0, to: blob.count, by: 4099) { blob[index] = UInt8(index % 251) }
         try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [blob])
@@ -288,7 +289,7 @@ import Testing
 
     // MARK: - Batches
 
-    @Test func `a batch shows its rows as text and NULL as nil`() throws {
+    @Test func `a batch delivers its rows as text and NULL as nil`() throws {
         var rows: [[String: String?]] = []
         try db.executeStatements("SELECT 1 AS a, NULL AS b, 'x' AS c, 2.5 AS d, x'4142' AS e") {
             rows.append($0)
@@ -300,7 +301,7 @@ import Testing
         #expect(rows == [expected])
     }
 
-    @Test func `a batch spells numbers as SQLite and string() do`() throws {
+    @Test func `a batch formats numbers like SQLite and string()`() throws {
         let sql = "SELECT 1e20 AS large, 0.1 + 0.2 AS sum, 1e-9 AS small, 9e999 AS infinite"
         let rs = try db.executeQuery(sql)
         #expect(try rs.next())
@@ -312,7 +313,7 @@ import Testing
         }
     }
 
-    @Test func `an error in a batch shows the failing statement and not those behind it`() throws {
+    @Test func `an error in a batch shows the failing statement but not those after it`() throws {
         let error = message {
             try db.executeStatements(
                 "SELECT ';'; /* ; */ INSERT INTO nope VALUES (';', \"--\") -- ;\n; SELECT 'later'")
@@ -322,7 +323,7 @@ import Testing
         #expect(!error.contains("later"))
     }
 
-    @Test func `false from the block ends the batch without an error`() throws {
+    @Test func `returning false from the block ends the batch without an error`() throws {
         var seen = 0
         try db.executeStatements("SELECT 1; SELECT 2; INSERT INTO t VALUES (1, 2, 3)") { _ in
             seen += 1
@@ -341,7 +342,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `a batch with a trigger, whose body holds semicolons, runs whole`() throws {
+    @Test func `a batch with a trigger whose body contains semicolons runs completely`() throws {
         try db.executeStatements(
             """
             -- a schema
@@ -401,7 +402,7 @@ import Testing
     }
 }
 
-/// What a caller's own code does in the middle of a call.
+/// Calls in which the caller's own code closes the store.
 @Suite struct ReentrancyTests {
     struct Closer: SQLiteDatatypeBridgeable {
         var store: SecureDatabaseStore?
@@ -425,7 +426,7 @@ import Testing
         try db.executeUpdate("CREATE TABLE t (a)")
     }
 
-    @Test func `a value that closes the store while it is bound ends the call`() throws {
+    @Test func `a value that closes the store while being bound ends the call`() throws {
         let values = [Closer(store: db)]
         #expect(
             storageError { try db.executeUpdate("INSERT INTO t VALUES (?)", values: values) }

@@ -1,25 +1,24 @@
-/// What a program of transaction control comes to, by the rules that `Docs/Concurrency.md` states,
-/// without SQLite.
+/// The outcome of a transaction program by the rules in `Docs/Concurrency.md`, without SQLite.
 struct TransactionModel {
-    /// What another connection sees.
+    /// The rows that another connection sees.
     private(set) var committed: Set<Int> = []
     /// The open transaction and the savepoints of the blocks inside it; nil when each statement
     /// commits by itself.
     private var layers: [Set<Int>]?
-    /// How many transaction blocks are running, one inside the other.
+    /// The number of transaction blocks that are running, one inside the other.
     private var depth = 0
 
     enum Step: CaseIterable {
         case begin, commit, rollback
-        /// Throws out of the innermost block.
+        /// Throws an error out of the innermost block.
         case fail
-        /// Runs the rest of the program in a transaction block of its own.
+        /// Runs the rest of the program in a nested transaction block.
         case nest
         /// A batch that begins a transaction and leaves it open.
         case batch
-        /// A batch that commits and goes on.
+        /// A batch that commits and continues.
         case leave
-        /// Lets SQLite itself roll the transaction back.
+        /// Makes SQLite itself roll back the transaction.
         case conflict
         /// Ends the innermost block with the answer that rolls back.
         case undo
@@ -27,12 +26,12 @@ struct TransactionModel {
 
     enum Answer { case keeps, undoes, fails }
 
-    /// Whether the transaction of the block around the next statement has ended.
+    /// Whether the transaction of the block that surrounds the next statement has ended.
     private var isBroken: Bool { depth > 0 && layers == nil }
 
-    /// Each returns whether it succeeds.
+    /// Inserts a row and returns, like each function below, whether the step succeeds.
     mutating func insert(_ number: Int, outermostCall: Bool = false) -> Bool {
-        // The call of a queue or key-value store beside a transaction that it is not part of.
+        // A call of a queue or key-value store, beside a transaction that it is not part of.
         if outermostCall, depth == 0, layers != nil { return false }
         guard !isBroken else { return false }
         if let last = layers?.indices.last {
@@ -82,7 +81,8 @@ struct TransactionModel {
 
     mutating func leaveBlock(_ answer: Answer) -> Bool {
         depth -= 1
-        // SQLite has rolled it back: that can be the answer to nothing but a wish to roll back.
+        // SQLite has rolled the transaction back, so only a block that asks for a rollback
+        // succeeds.
         guard let last = layers?.popLast() else { return answer == .undoes }
         let isOutermost = layers?.isEmpty == true
         if isOutermost { layers = nil }
@@ -95,7 +95,7 @@ struct TransactionModel {
         return true
     }
 
-    /// The end of a queue's block without a transaction around it.
+    /// Ends a queue's block that is not a transaction.
     mutating func leavePlainBlock(_ answer: Answer) -> Bool {
         let leftNothingOpen = layers == nil
         layers = nil

@@ -2,11 +2,13 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Every short program of begin, commit, rollback, error, nested block and batch, on everything
-/// that runs one: each answer is the model's, and afterwards a second connection sees exactly what
-/// was answered with success.
+/// Every short program of begin, commit, rollback, error, nested block and batch, in every place
+/// that can run one.
+///
+/// Each answer must be the model's, and afterwards a second connection must see exactly what was
+/// reported as successful.
 @Suite struct TransactionModelTests {
-    /// Five in a campaign.
+    /// Five steps in a campaign.
     private static let length = environmentNumber("SECURESTORAGE_TRANSACTION_STEPS", default: 2)
 
     enum Place: CaseIterable {
@@ -24,12 +26,12 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `success is answered exactly for what another connection then sees`(
+    func `success is reported exactly for what another connection then sees`(
         _ place: Place
     ) async throws {
         let (database, judge) = (database, judge)
         let length = place.isAsynchronous ? min(Self.length, 4) : Self.length
-        // Off the threads of tasks, since it waits for some.
+        // Not on a task's thread, because it waits for tasks.
         nonisolated(unsafe) let unsafeJudge = judge
         let differences = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -65,7 +67,6 @@ import Testing
         return try judge.strings("SELECT n FROM t" + keys).compactMap { $0.flatMap { Int($0) } }
     }
 
-    /// Observers are notified of the same rows.
     @Test func `observers are notified of exactly what another connection then sees`() async throws
     {
         let observed = try ObservedDatabase(TransactionProgram.schema) { $0.synchronous = .normal }
@@ -83,7 +84,7 @@ import Testing
     }
 }
 
-/// One way to run programs, on connections of its own.
+/// One way to run programs, with its own connections.
 private final class Runner {
     typealias Place = TransactionModelTests.Place
 
@@ -171,12 +172,12 @@ private final class Runner {
 
     private typealias SendableBlock = @Sendable (SecureDatabaseStore) throws -> Bool
 
-    /// Makes a task's call, and waits for it on a thread that is no task's.
+    /// Makes a task's call and waits for it on a thread that is not a task's.
     private static func wait(
         _ block: @escaping TransactionProgram.Block,
         _ call: @escaping @Sendable (@escaping SendableBlock) async throws -> Void
     ) throws {
-        // One thread at a time: the one that waits does nothing else.
+        // Only one thread uses them at a time: the waiting thread does nothing else.
         nonisolated(unsafe) let block = block
         nonisolated(unsafe) var outcome = Result<Void, any Error>.success(())
         let done = DispatchSemaphore(value: 0)

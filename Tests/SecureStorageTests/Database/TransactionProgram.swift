@@ -1,17 +1,19 @@
 import SecureStorage
 
-/// Runs a program on a store and on the model, step by step, and notes where their answers differ.
+/// Runs a program on a store and on the model, step by step, and records where their answers
+/// differ.
 final class TransactionProgram {
     typealias Step = TransactionModel.Step
     typealias Block = (SecureDatabaseStore) throws -> Bool
     typealias Call = (@escaping Block) throws -> Void
 
     private let steps: [Step]
-    /// Runs a nested block; false for one whose answer always commits.
+    /// Runs a nested block.
     private let nest: (SecureDatabaseStore, @escaping Block) throws -> Void
+    /// Whether a block can answer with a rollback; if false, the answer always commits.
     private let canUndo: Bool
     private let insertRow: (SecureDatabaseStore, Int) throws -> Void
-    /// Whether a row is inserted by a call that stands outside when no block is around it.
+    /// Whether `insertRow` makes an outermost call when no block surrounds it.
     private let insertsOutermost: Bool
     private(set) var model = TransactionModel()
     private(set) var differences: [String] = []
@@ -36,7 +38,7 @@ final class TransactionProgram {
     static let schema =
         "CREATE TABLE t (n INTEGER PRIMARY KEY); CREATE TABLE u (a UNIQUE); INSERT INTO u VALUES (1)"
 
-    /// All programs of up to `length` steps.
+    /// Returns all programs of up to `length` steps.
     static func all(upTo length: Int) -> [[Step]] {
         var all: [[Step]] = []
         var longest: [[Step]] = [[]]
@@ -47,14 +49,14 @@ final class TransactionProgram {
         return all
     }
 
-    // MARK: - What runs it
+    // MARK: - Running
 
-    /// In a call whose block is a transaction.
+    /// Runs the program in a call whose block is a transaction.
     func runInTransaction(_ call: Call) {
         runBlock("the call", steps[...], call)
     }
 
-    /// In a call whose block is none, but which lets no transaction out.
+    /// Runs the program in a call whose block is not a transaction and cannot leave one open.
     func runInPlainBlock(_ call: Call) {
         var answer = TransactionModel.Answer.fails
         let succeeded = succeeds {
@@ -66,7 +68,7 @@ final class TransactionProgram {
         expect("the call", succeeded, model.leavePlainBlock(answer))
     }
 
-    /// Directly on a store; a transaction may stay open.
+    /// Runs the program directly on a store; a transaction may stay open.
     func run(on db: SecureDatabaseStore) {
         var answer = TransactionModel.Answer.keeps
         try? self.answer(to: steps[...], db, &answer)
@@ -167,7 +169,7 @@ final class TransactionProgram {
         differences.append("\(steps): \(what) \(found ? "succeeds" : "fails")")
     }
 
-    /// Compares with what another connection sees.
+    /// Compares the model with the rows that another connection sees.
     func judge(by rows: [Int]) {
         guard Set(rows) != model.committed else { return }
         differences.append("\(steps): \(rows.sorted()) instead of \(model.committed.sorted())")

@@ -26,7 +26,7 @@ import Testing
         #expect(try db.strings("SELECT a FROM t") == ["1"])
     }
 
-    @Test func `begin inside, commit and rollback outside a transaction are errors`() throws {
+    @Test func `begin inside a transaction and commit or rollback outside one are errors`() throws {
         #expect(storageError { try db.commit() } != nil)
         #expect(storageError { try db.rollback() } != nil)
         try db.beginDeferredTransaction()
@@ -35,7 +35,7 @@ import Testing
         try db.rollback()
     }
 
-    @Test func `an exclusive transaction keeps writers out, a deferred one does not`() throws {
+    @Test func `an exclusive transaction blocks writers, a deferred one does not`() throws {
         let rival = try database.openStore { $0.busyTimeout = .zero }
         try db.beginDeferredTransaction()
         try rival.executeUpdate("INSERT INTO t VALUES (1)")
@@ -48,7 +48,7 @@ import Testing
         try rival.executeUpdate("INSERT INTO t VALUES (2)")
     }
 
-    @Test func `closing rolls an open transaction back`() throws {
+    @Test func `closing rolls back an open transaction`() throws {
         try db.beginExclusiveTransaction()
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         db.close()

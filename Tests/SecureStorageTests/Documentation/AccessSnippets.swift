@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What the documentation shows of queues and pools alike.
+/// The documentation's snippets for queues and pools alike.
 @Suite struct AccessSnippets {
     @Test func `functions take a queue or a pool`() throws {
         func noteCount(in database: any SecureDatabaseReader) throws -> Int {

@@ -2,12 +2,12 @@
     import Foundation
     import Testing
 
-    /// The documentation's examples of what the compiler refuses, given to the compiler.
+    /// Compiles the documentation's examples of what the compiler refuses.
     @Suite struct CompileErrorTests {
         private static let modules = URL(fileURLWithPath: CommandLine.arguments[0])
             .deletingLastPathComponent()
 
-        /// Blocks between "```swift wrong" and "```", with the error that their last line names.
+        /// The blocks between "```swift wrong" and "```", whose last line names the error.
         static let wrongSnippets: [String] = {
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent("../../../Docs/Concurrency.md")
@@ -17,7 +17,7 @@
             }
         }()
 
-        /// What the compiler says of statements in a function that has a store, a queue and a pool.
+        /// Compiles statements in a function that has a store, a queue and a pool.
         private func compile(_ statements: String) throws -> ChildProcess {
             let temporary = try TemporaryDatabase(name: "snippet.swift")
             let source = temporary.url
@@ -43,7 +43,7 @@
                 ] + header.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] })
         }
 
-        @Test func `what is right compiles here`() throws {
+        @Test func `correct code compiles with this setup`() throws {
             let right = try compile(
                 "_ = try await pool.read { db in try db.int(forQuery: \"SELECT 1\") }")
             #expect(right.status == 0, "\(right.output)\(right.errors)")
@@ -51,7 +51,7 @@
         }
 
         @Test(arguments: wrongSnippets)
-        func `the compiler refuses each wrong example for the reason that it names`(
+        func `the compiler refuses each wrong example for the stated reason`(
             _ snippet: String
         ) throws {
             let reason = try #require(snippet.components(separatedBy: "// error: ").last)

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The snippets that people copy are those that the compiler has seen.
+/// The snippets that people copy are the ones that were compiled.
 @Suite struct DocumentationTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Files whose Swift snippets are compared: the README, the guides, the DocC catalogue, and the
-    /// doc comments of the sources.
+    /// Returns the files whose Swift snippets are compared: the README, the guides, the DocC
+    /// catalogue, and the doc comments of the sources.
     private static func documents() throws -> [URL] {
         var documents = [root.appendingPathComponent("README.md")]
         for folder in ["Docs", "Sources"] {
@@ -20,8 +20,8 @@ import Testing
         return documents
     }
 
-    /// The lines of each block between a line ```` ```swift ```` and the next fence, without their
-    /// indentation and the slashes of a doc comment.
+    /// Returns the lines of each block between a line ```` ```swift ```` and the next fence,
+    /// without their indentation and the slashes of a doc comment.
     private static func snippets(in document: URL) throws -> [[String]] {
         var snippets: [[String]] = []
         var current: [String]?
@@ -47,7 +47,7 @@ import Testing
         return snippets
     }
 
-    @Test func `every Swift snippet of the documentation stands in a compiled test`() throws {
+    @Test func `every Swift snippet of the documentation is in a compiled test`() throws {
         let compiled = try [
             "DocumentedSnippets.swift", "AccessSnippets.swift", "SharingSnippets.swift",
             "../../../Examples/Depending/Package.swift",

@@ -5,7 +5,7 @@ import Testing
 
 /// Every snippet of the documentation, compiled and run.
 ///
-/// `DocumentationTests` compares the text.
+/// `DocumentationTests` compares the text with the documentation.
 @Suite struct DocumentedSnippets {
     let database: TemporaryDatabase
     var path: String { database.path }
@@ -191,7 +191,7 @@ import Testing
         #expect(typed.isEmpty && db.isOpen())
     }
 
-    @Test func `errors and a change of the key`() throws {
+    @Test func `errors and a key change`() throws {
         do {
             let made = database.store()
             try made.open(with: "the old key")
@@ -401,7 +401,7 @@ import Testing
         #expect(try settings.get(.recentFiles) == ["a"])
     }
 
-    @Test func `what has changed`() async throws {
+    @Test func `observing changes`() async throws {
         let pool = try database.openPool()
         try await pool.write { try $0.executeStatements("CREATE TABLE note (text TEXT)") }
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
@@ -476,7 +476,7 @@ import Testing
         #expect(report.isWhole)
     }
 
-    @Test func `errors with a code, a reason and a function's words`() throws {
+    @Test func `errors with a code, a reason and a function's message`() throws {
         let database = try TemporaryDatabase()
         let db = try database.openStore()
         try db.executeStatements(

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { database = try TemporaryDatabase() }
 
-    @Test func `one file of several processes`() throws {
+    @Test func `one file shared by several processes`() throws {
         let directory = database.directory
         let key = DatabaseKey.passphrase("correct horse battery staple")
         var migrations = SchemaMigrations()
@@ -42,7 +42,7 @@ import Testing
         #expect(try pool.read { try $0.int(forQuery: "SELECT count(*) FROM note") } == 1)
     }
 
-    @Test func `changes as they come`() async throws {
+    @Test func `changes as they arrive`() async throws {
         let pool = try database.openPool()
         try await pool.write { try $0.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY)") }
         let watching = Task {

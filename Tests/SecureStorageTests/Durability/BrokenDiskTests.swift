@@ -7,11 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct BrokenDiskTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
-    /// Every so-many-th call; `make crash` tries each.
+    /// The step between the calls that fail; `make crash` tries each call.
     private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 29), 1)
 
     @Test(arguments: JournalMode.allCases, [false, true])
-    func `a call that fails gives a typed error, and nothing that was stored is lost`(
+    func `a failing call gives a typed error, and nothing that was stored is lost`(
         _ mode: JournalMode, _ forever: Bool
     ) async throws {
         let database = try TemporaryDatabase()
@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// A database's life in short: made, written to, re-keyed, copied; and what of it was acknowledged.
+/// A database's life in short: created, written to, re-keyed and copied, and what was acknowledged.
 private struct DiskWork {
     let directory: String
     let mode: SecureDatabaseConfiguration.JournalMode
@@ -132,7 +132,7 @@ private struct DiskWork {
         }
         db.close()
 
-        // A copy is there as a whole or not at all.
+        // A copy is complete or absent.
         #expect(!isCopied || FileManager.default.fileExists(atPath: copy), "\(place)")
         if FileManager.default.fileExists(atPath: copy) {
             let copied = store(copy)

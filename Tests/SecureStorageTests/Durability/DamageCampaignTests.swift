@@ -3,16 +3,17 @@ import Logging
 import SecureStorage
 import Testing
 
-/// One changed byte, or a cut, in any file of a database that a crash has left: no wrong row, and
-/// what can be proved to be damaged is never called sound.
+/// One changed byte, or a cut, in any file of a database that a crash has left.
+///
+/// No row is wrong, and provable damage is never reported as sound.
 @Suite(.timeLimit(.minutes(60))) struct DamageCampaignTests {
-    /// Changes in all: about a hundred, or `SECURESTORAGE_CHANGED_BYTES=60000`.
+    /// The total number of changes: about a hundred, or `SECURESTORAGE_CHANGED_BYTES=60000`.
     private static let changes = environmentNumber("SECURESTORAGE_CHANGED_BYTES", default: 114)
-    /// A failure names it; `SECURESTORAGE_SEED` brings it back.
+    /// The random seed, which a failure names and `SECURESTORAGE_SEED` sets.
     private static let seed = UInt64(
         environmentNumber("SECURESTORAGE_SEED", default: Int.random(in: 1...Int.max)))
 
-    @Test func `no changed byte gives a wrong row, and none that can be proved is called sound`()
+    @Test func `no changed byte gives a wrong row, and no provable damage is reported as sound`()
         async throws
     {
         var states: [(String, DamagedState)] = [
@@ -46,7 +47,7 @@ import Testing
         #expect(tally.failures.isEmpty, "seed \(Self.seed)")
     }
 
-    /// Counts of outcomes, and what must not be.
+    /// Counts of outcomes, and the failures.
     private final class Tally: @unchecked Sendable {
         // @unchecked: only touched under `lock`.
         private let lock = NSLock()
@@ -85,7 +86,7 @@ import Testing
     }
 }
 
-/// One change of one file of a state, and what the library makes of it.
+/// One change of one file of a state, and the library's reaction to it.
 struct DamageTrial: CustomStringConvertible {
     enum Change {
         case none
@@ -99,7 +100,7 @@ struct DamageTrial: CustomStringConvertible {
             } else {
                 let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
                 let other = UInt8.random(in: 1...255, using: &random)
-                // Single bits, and any other byte; headers more often than by chance.
+                // Single bits or any other byte; headers more often than by chance.
                 let place =
                     Bool.random(using: &random)
                     ? offset : offset / 1024 * 1024 % max(content.count, 1)
@@ -122,13 +123,13 @@ struct DamageTrial: CustomStringConvertible {
 
     enum Outcome: Equatable, CustomStringConvertible {
         case right
-        /// The right rows, and the damage was told.
+        /// The right rows, with the damage reported.
         case rightAndTold
-        /// With the kind of the error and its code.
+        /// Refused, with the kind of the error and its code.
         case refused(String)
-        /// Rows of an earlier commit; `diagnose`, `verify` and the log say so.
+        /// Rows of an earlier commit; `diagnose`, `verify` and the logger report it.
         case earlierAndTold
-        /// Nothing in the files proves it.
+        /// Damage that nothing in the files proves.
         case undetectable(String)
         case failed(String)
 

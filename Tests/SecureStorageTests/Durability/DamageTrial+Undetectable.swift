@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the threat model says cannot be seen; from the files as they were, not from the library's
-/// reading.
+/// Damage that the threat model calls undetectable, judged by the original files and not by the
+/// library's reading.
 extension DamageTrial {
     var undetectable: String? {
         let content = state.files[file] ?? Data()
@@ -10,7 +10,7 @@ extension DamageTrial {
         case ("-wal", .flip(let offset, _)): return undetectableFlip(inLog: content, offset)
         case ("-journal", .cut(let count)): return undetectableCut(ofJournal: content, to: count)
         case ("-journal", .flip(let offset, let byte)):
-            // As an earlier transaction's header that was made to end the journal.
+            // Like an earlier transaction's header that was zeroed to end the journal.
             let isHeader = content[offset...].starts(with: Self.journalMagic)
             guard isHeader, offset > 0, byte == 0 else { return nil }
             return "the first byte of a later header, made 0"
@@ -40,7 +40,7 @@ extension DamageTrial {
             let records = journal[(segment + 8)..<(segment + 12)].reduce(0) { $0 << 8 | Int($1) }
             let end = segment + 512 + records * (DamagedState.pageSize + 8)
             let next = (end + 511) / 512 * 512
-            // A header that is not whole, behind records that are.
+            // An incomplete header after complete records.
             if segment > 0, (segment..<(segment + 28)).contains(count) {
                 return "cut between two parts"
             }

@@ -3,15 +3,15 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a crash has left on the disk, with every state of the rows that was ever committed.
+/// The files that a crash has left on the disk, with every committed state of the rows.
 struct DamagedState: Codable, Sendable {
-    /// The names of the files, without that of the database: "", "-wal", "-journal", "-salt".
+    /// The files by their suffix to the database's name: "", "-wal", "-journal", "-salt".
     var files: [String: Data]
-    /// The rows after each commit; the last is the one that a sound file shows.
+    /// The rows after each commit; a sound file shows the last.
     var committed: [[String]]
     var hasPlaintextHeader = false
 
-    /// Small, so that one changed byte in a few thousand meets every kind of byte.
+    /// Small, so that a few thousand changed bytes hit every kind of byte.
     static let pageSize = 1024
     static let rows = "SELECT id || '|' || version || '|' || hex(note) FROM t ORDER BY id"
 
@@ -28,7 +28,7 @@ struct DamagedState: Codable, Sendable {
         return configuration
     }
 
-    /// The files of the database at `path`, as they are now.
+    /// Returns the current files of the database at `path`.
     static func files(of path: String) throws -> [String: Data] {
         var files: [String: Data] = [:]
         for suffix in ["", "-wal", "-journal", "-salt"] where access(path + suffix, F_OK) == 0 {
@@ -37,9 +37,9 @@ struct DamagedState: Codable, Sendable {
         return files
     }
 
-    /// Writes the files into a new directory, and gives the path of the database.
+    /// Writes the files into a new directory and returns the path of the database.
     ///
-    /// As old as a crash's usually are.
+    /// The files get an old date, as those of a crash usually have.
     func lay() throws -> String {
         let shared = "/dev/shm"
         let parent = access(shared, W_OK) == 0 ? shared : NSTemporaryDirectory()
@@ -57,7 +57,7 @@ struct DamagedState: Codable, Sendable {
 
     // MARK: - Making
 
-    /// A table of 20 rows, and eight commits that each change some of them and add one.
+    /// Commits a transaction that changes some of the rows and adds one.
     private static func commit(_ number: Int, _ db: SecureDatabaseStore) throws {
         try db.beginExclusiveTransaction()
         try db.executeUpdate(
@@ -79,7 +79,7 @@ struct DamagedState: Codable, Sendable {
         try db.strings(rows).compactMap { $0 }
     }
 
-    /// No side file, with or without a plaintext header.
+    /// Makes a file without side files, with or without a plaintext header.
     static func atRest(hasPlaintextHeader: Bool = false) throws -> DamagedState {
         let database = try TemporaryDatabase()
         let db = SecureDatabaseStore(
@@ -96,7 +96,7 @@ struct DamagedState: Codable, Sendable {
             hasPlaintextHeader: hasPlaintextHeader)
     }
 
-    /// A log of eight commits; `isMoved`: the first five are in the file as well.
+    /// Makes a log of eight commits; with `isMoved` the first five are also in the file.
     static func log(isMoved: Bool) throws -> DamagedState {
         let database = try TemporaryDatabase()
         let db = SecureDatabaseStore(
@@ -109,7 +109,7 @@ struct DamagedState: Codable, Sendable {
             fullDatabasePath: database.path, configuration: configuration { $0.isReadOnly = true })
         for number in 1...8 {
             if isMoved, number == 6 {
-                // A reader keeps the log from being used from its beginning again.
+                // A reader keeps the log from being restarted.
                 try reader.open(with: TemporaryDatabase.key)
                 try reader.beginDeferredTransaction()
                 _ = try dump(reader)
@@ -124,7 +124,7 @@ struct DamagedState: Codable, Sendable {
         return DamagedState(files: files, committed: committed)
     }
 
-    /// A hot journal, of a transaction that was larger than the cache: of several parts.
+    /// Makes a hot journal of several parts, with a transaction larger than the cache.
     static func spilledJournal(_ mode: String) throws -> DamagedState {
         let database = try TemporaryDatabase()
         let db = SecureDatabaseStore(
@@ -146,8 +146,8 @@ struct DamagedState: Codable, Sendable {
         return DamagedState(files: files, committed: [rows])
     }
 
-    /// A hot journal of one part, of a commit whose disk broke when some of the pages were in the
-    /// file.
+    /// Makes a hot journal of one part, with a commit whose disk failed when some of the pages were
+    /// in the file.
     static func brokenCommit(_ mode: String) async throws -> DamagedState {
         let database = try TemporaryDatabase()
         await #expect(processExitsWith: .success) {

@@ -1,12 +1,12 @@
 import FaultyDisk
 import Foundation
 
-/// What a disk may hold after a power cut, from a record of what was asked of it.
+/// The possible contents of a disk after a power cut, from a record of the operations on it.
 ///
-/// What was synced is there. What was not may be there, or not, or in part, sector by sector and in
-/// any order; names appear and disappear in order, up to any point.
+/// Synced data is present. Unsynced data may be present, absent or partial, sector by sector and in
+/// any order. Names appear and disappear in order, up to any point.
 struct DiskReplay {
-    /// A file by its identity: a name that is removed and made again is another file.
+    /// A file by its identity: a name that is removed and recreated is another file.
     private struct File {
         var durable = Data()
         var pending: [Change] = []
@@ -14,7 +14,7 @@ struct DiskReplay {
     }
 
     private struct Change {
-        /// Where bytes are written; or the length that the file is cut to.
+        /// Where bytes are written, or the length to which the file is cut.
         let offset: Int
         let bytes: Data?
 
@@ -30,7 +30,7 @@ struct DiskReplay {
             }
         }
 
-        /// The sectors of 512 bytes that reach the disk.
+        /// Returns a random choice of the 512-byte sectors, those that reach the disk.
         func torn(_ random: inout SeededRandom) -> [Change] {
             guard let bytes else { return Bool.random(using: &random) ? [self] : [] }
             var kept: [Change] = []
@@ -61,7 +61,7 @@ struct DiskReplay {
     private var durableNames: [String: Int] = [:]
     private var pendingNames: [Naming] = []
 
-    /// - Parameter files: What is on the disk at the beginning.
+    /// - Parameter files: The content of the disk at the beginning.
     init(files: [String: Data]) {
         for (name, content) in files {
             self.files[nextFile] = File(durable: content)
@@ -87,7 +87,8 @@ struct DiskReplay {
         case faulty_disk_sync:
             guard let file = names[name] else { return }
             files[file] = File(durable: files[file]?.content ?? Data())
-            // A new file's name is on the disk with it, and what was asked of the directory before.
+            // The sync also makes a new file's name durable, and all earlier changes of the
+            // directory.
             if let last = pendingNames.lastIndex(where: {
                 if case .appears(_, file) = $0 { true } else { false }
             }) {
@@ -113,19 +114,19 @@ struct DiskReplay {
         }
     }
 
-    /// All that was asked is there: the process died, and the system did not.
+    /// The state with every operation: the process died, but not the system.
     var everything: [String: Data] { names.mapValues { files[$0]?.content ?? Data() } }
 
-    /// Only what was synced is there.
+    /// The state with only what was synced.
     var syncedOnly: [String: Data] { durableNames.mapValues { files[$0]?.durable ?? Data() } }
 
-    /// A state between the two.
+    /// Returns a random state between the two.
     func something(_ random: inout SeededRandom) -> [String: Data] {
         var names = durableNames
         for naming in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) {
             Self.apply(naming, to: &names)
         }
-        // Some files are written as a whole, so that states with one late file are among them.
+        // Some files are complete, so that states with a single late file occur.
         return names.mapValues { number in
             guard let file = files[number] else { return Data() }
             switch Int.random(in: 0...3, using: &random) {
@@ -139,7 +140,7 @@ struct DiskReplay {
     }
 }
 
-/// Numbers that can be drawn again (SplitMix64).
+/// Repeatable random numbers (SplitMix64).
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,17 +2,17 @@
     import Foundation
     import Testing
 
-    /// Workloads whose system calls fail one after the other, or whose process is killed in the
-    /// place of one; then a new process looks at what they have left.
+    /// Workloads whose system calls fail one after another, or whose process is killed in place of
+    /// a call; then a new process examines the remains.
     ///
     /// A preloaded library (`Tests/FaultySystem`) fails the calls of a program
     /// (`Tests/FaultyWork`).
     @Suite(.timeLimit(.minutes(600)), .disabled(if: Sanitizer.isPresent))
     struct FaultySystemTests {
-        /// Every so-many-th call; `make faults` tries each, of all workloads.
+        /// The step between the calls that fail; `make faults` tries each call of all workloads.
         private static let step = environmentNumber("SECURESTORAGE_FAULTS_STEP", default: 0)
 
-        @Test func `nothing is lost, untrue or stuck after a system call that fails`() throws {
+        @Test func `nothing is lost, misreported or stuck after a failing system call`() throws {
             let directory = FileManager.default.temporaryDirectory
                 .appendingPathComponent("FaultySystem-\(UUID().uuidString)")
             try FileManager.default.createDirectory(
@@ -37,13 +37,13 @@
             if Self.step > 0 { print(campaign.output) }
         }
 
-        /// Where a sync costs nothing: what is on a disk after a power cut is another test's
-        /// subject.
+        /// A directory where syncs cost nothing; other tests cover what a power cut leaves on a
+        /// disk.
         private static var fastDirectory: String {
             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
         }
 
-        /// Built with the tests: beside their bundle.
+        /// The program, which is built beside the tests' bundle.
         private static var program: String? {
             let bundles = [CommandLine.arguments[0]] + Bundle.allBundles.map(\.bundlePath)
             guard let bundle = bundles.first(where: { $0.contains(".xctest") }) else { return nil }

@@ -2,15 +2,15 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A process that writes is killed at any time.
+/// A writing process is killed at any time.
 @Suite(.timeLimit(.minutes(60))) struct KillTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
-    /// The ways to write, each one row or entry per call.
+    /// The ways to write, one row or entry per call.
     enum Writer: String, CaseIterable, Sendable {
         case store, queue, pool, keyValueStore
 
-        /// Stores the next number for as long as the process lives, and then its acknowledgement.
+        /// Stores the next number, then its acknowledgement, for as long as the process lives.
         func run(_ path: String, _ mode: JournalMode, _ acknowledged: FileHandle) throws {
             var configuration = SecureDatabaseConfiguration()
             configuration.journalMode = mode
@@ -84,7 +84,7 @@ import Testing
             let acknowledged = try Data(contentsOf: log).count
             let db = try database.openStore { $0.journalMode = mode }
             let stored = try writer.count(db)
-            // The last one may have been stored and not acknowledged any more.
+            // The last one may have been stored but not yet acknowledged.
             #expect(stored == acknowledged || stored == acknowledged + 1)
             #expect(try db.verifyIntegrity().isSound)
             db.close()
@@ -120,7 +120,7 @@ import Testing
                 ] in
                 var configuration = SecureDatabaseConfiguration()
                 configuration.journalMode = try #require(JournalMode(rawValue: mode))
-                // Smaller than the file, so that pages go out before the end.
+                // Smaller than the file, so that pages are written before the end.
                 configuration.cacheSize = 1 << 20
                 let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
                 try db.open(with: TemporaryDatabase.key)

@@ -4,15 +4,15 @@ import Logging
 import SecureStorage
 import Testing
 
-/// Every state that a power cut may leave on the disk, rebuilt from what was written and opened.
+/// States that a power cut may leave on the disk, rebuilt from recorded writes and opened.
 @Suite(.timeLimit(.minutes(60))) struct PowerLossTests {
-    /// States per journal mode: a hundred, or as many as `make crash` says.
+    /// States per journal mode; `make crash` sets more.
     private static let states = environmentNumber("SECURESTORAGE_STATES", default: 40)
-    /// Drawn anew each time; a failure names it.
+    /// Chosen at random in each run; a failure names it.
     private static let seed = UInt64.random(in: 1...UInt64.max)
 
     @Test(arguments: ["wal", "delete", "truncate", "persist"])
-    func `a power cut leaves every transaction that was acknowledged, and none in part`(
+    func `a power cut leaves every acknowledged transaction, and none in part`(
         _ mode: String
     ) async throws {
         let database = try TemporaryDatabase()
@@ -26,7 +26,7 @@ import Testing
             let begun = try campaign.record { db in
                 for number in 1...24 {
                     try campaign.write(number, db)
-                    // Now and then while the log is full, and while it is empty.
+                    // Now and then checkpoints the log, with and without emptying it.
                     if number % 7 == 0 { try db.checkpoint(.truncate) }
                     if number % 11 == 0 { try db.checkpoint(.passive) }
                 }
@@ -43,9 +43,9 @@ import Testing
         }
     }
 
-    /// What was not synced need not be there: then a commit may be missing, and nothing is damaged.
+    /// Unsynced data may be missing: a commit may be lost, but nothing is damaged.
     @Test(arguments: ["wal", "delete", "truncate", "persist"])
-    func `what a power cut leaves with synchronous normal is not taken for damage`(
+    func `what a power cut leaves with synchronous normal is not reported as damage`(
         _ mode: String
     ) async throws {
         let database = try TemporaryDatabase()
@@ -63,9 +63,9 @@ import Testing
                     if number % 5 == 0 { try db.checkpoint(.passive) }
                 }
             }
-            // A record of a journal whose sectors are of two transactions passes SQLite's checksum,
-            // the sum of every 200th byte, about once in 500 times: the engine would write it into
-            // the file.
+            // About once in 500 times a journal record with sectors of two transactions passes
+            // SQLite's checksum, the sum of every 200th byte: the engine would write it into the
+            // file.
             var tornRecords = 0
             let tried = try campaign.eachState(atLeast: states) { directory, _ in
                 let db = campaign.store(directory + "/test.db")
@@ -77,7 +77,7 @@ import Testing
                 db.close()
             }
             #expect(tornRecords * 20 <= tried)
-            // The engine is the machine's.
+            // The warning about the machine's engine does not count.
             #expect(campaign.log.warnings.filter { !$0.contains("known weaknesses") } == [])
         }
     }
@@ -133,7 +133,7 @@ private final class PowerCut {
     let seed: UInt64
     var synchronous = SecureDatabaseConfiguration.Synchronous.full
     let log = LogRecorder()
-    /// What was on the disk before the recording.
+    /// The files on the disk before the recording.
     private var files: [String: Data] = [:]
 
     init(path: String, mode: String, seed: UInt64) {
@@ -148,12 +148,12 @@ private final class PowerCut {
         configuration.secondInstance = .allowed
         configuration.synchronous = synchronous
         configuration.logger = Logger(label: "power cut") { [log] _ in log }
-        // Smaller than what a transaction changes: pages go out before its end.
+        // Smaller than what a transaction changes, so that pages are written before its end.
         configuration.cacheSize = 0
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 
-    /// Accounts whose sum never changes, and a row for each part of a transfer.
+    /// Makes accounts whose sum never changes, and a table with a row for each part of a transfer.
     func makeFile() throws {
         faulty_disk_install()
         let db = store(path)
@@ -169,7 +169,7 @@ private final class PowerCut {
         db.close()
     }
 
-    /// Runs `body` on the open file, and returns how many things were asked of the disk.
+    /// Runs `body` on the open file and returns the number of disk operations.
     @discardableResult
     func record(_ body: (SecureDatabaseStore) throws -> Void) throws -> Int {
         let db = store(path)
@@ -177,7 +177,7 @@ private final class PowerCut {
         faulty_disk_record()
         try db.open(with: Self.oldKey)
         if mode == "truncate" || mode == "persist" {
-            // Not a setting of the configuration; who wants it says it in SQL.
+            // The configuration has no setting for these modes; they are set in SQL.
             #expect(try db.strings("PRAGMA journal_mode = \(mode)") == [mode])
         }
         try body(db)
@@ -185,7 +185,7 @@ private final class PowerCut {
         return faulty_disk_stop()
     }
 
-    /// One transaction of many pages, acknowledged by a mark.
+    /// Commits one transaction of many pages and acknowledges it with a mark.
     func write(_ number: Int, _ db: SecureDatabaseStore) throws {
         try db.beginExclusiveTransaction()
         try db.executeUpdate("UPDATE account SET sum = sum - ?, note = randomblob(900)", number)
@@ -198,7 +198,7 @@ private final class PowerCut {
         faulty_disk_mark(Int64(number))
     }
 
-    /// What a power cut leaves is never called damage.
+    /// Checks that what a power cut leaves is not reported as damage.
     func expectNoDamage(_ directory: String) throws {
         let finding = try SecureDatabaseStore.diagnose(
             at: URL(fileURLWithPath: directory + "/test.db"),
@@ -216,19 +216,19 @@ private final class PowerCut {
         #expect(try db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3") == [])
         let numbers = try db.strings("SELECT DISTINCT number FROM transfer ORDER BY 1")
             .compactMap { $0.flatMap { Int($0) } }
-        #expect(numbers == Array(1..<numbers.count + 1), "a hole between transactions")
+        #expect(numbers == Array(1..<numbers.count + 1), "a gap between transactions")
         let last = acknowledged.last ?? 0
         #expect(numbers.count == last || numbers.count == last + 1, "acknowledged \(last)")
     }
 
-    /// Hands over states, in a directory each, with the marks before it, until there were enough.
+    /// Calls `body` with enough states, each in its own directory and with the marks before it.
     @discardableResult
     func eachState(
         atLeast count: Int, _ body: (_ directory: String, _ acknowledged: [Int]) throws -> Void
     ) throws -> Int {
         let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
         var random = SeededRandom(seed: seed)
-        // After each event, or each so-many-th: the two ends of what may be there, and what is
+        // After each event, or every nth: the two extremes of what may be there, and states in
         // between.
         let each = max(events.count * 3 / count, 1)
         let visited = (events.count + each - 1) / each
@@ -253,7 +253,7 @@ private final class PowerCut {
     }
 
     private func lay(_ state: [String: Data]) throws -> String {
-        // In memory where that is, since it is opened once and thrown away.
+        // In memory if possible, since it is opened once and discarded.
         let shared = "/dev/shm"
         let parent =
             access(shared, W_OK) == 0 ? shared : (path as NSString).deletingLastPathComponent

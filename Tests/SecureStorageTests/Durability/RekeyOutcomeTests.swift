@@ -3,16 +3,15 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a change of the key says when the disk fails in it: each statement is true, also of the
-/// next process.
+/// What a re-key reports when the disk fails during it is true, for the next process too.
 @Suite(.timeLimit(.minutes(60))) struct RekeyOutcomeTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
-    /// Every so-many-th call; `make crash` tries each.
+    /// The step between the calls that fail; `make crash` tries each call.
     private static let step = max(environmentNumber("SECURESTORAGE_DISK_STEP", default: 3), 1)
 
     @Test(arguments: JournalMode.allCases, [false, true])
-    func `an error says which key opens the file, or that it is not known`(
+    func `an error says which key opens the file, or that this is unknown`(
         _ mode: JournalMode, _ forever: Bool
     ) async throws {
         let database = try TemporaryDatabase()
@@ -71,7 +70,7 @@ import Testing
     }
 }
 
-/// One change of the key, on a disk that fails.
+/// One re-key on a failing disk.
 private struct RekeyTrial {
     let path: String
     let mode: SecureDatabaseConfiguration.JournalMode
@@ -114,7 +113,7 @@ private struct RekeyTrial {
     func run(failingAt call: Int, _ forever: Bool) throws -> Outcome {
         let db = store()
         try db.open(with: Self.oldKey)
-        // The connection goes as a killed process's would where the disk has failed for good.
+        // If the disk has failed permanently, the connection ends like a killed process's.
         defer { db.close() }
         faulty_disk_fail_at(call, forever ? 1 : 0)
         let error = storageError { try db.changeEncryptionKey(with: Self.newKey) }

@@ -41,12 +41,12 @@ import Testing
         #expect(error?.resultCode == code)
         #expect(code.rawValue == number)
         #expect(error?.resultCode?.primary == .constraint)
-        // The case has the primary one, as patterns expect it.
+        // The enum case holds the primary code, as patterns expect.
         guard case .backingStoreError(19, _) = error else {
             Issue.record("\(error as Any)")
             return
         }
-        // Values in the statement change nothing.
+        // Bound values make no difference.
         #expect(
             storageError { try db.executeUpdate("INSERT INTO t (u) VALUES (?)", "one") }?.resultCode
                 == .constraintUnique)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a snapshot that is outdated is told from another busy file`() throws {
+    @Test func `an outdated snapshot is distinguished from another busy file`() throws {
         let other = try database.openStore { $0.busyTimeout = .zero }
         try db.beginDeferredTransaction()
         _ = try db.int("SELECT count(*) FROM t")
@@ -87,14 +87,14 @@ import Testing
         #"SELECT x AS "[SQLITE_CONSTRAINT_UNIQUE]""#, "SELECT [SQLITE_ERROR_SNAPSHOT]",
         "SELECT [SQLITE_BUSY: suspension]", "[", "]", "[]",
     ])
-    func `what a message quotes is not taken for the code`(_ sql: String) {
+    func `text quoted in a message is not taken for the code`(_ sql: String) {
         let error = storageError { try db.executeUpdate(sql) }
         #expect(error?.resultCode == .error)
         #expect(error?.interruption == nil)
     }
 
     @Test
-    func `each code has the name of SQLite's header, which begins with that of its primary code`() {
+    func `each code has its name in SQLite's header, which begins with its primary code's name`() {
         var count = 0
         for number in 1..<0x10000 {
             let code = SQLiteResultCode(rawValue: number)

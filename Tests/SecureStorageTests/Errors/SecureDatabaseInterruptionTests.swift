@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// One question for whatever can end a call before its time.
+/// `SecureDatabaseInterruption`, for everything that can end a call early.
 @Suite(.timeLimit(.minutes(10))) struct SecureDatabaseInterruptionTests {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
@@ -16,7 +16,7 @@ import Testing
         queue = SecureDatabaseQueue(databaseStore: db)
     }
 
-    /// What `call` throws while another thread does `action` again and again.
+    /// Returns what `call` throws while another thread performs `action` repeatedly.
     private func error(
         while action: @escaping @Sendable () -> Void, _ call: () throws -> Void
     ) -> (any Error)? {
@@ -37,7 +37,7 @@ import Testing
         return nil
     }
 
-    @Test func `an interrupt is one`() throws {
+    @Test func `a call of interrupt is an interruption`() throws {
         let queue = queue
         let error = error(while: { queue.interrupt() }) {
             try queue.inDatabase { _ = try $0.int(Self.endless) }
@@ -46,7 +46,9 @@ import Testing
         #expect((error as? SecureStorageError)?.resultCode == .interrupted)
     }
 
-    @Test func `a deadline says so, in a statement, before one and in a wait for a lock`() throws {
+    @Test func `a deadline is an interruption in a statement, before one and in a wait for a lock`()
+        throws
+    {
         let errors = try queue.inDatabase { db in
             [
                 storageError {
@@ -73,7 +75,7 @@ import Testing
             }
         }
         #expect(waiting?.description.contains("while it waited for a lock") == true)
-        // Neither is left for the next one.
+        // Neither deadline affects the next call.
         try other.rollback()
         let interrupted = queue
         let next = self.error(while: { interrupted.interrupt() }) {
@@ -82,7 +84,9 @@ import Testing
         #expect(next.flatMap { SecureDatabaseInterruption($0) } == .request)
     }
 
-    @Test func `a cancelled task is one, for the caller and inside its block`() async throws {
+    @Test func `a cancelled task is an interruption for the caller and inside its block`()
+        async throws
+    {
         let queue = queue
         let inside = Shared<SecureDatabaseInterruption?>(nil)
         let begun = Shared(false)
@@ -102,7 +106,7 @@ import Testing
         #expect(inside.current == .cancellation)
     }
 
-    @Test func `a suspension is one, whether the call had begun or not`() throws {
+    @Test func `a suspension is an interruption, whether the call had begun or not`() throws {
         let queue = queue
         let error = error(while: { queue.suspend(waiting: .zero) }) {
             try queue.inDatabase { _ = try $0.int(Self.endless) }
@@ -118,9 +122,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT 1") } == 1)
     }
 
-    @Test func `a function's statement, a migration's step and a key's SQL pass the reason on`()
-        throws
-    {
+    @Test func `a function's statement and a migration's step pass on the reason`() throws {
         let (migrations, wrapped) = try queue.inDatabase { db in
             try db.makeFunction(named: "forever", argumentCount: 0) { [unowned db] _ in
                 try db.withDeadline(.milliseconds(20)) { try db.int(Self.endless) }
@@ -139,7 +141,7 @@ import Testing
         #expect(wrapped?.interruption == .deadline)
     }
 
-    @Test func `no other error is one`() {
+    @Test func `no other error is an interruption`() {
         #expect(SecureDatabaseInterruption(CocoaError(.fileNoSuchFile)) == nil)
         #expect(SecureDatabaseInterruption(SecureStorageError.closed) == nil)
         let busy = SecureStorageError.backingStoreError(

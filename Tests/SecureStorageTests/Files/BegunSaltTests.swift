@@ -2,8 +2,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A creation or a move of a file with a plaintext header that does not come to its end: its salt,
-/// which comes first, must not block the name for ever, and the last copy of a salt must not go.
+/// Interrupted creations and moves of a file with a plaintext header.
+///
+/// The salt is written first. It must not block the file name permanently, and the last copy of a
+/// salt must not be deleted.
 @Suite(.timeLimit(.minutes(10))) struct BegunSaltTests {
     let database: TemporaryDatabase
 
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    /// The name of the draft of a file of this name.
+    /// Returns the name of the draft for the file `name`.
     private func draft(_ name: String) -> String {
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -44,8 +46,8 @@ import Testing
         return ".securestorage-\(String(hash, radix: 16)).draft"
     }
 
-    @Test func `a name that was taken by another file in the middle leaves no salt`() throws {
-        // The handler's side puts a directory where the file is to come: the rename fails.
+    @Test func `a name that another file takes during creation leaves no salt`() throws {
+        // The handler creates a directory at the file's path, so the rename fails.
         let db = store()
         let path = database.path
         let error = storageError {
@@ -62,17 +64,17 @@ import Testing
         #expect(try database.fileNames() == ["test.db", "test.db-salt"])
     }
 
-    @Test func `a salt that could not be taken back is known by the draft's`() throws {
+    @Test func `a salt that could not be removed is recognised by the draft's salt`() throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         try FileManager.default.removeItem(at: database.url)
-        // As it is when the rename and everything after it fail.
+        // The state after the rename and all cleanup have failed.
         try put(salt, draft("test.db") + "-salt")
         try make()
         #expect(try database.fileNames() == ["test.db", "test.db-salt"])
     }
 
-    @Test func `a salt without its file stays when nothing proves that it is left over`() throws {
+    @Test func `a salt without its file stays unless it is proved to be left over`() throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         let file = try Data(contentsOf: database.url)
@@ -86,21 +88,21 @@ import Testing
         try make()
     }
 
-    @Test func `what is left beside a file that is there is cleared when it is opened`() throws {
+    @Test func `opening an existing file removes a leftover draft salt`() throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         try put(salt, draft("test.db") + "-salt")
         try make()
         #expect(try database.fileNames() == ["test.db", "test.db-salt"])
-        // So it proves nothing later.
+        // It cannot serve as proof later.
         try FileManager.default.removeItem(at: database.url)
         #expect(storageError { try make() } != nil)
         #expect(try Data(contentsOf: url("test.db-salt")) == salt)
     }
 
-    @Test func `a move that fails leaves no salt at the new name`() throws {
+    @Test func `a move to a name that has a salt fails and keeps that salt`() throws {
         try make()
-        // Where the new name is too long for its file but its salt has been written, and the like.
+        // The new name has a salt file but no database.
         let target = url("moved.db")
         try make(target.path)
         let kept = try Data(contentsOf: url("moved.db-salt"))
@@ -115,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["before the rename", "after it"])
-    func `a move that was killed blocks neither name`(_ moment: String) throws {
+    func `a killed move blocks neither name`(_ moment: String) throws {
         try make()
         let salt = try Data(contentsOf: url("test.db-salt"))
         for name in [draft("moved.db") + "-salt", draft("test.db") + "-salt", "moved.db-salt"] {
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a migration that was killed before the rename does not block the file`() throws {
+    @Test func `a migration killed before the rename does not block the file`() throws {
         try make()
         try #require(link(database.path, database.path + ".old") == 0)
         try FileManager.default.copyItem(at: url("test.db-salt"), to: url("test.db.old-salt"))

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// The first `open` of a file: all of it, the handler's work included, or nothing.
+/// The first `open` of a file creates all of it, including the handler's work, or nothing.
 @Suite(.timeLimit(.minutes(60))) struct CreationTests {
     let database: TemporaryDatabase
 
@@ -16,7 +16,7 @@ import Testing
 
     // MARK: - The handler
 
-    @Test func `the handler runs once, on the open that makes the file`() throws {
+    @Test func `the handler runs once, on the open that creates the file`() throws {
         let db = database.store()
         var calls: [Bool] = []
         for _ in 1...3 {
@@ -32,7 +32,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test func `the handler's work is in the file, and the store goes on with it`() throws {
+    @Test func `the handler's work is in the file, and the store remains usable`() throws {
         for mode in SecureDatabaseConfiguration.JournalMode.allCases {
             let database = try TemporaryDatabase()
             let db = database.store { $0.journalMode = mode }
@@ -44,7 +44,7 @@ import Testing
                     try store.executeUpdate(
                         "INSERT INTO t VALUES (?)", values: [Data(count: 100_000)])
                     try store.commit()
-                    // Left open.
+                    // The result set is left open.
                     _ = try store.executeQuery("SELECT * FROM t").next()
                 }
             }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `the handler's error is thrown by open, and no file is left`() throws {
+    @Test func `open throws the handler's error and leaves no file`() throws {
         for id in 1...2 {
             let db = database.store()
             #expect(throws: HandlerError(id: id)) {
@@ -70,13 +70,13 @@ import Testing
             #expect(!db.isOpen())
             #expect(try database.fileNames() == [])
         }
-        // Another key does: there is no file that had one.
+        // Another key works, since no file exists.
         let db = database.store()
         try db.open(with: "another key")
         #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
     }
 
-    @Test func `a handler that closes the store makes no file`() throws {
+    @Test func `a handler that closes the store creates no file`() throws {
         let db = database.store()
         let error = storageError {
             try db.open(with: TemporaryDatabase.key) { store in
@@ -90,7 +90,7 @@ import Testing
         #expect(try database.fileNames() == [])
     }
 
-    @Test func `a handler that leaves a transaction open makes no file`() throws {
+    @Test func `a handler that leaves a transaction open creates no file`() throws {
         let db = database.store()
         let error = storageError {
             try db.open(with: TemporaryDatabase.key) { store in
@@ -106,7 +106,7 @@ import Testing
         #expect(try database.fileNames() == [])
     }
 
-    @Test func `a handler may re-key, and the new key is the file's`() throws {
+    @Test func `a handler may re-key, and the file gets the new key`() throws {
         let db = database.store()
         try db.open(with: TemporaryDatabase.key) { store in
             storageError {
@@ -123,7 +123,7 @@ import Testing
         #expect(try db.int("SELECT x FROM t") == 1)
     }
 
-    @Test func `a handler may keep a result set, which is closed then`() throws {
+    @Test func `a result set that the handler keeps is closed afterwards`() throws {
         let db = database.store()
         var kept: SecureDatabaseResultSet?
         try db.open(with: TemporaryDatabase.key) { store in
@@ -154,7 +154,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `a handler that closes the store and opens it again gets an error at once`() throws {
+    @Test func `a handler that closes and reopens the store gets an immediate error`() throws {
         let db = database.store { $0.busyTimeout = .seconds(3600) }
         var inner: SecureStorageError?
         let error = storageError {
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: - Kills
 
-    @Test func `a kill inside the handler leaves nothing under the name`() async throws {
+    @Test func `a kill inside the handler leaves no file under the name`() async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key) { store in
@@ -203,7 +203,7 @@ import Testing
         #expect(try db.strings("SELECT name FROM sqlite_schema") == ["whole"])
     }
 
-    @Test func `what a killed open left is gone after the next`() async throws {
+    @Test func `the next open removes what a killed one left`() async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
             try SecureDatabaseStore(fullDatabasePath: path).open(with: "key") { _ in
                 SuddenDeath.now()
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `a kill at any time leaves no file or a whole one`(
+    func `a kill at any time leaves no file or a complete one`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) async throws {
         var left = 0
@@ -260,15 +260,15 @@ import Testing
         }
     }
 
-    /// Twenty tables, each in a transaction of its own, fifty rows in the last.
+    /// Creates twenty tables, each in its own transaction, and fifty rows in the last.
     private static func makeSchema(_ store: SecureDatabaseStore) throws {
         for number in 1...20 { try store.executeUpdate("CREATE TABLE t\(number) (x)") }
         for _ in 1...50 { try store.executeUpdate("INSERT INTO t20 VALUES (randomblob(100))") }
     }
 
-    // MARK: - Several at once
+    // MARK: - Concurrent creation
 
-    @Test func `of eight threads one makes the file, and all open it`() throws {
+    @Test func `one of eight threads creates the file, and all open it`() throws {
         for _ in 1...20 {
             let database = try TemporaryDatabase()
             let gate = Gate(count: 8)
@@ -298,13 +298,13 @@ import Testing
         }
     }
 
-    @Test func `threads that come one after another find no half-made file`() throws {
+    @Test func `threads that arrive at different times find no half-created file`() throws {
         for _ in 1...20 {
             let database = try TemporaryDatabase()
             let errors = Shared<[String]>([])
             DispatchQueue.concurrentPerform(iterations: 8) { number in
                 let db = database.store()
-                // Not to wait for anything: to come at every moment of another's work.
+                // Not a wait for anything: spreads the threads over every stage of another's work.
                 usleep(UInt32.random(in: 0...6000))
                 do {
                     try db.open(with: TemporaryDatabase.key) { store in
@@ -317,7 +317,7 @@ import Testing
         }
     }
 
-    @Test func `of two processes one makes the file, and both open it`() async throws {
+    @Test func `one of two processes creates the file, and both open it`() async throws {
         for _ in 1...10 {
             let database = try TemporaryDatabase()
             let side = try TemporaryDatabase()
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test func `another key than the creator's is refused, at once and later`() throws {
+    @Test func `a key other than the creator's is refused, during creation and later`() throws {
         for _ in 1...10 {
             let database = try TemporaryDatabase()
             let gate = Gate(count: 2)
@@ -370,7 +370,7 @@ import Testing
     // MARK: - The default directory
 
     #if os(Linux)
-        @Test func `a name alone is a file below XDG_DATA_HOME`() async {
+        @Test func `a bare file name is a file below XDG_DATA_HOME`() async {
             await #expect(processExitsWith: .success) {
                 [home = database.directory.path as String] in
                 setenv("XDG_DATA_HOME", home + "/data/home", 1)
@@ -388,13 +388,13 @@ import Testing
                 #expect(status.st_mode & 0o7777 == 0o700)
                 #expect(lstat(db.databaseURL.path, &status) == 0)
                 #expect(status.st_mode & 0o7777 == 0o600)
-                // The specification wants 0700 for XDG_DATA_HOME itself, too.
+                // The specification requires 0700 for XDG_DATA_HOME itself, too.
                 #expect(lstat(home + "/data/home", &status) == 0)
                 #expect(status.st_mode & 0o7777 == 0o700)
             }
         }
 
-        @Test func `a file name does not lead out of the default directory`() async {
+        @Test func `a file name cannot lead out of the default directory`() async {
             await #expect(processExitsWith: .success) {
                 [home = database.directory.path as String] in
                 setenv("XDG_DATA_HOME", home + "/data", 1)
@@ -407,7 +407,7 @@ import Testing
             }
         }
 
-        @Test func `a relative XDG_DATA_HOME is none`() async {
+        @Test func `a relative XDG_DATA_HOME is ignored`() async {
             await #expect(processExitsWith: .success) {
                 [home = database.directory.path as String] in
                 setenv("HOME", home, 1)
@@ -416,7 +416,7 @@ import Testing
                     if value == nil { unsetenv("XDG_DATA_HOME") }
                     let db = SecureDatabaseStore(databaseFileName: "named.db")
                     let program = ProcessInfo.processInfo.processName
-                    // Required: a test must not write to the real one.
+                    // `#require`, because a test must not write to the real directory.
                     try #require(
                         db.databaseURL.path == "\(home)/.local/share/\(program)/named.db")
                     try db.open(with: TemporaryDatabase.key)

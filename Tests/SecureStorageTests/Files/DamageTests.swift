@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A changed byte is found before it is read as data.
+/// A changed byte is detected before it is read as data.
 @Suite(.timeLimit(.minutes(10))) struct DamageTests {
     let database: TemporaryDatabase
 
@@ -10,14 +10,15 @@ import Testing
         database = try TemporaryDatabase()
     }
 
-    /// In tree pages and in overflow pages, which SQLCipher (4.6.1) reads as zeros when it finds
-    /// them damaged, and reports with the next page only.
+    /// Flips bytes in tree pages and in overflow pages.
     ///
-    /// Every byte with `SECURESTORAGE_FLIP_STEP=1`; every 97th usually, each with another bit.
+    /// SQLCipher 4.6.1 reads a damaged overflow page as zeros and reports the damage only with the
+    /// next page. Flips every byte with `SECURESTORAGE_FLIP_STEP=1`, by default every 97th, each
+    /// time a different bit.
     @Test func `every flipped byte is an error`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
-        // A row within a page, and one that goes on in three overflow pages.
+        // One row fits in a page, the other continues in three overflow pages.
         try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(3000)), (randomblob(11000))")
         let rows = try db.strings("SELECT hex(x) FROM t ORDER BY id")
         db.close()
@@ -67,8 +68,8 @@ import Testing
                 .strings("SELECT hex(x) FROM t ORDER BY id") == rows)
     }
 
-    /// A condition on a damaged value is neither true nor false.
-    @Test func `a search that meets a damaged page does not come back empty`() throws {
+    /// A condition on a damaged value is an error, neither true nor false.
+    @Test func `a search that hits a damaged page does not return an empty result`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
         try db.executeUpdate("INSERT INTO t (x) VALUES (zeroblob(5999) || x'01')")
@@ -96,8 +97,8 @@ import Testing
             guard sql.hasPrefix("SELECT") else { continue }
             #expect(storageError { _ = try db.strings(sql) }?.code == 11, "\(sql)")
         }
-        // What needs no damaged page goes on, unless the engine reads nothing more after one
-        // (SQLCipher 4.9).
+        // Queries that need no damaged page still work, unless the engine reads nothing more after
+        // one (SQLCipher 4.9).
         let after = storageError {
             let count = try db.int("SELECT count(*) FROM t")
             #expect(count == 1)
@@ -106,12 +107,12 @@ import Testing
         #expect(try db.strings("PRAGMA cipher_integrity_check").count >= 1)
     }
 
-    /// What one result set reads must not be taken for damage because of what else is going on.
+    /// Concurrent activity must not make a result set report damage.
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `a sound file is never called damaged`(
+    func `a sound file is never reported as damaged`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) throws {
-        // Nearly every step reads pages from the file.
+        // With this cache size nearly every step reads pages from the file.
         let db = try database.openStore {
             $0.journalMode = mode
             $0.cacheSize = 8192
@@ -177,7 +178,7 @@ import Testing
             ),
         ]
         let queries = [
-            // All rows; one row, and pages after it; no row at all.
+            // All rows; one row, with further pages after it; no rows.
             ("SELECT id, x FROM t", 60), ("SELECT id FROM t WHERE id = 1 OR hex(x) = 'no'", 1),
             ("SELECT id FROM t WHERE hex(x) = 'no'", 0), ("SELECT id FROM t ORDER BY hex(x)", 60),
         ]
@@ -186,7 +187,7 @@ import Testing
                 for pause in [0, 1, count] {
                     let rs = try db.executeQuery(sql)
                     var rows = 0
-                    // Beside an open result set some of the work is refused, which is all right.
+                    // Some of the work is refused while a result set is open, which is fine.
                     if pause == 0 { _ = storageError(body) }
                     do {
                         while try rs.next() {
@@ -203,9 +204,9 @@ import Testing
         }
     }
 
-    /// A log's frames have a checksum, behind whose first mismatch SQLite sees no log: a changed
-    /// byte takes back commits, all of each, and never shows wrong data.
-    @Test func `a flipped byte in the log takes back whole transactions or is an error`() throws {
+    /// SQLite ignores a log from the first frame with a wrong checksum: a changed byte undoes whole
+    /// commits and never shows wrong data.
+    @Test func `a flipped byte in the log undoes whole transactions or is an error`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
         for number in 1...5 {

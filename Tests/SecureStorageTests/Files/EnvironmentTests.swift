@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A full disk, no more file descriptors, other processes.
+/// Full disks, exhausted file descriptors and other processes.
 @Suite(.timeLimit(.minutes(10))) struct EnvironmentTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -25,7 +25,7 @@ import Testing
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `inserts on a full disk fail with code 13, and what was stored stays`(
+        func `inserts on a full disk fail with code 13, and stored rows remain`(
             _ mode: JournalMode
         ) async throws {
             for number in 0..<environmentNumber("SECURESTORAGE_DISKS", default: 6) {
@@ -71,7 +71,7 @@ import Testing
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `what was stored is there when the disk is still full at the next open`(
+        func `stored rows are still there when the disk remains full at the next open`(
             _ mode: JournalMode
         ) async throws {
             let disk = try SmallDisk(kilobytes: 512)
@@ -92,7 +92,7 @@ import Testing
                 let ballast = Ballast(directory: disk)
                 try ballast.fill()
 
-                // In WAL mode there is no room for the side files: then that is what it says.
+                // In WAL mode the side files may not fit; then `open` reports that.
                 if let error = storageError({ try db.open(with: TemporaryDatabase.key) }) {
                     #expect(error.kind == .openFailed)
                     try ballast.remove()
@@ -105,7 +105,7 @@ import Testing
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `a transaction on a full disk is rolled back, and the queue goes on`(
+        func `a transaction on a full disk is rolled back, and the queue remains usable`(
             _ mode: JournalMode
         ) async throws {
             let disk = try SmallDisk(kilobytes: 512)
@@ -144,7 +144,7 @@ import Testing
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `a file that does not fit is not made`(_ mode: JournalMode) async throws {
+        func `a file that does not fit is not created`(_ mode: JournalMode) async throws {
             for spare in [0, 4, 8, 12, 16, 24, 32, 48, 64, 100] {
                 let disk = try SmallDisk(kilobytes: 256)
                 await #expect(processExitsWith: .success, "\(spare) KB left") {
@@ -169,7 +169,8 @@ import Testing
                     #expect(!db.isOpen())
                     #expect(
                         try FileManager.default.contentsOfDirectory(atPath: disk) == ["ballast"])
-                    // The handler's error is the handler's; without a handler it is the open's.
+                    // Above, `open` throws the handler's error; without a handler it throws its
+                    // own.
                     if let plain = storageError({ try db.open(with: TemporaryDatabase.key) }) {
                         #expect(plain.kind == .openFailed, "\(plain)")
                     }
@@ -185,7 +186,7 @@ import Testing
     // MARK: - No file descriptors
 
     @Test(arguments: JournalMode.allCases)
-    func `without descriptors open fails, and works when there are some again`(
+    func `open fails without free descriptors, and works once some are free again`(
         _ mode: JournalMode
     ) async {
         await #expect(processExitsWith: .success) {
@@ -193,7 +194,7 @@ import Testing
             var configuration = SecureDatabaseConfiguration()
             configuration.journalMode = try #require(.init(rawValue: mode))
             let directory = path.replacingOccurrences(of: "/test.db", with: "")
-            // What the process opens once is open.
+            // Opens whatever a process opens only once.
             let first = SecureDatabaseStore(
                 fullDatabasePath: directory + "/first.db", configuration: configuration)
             try first.open(with: TemporaryDatabase.key)
@@ -230,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `a store that is open does not need new descriptors in WAL mode`() async {
+    @Test func `an open store needs no new descriptors in WAL mode`() async {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key)
@@ -244,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `a hundred times opened and closed leaves no descriptor open`() async {
+    @Test func `opening and closing a hundred times leaves no descriptor open`() async {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             let db = SecureDatabaseStore(fullDatabasePath: path)
             try db.open(with: TemporaryDatabase.key)
@@ -302,7 +303,7 @@ import Testing
             ] in
             var configuration = SecureDatabaseConfiguration()
             configuration.journalMode = try #require(.init(rawValue: mode))
-            // Who waits is not served in turn; a slow disk must not make one wait too long.
+            // Waiting writers are not served in order; a slow disk must not make one time out.
             configuration.busyTimeout = .seconds(60)
             let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
             Rendezvous.meet(in: meeting, as: name, count: 4)
@@ -319,7 +320,8 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a busy file is code 5, after the timeout and not before`(_ mode: JournalMode) async throws
+    func `a busy file is code 5 once the timeout has expired, not before`(_ mode: JournalMode)
+        async throws
     {
         let db = try database.openStore { $0.journalMode = mode }
         try db.executeUpdate("CREATE TABLE t (x)")

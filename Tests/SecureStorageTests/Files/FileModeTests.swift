@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Who may read the files: their owner, whatever the umask says.
+/// Only their owner may read the files, whatever the umask.
 @Suite struct FileModeTests {
     @Test(arguments: [0, 0o022, 0o077, 0o027] as [mode_t])
     func `files are 0600 and the directory 0700`(_ mask: mode_t) async throws {
@@ -57,7 +57,7 @@ import Testing
         #expect(modes.allSatisfy { $0 == 0o600 })
     }
 
-    @Test func `the mode of a file that is there stays, and its side files follow it`() throws {
+    @Test func `an existing file keeps its mode, and its side files have the same`() throws {
         let database = try TemporaryDatabase()
         try database.openStore().close()
         try #require(chmod(database.path, 0o640) == 0)
@@ -69,7 +69,7 @@ import Testing
         #expect(database.mode(of: "test.db-wal") == 0o640)
     }
 
-    @Test func `the mode of a directory that is there stays`() throws {
+    @Test func `an existing directory keeps its mode`() throws {
         let database = try TemporaryDatabase()
         try #require(chmod(database.directory.path, 0o751) == 0)
 
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-/// The permission bits of what is at `path`; nil when nothing is.
+/// Returns the permission bits of the file at `path`, or nil if none exists.
 private func permissions(_ path: String) -> mode_t? {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil

@@ -2,8 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files that are no database of this library's, or no longer one: each gets its own error, and
-/// stays as it is to the byte and the time of its last change.
+/// Files that are not, or no longer, databases of this library.
+///
+/// Each gets its own error and remains unchanged, as does its modification time.
 @Suite struct ForeignFileTests {
     let database: TemporaryDatabase
 
@@ -14,7 +15,7 @@ import Testing
     // MARK: - Databases of other formats
 
     @Test(arguments: [1, 2, 3])
-    func `a file of SQLCipher 1, 2 or 3 is named as such`(_ version: Int) throws {
+    func `a file of SQLCipher 1, 2 or 3 is identified as such`(_ version: Int) throws {
         try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
 
         let error = try database.expectRefusal(
@@ -28,12 +29,12 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a raw-key file of SQLCipher 1, 2 or 3 is named as such`(_ version: Int) throws {
+    func `a raw-key file of SQLCipher 1, 2 or 3 is identified as such`(_ version: Int) throws {
         try Fixture.copy("sqlcipher-\(version)-raw-key.db", to: database)
 
         let error = try database.expectRefusal(.legacyFormat, key: Fixture.rawKey)
 
-        // 2 and 3 differ in the derivation of a passphrase only.
+        // Versions 2 and 3 differ only in how they derive a key from a passphrase.
         let versions = version == 1 ? [1] : [2, 3]
         guard case .legacyFormat(let found, _) = error, versions.contains(found) else {
             Issue.record("\(String(describing: error))")
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3], [true, false])
-    func `a wrong key does not tell a file of SQLCipher 1, 2 or 3 from noise`(
+    func `with a wrong key a file of SQLCipher 1, 2 or 3 looks like noise`(
         _ version: Int, _ raw: Bool
     ) throws {
         try Fixture.copy("sqlcipher-\(version)-\(raw ? "raw-key" : "passphrase").db", to: database)
@@ -71,14 +72,14 @@ import Testing
         #expect(try raw.int("SELECT count(*) FROM note") == 3)
     }
 
-    @Test func `a plain SQLite database is named as such`() throws {
+    @Test func `a plain SQLite database is identified as such`() throws {
         try Fixture.copy("plaintext.db", to: database)
 
         try database.expectRefusal(.notEncrypted, mentioning: ["plain"])
         try database.expectRefusal(.notEncrypted, mentioning: ["plain"], passphrase: "passphrase")
     }
 
-    @Test func `a plain SQLite database is not taken for one with a plaintext header`() throws {
+    @Test func `a plain SQLite database is not mistaken for one with a plaintext header`() throws {
         try Fixture.copy("plaintext.db", to: database)
         let before = try DirectorySnapshot(of: database.directory)
         let db = database.store {
@@ -92,7 +93,7 @@ import Testing
         #expect(try DirectorySnapshot(of: database.directory) == before)
     }
 
-    // MARK: - No databases
+    // MARK: - Files that are not databases
 
     @Test func `a text file is refused`() throws {
         try Fixture.copy("text.txt", to: database)
@@ -109,9 +110,9 @@ import Testing
         }
     }
 
-    /// The engine takes a file of 0 bytes, and one of 1, for a new database, under any key.
+    /// The engine treats a file of 0 bytes or 1 byte as a new database, under any key.
     @Test(arguments: [0, 1])
-    func `a file without content is not taken for a new database`(_ size: Int) throws {
+    func `a file of 0 bytes or 1 byte is not mistaken for a new database`(_ size: Int) throws {
         try Data(repeating: 7, count: size).write(to: database.url)
 
         let error = try database.expectRefusal(
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [2, 15, 16, 100, 511, 512, 1023, 4095, 4097])
-    func `a few bytes are refused`(_ size: Int) throws {
+    func `a file of a few bytes is refused`(_ size: Int) throws {
         var generator = SystemRandomNumberGenerator()
         for byte in [nil, 0, 255] as [UInt8?] {
             try Data((0..<size).map { _ in byte ?? .random(in: 0...255, using: &generator) })
@@ -131,8 +132,8 @@ import Testing
     }
 
     @Test(arguments: [4096, 65536, 1 << 20])
-    func `random bytes, and zeros, of whole pages are refused`(_ size: Int) throws {
-        // Random ones look as if they were encrypted.
+    func `whole pages of random bytes or of zeros are refused`(_ size: Int) throws {
+        // Random bytes look like encrypted ones.
         for (byte, kind) in [(nil, .authenticationFailed), (0, .openFailed)]
             as [(UInt8?, SecureStorageError.Kind)]
         {
@@ -143,7 +144,7 @@ import Testing
 
     // MARK: - Damaged files
 
-    /// Ten pages and more, in delete mode: everything is in the one file.
+    /// Makes a file of at least ten pages in delete mode, where one file holds everything.
     private func makeFile() throws -> Data {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")
@@ -155,7 +156,7 @@ import Testing
         return try Data(contentsOf: database.url)
     }
 
-    /// What reading every row of the file throws; nil when all are there and right.
+    /// Returns the error of reading every row, or nil if all are present and correct.
     private func readError(_ content: Data) throws -> SecureStorageError? {
         try content.write(to: database.url)
         let db = database.store { $0.journalMode = .delete }
@@ -167,26 +168,26 @@ import Testing
         }
     }
 
-    @Test func `a file that was cut off is refused in open`() throws {
+    @Test func `a truncated file is refused by open or by reading`() throws {
         let whole = try makeFile()
         try #require(whole.count >= 10 * 4096)
         let lastPage = whole.count - 4096
         for size in stride(from: 0, through: lastPage, by: 512) {
             try whole.prefix(size).write(to: database.url)
             let error = try database.expectRefusal(.openFailed)
-            // Too short for a page, it could be anything.
+            // A file shorter than a page could be anything.
             if size >= 4096 { #expect(error?.code == 11, "\(size) bytes") }
         }
-        // The engine counts a part of a page as one; reading it fails.
+        // The engine counts a partial page as a page; reading it fails.
         for size in stride(from: lastPage + 1, to: whole.count, by: 511) {
             #expect(try readError(whole.prefix(size))?.code == 11, "\(size) bytes")
         }
         #expect(try readError(whole) == nil)
     }
 
-    @Test func `a page with another's content is an error, and says so`() throws {
+    @Test func `a page with another page's content is an error with code 11`() throws {
         let whole = try makeFile()
-        // The same key, but another salt.
+        // The same key but another salt.
         let sibling = try TemporaryDatabase()
         let other = try sibling.openStore { $0.journalMode = .delete }
         try other.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)")

@@ -2,14 +2,14 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Connections to a file whose key somebody else has changed.
+/// Connections to a file whose key another connection has changed.
 @Suite(.timeLimit(.minutes(10))) struct ForeignRekeyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
-    /// Who changes the key.
+    /// What changes the key.
     enum Changer: CaseIterable {
         case otherStore
-        /// Leaves the new pages in the log, since it is not the last connection.
+        /// Leaves the new pages in the log, because its connection is not the last one.
         case otherProgram
 
         static var present: [Changer] { SQLCipherShell.isInstalled ? allCases : [.otherStore] }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Checks that the error speaks of the key, and of nothing that leads to a salvage.
+    /// Checks that the error reports the key change and mentions nothing that suggests a salvage.
     private func expectKeyChange(
         _ error: (any Error)?, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases, Changer.present)
-    func `a store says that the key was changed, whatever it is asked`(
+    func `every call on a store reports that the key was changed`(
         _ mode: JournalMode, _ changer: Changer
     ) throws {
         try makeFile(mode)
@@ -73,7 +73,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 51)
         try changeKey(mode, by: changer)
 
-        // Prepared before, and in the cache; read and written.
+        // A cached statement that was prepared before, then other reads and writes.
         expectKeyChange(storageError { _ = try db.int("SELECT count(*) FROM t") })
         expectKeyChange(storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") })
         expectKeyChange(storageError { _ = try db.strings("SELECT x FROM t WHERE rowid = 1") })
@@ -88,7 +88,7 @@ import Testing
         expectKeyChange(storageError { try db.vacuum(into: copy) })
         #expect(!FileManager.default.fileExists(atPath: copy.path))
 
-        // The way out that the error names.
+        // The remedy that the error names.
         db.close()
         try db.open(with: Self.newKey)
         #expect(try db.int("SELECT count(*) FROM t") == 51)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases, Changer.present)
-    func `the old key is wrong, and leads to no damage and no salvage`(
+    func `the old key is reported as wrong, not as damage, and salvages nothing`(
         _ mode: JournalMode, _ changer: Changer
     ) throws {
         try makeFile(mode)
@@ -118,11 +118,13 @@ import Testing
     }
 
     @Test(arguments: Changer.present)
-    func `queue, pool and key-value store say it as well`(_ changer: Changer) throws {
+    func `a queue, a pool and a key-value store report the change as well`(_ changer: Changer)
+        throws
+    {
         try makeFile()
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         let pool = try database.openPool()
-        // A reader that is open, and room for one that is not.
+        // One reader is open, and the pool has room for another.
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 51)
         let settings = try SecureKeyValueStore(
             databaseStore: try database.openStore(), name: "settings")
@@ -147,8 +149,7 @@ import Testing
         expectKeyChange(storageError { try settings.put("light", forKey: "theme") })
     }
 
-    @Test func `a pool's reader that is made after the change says it, to tasks too`() async throws
-    {
+    @Test func `a pool's reader created after the change reports it, in tasks too`() async throws {
         try makeFile()
         let pool = try database.openPool()
         try changeKey()
@@ -163,7 +164,7 @@ import Testing
     }
 
     @Test(.enabled(if: SQLCipherShell.isInstalled))
-    func `a reader in a snapshot goes on to its end`() throws {
+    func `a reader in a snapshot can read to the end`() throws {
         try makeFile()
         let db = try database.openStore { $0.cacheSize = 0 }
         try db.beginDeferredTransaction()
@@ -179,7 +180,7 @@ import Testing
         expectKeyChange(storageError { _ = try db.int("SELECT count(*) FROM t") })
     }
 
-    @Test func `a file with a plaintext header says it`() throws {
+    @Test func `a key change of a file with a plaintext header is reported`() throws {
         func store() throws -> SecureDatabaseStore {
             try database.openStore { $0.cipher.plaintextHeaderSize = 32 }
         }
@@ -192,10 +193,10 @@ import Testing
         expectKeyChange(storageError { try db.executeUpdate("INSERT INTO t VALUES (1)") })
     }
 
-    // MARK: - What is damage is still called so
+    // MARK: - Damage is still reported as damage
 
     @Test(arguments: [[1], [2], [1, 2, 3, 4]])
-    func `damaged pages are no change of the key`(_ pages: [Int]) throws {
+    func `damaged pages are not reported as a key change`(_ pages: [Int]) throws {
         try makeFile(.delete)
         let db = try database.openStore {
             $0.journalMode = .delete
@@ -213,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: [0, 0x20] as [UInt8])
-    func `a file that was overwritten has no other key`(_ byte: UInt8) throws {
+    func `an overwritten file is not reported as a key change`(_ byte: UInt8) throws {
         try makeFile(.delete)
         let db = try database.openStore {
             $0.journalMode = .delete

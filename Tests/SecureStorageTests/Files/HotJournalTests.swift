@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A journal that a crash has left, met by a store that only reads.
+/// Journals left by a crash, found by a store that only reads.
 @Suite(.timeLimit(.minutes(10))) struct HotJournalTests {
     private let database: TemporaryDatabase
 
@@ -12,7 +12,7 @@ import Testing
         try database.openStore { $0.isReadOnly = true }
     }
 
-    @Test func `a read-only store has what a crash left played back, and reads`() async throws {
+    @Test func `a read-only store has a crash's journal played back, and reads`() async throws {
         try await KilledDatabase.make(database, .delete)
         try #require(try database.fileNames() == ["test.db", "test.db-journal"])
 
@@ -26,12 +26,12 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `without the permission to write, the error names the journal and what to do`()
+        @Test func `without write permission the error names the journal and the remedy`()
             async throws
         {
             try await KilledDatabase.make(database, .delete)
             let before = try DirectorySnapshot(of: database.directory)
-            // Root may write anything; another user may not.
+            // Root may write any file; another user may not.
             #expect(chmod(database.directory.path, 0o755) == 0)
             for name in ["/test.db", "/test.db-journal"] {
                 #expect(chmod(database.directory.path + name, 0o444) == 0)
@@ -52,7 +52,7 @@ import Testing
         }
     #endif
 
-    @Test func `a read-only store reads beside a transaction that another process has open`()
+    @Test func `a read-only store reads while another store has a transaction open`()
         throws
     {
         let writer = try database.openStore {
@@ -69,7 +69,7 @@ import Testing
         #expect(try writer.int("SELECT x FROM t") == 2)
     }
 
-    @Test func `a store that keeps the journal mode converts no file, and gives a new one its own`()
+    @Test func `a store that keeps the journal mode converts no file, and sets a new file's`()
         throws
     {
         func mode(_ configure: (inout SecureDatabaseConfiguration) -> Void) throws -> String? {
@@ -90,7 +90,7 @@ import Testing
         #expect(try mode { $0.keepsJournalMode = true } == "wal")
     }
 
-    @Test func `what only looks leaves a file in its journal mode`() throws {
+    @Test func `diagnosing, salvaging and reading leave the journal mode unchanged`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         db.close()
@@ -109,12 +109,12 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test func `a journal that comes and goes while the file is opened is no error`() throws {
+    @Test func `a journal that appears and disappears during opening is not an error`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('row')")
-        // With a writer's lock the journal is in use; its header is zeros until the first record
-        // counts.
+        // While a writer holds its lock the journal is in use; its header is zeros until the first
+        // record counts.
         try db.beginImmediateTransaction()
         let journal = database.path + "-journal"
         let isDone = Shared(false)

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Giving a closed database another name.
+/// Renaming a closed database.
 @Suite(.timeLimit(.minutes(10))) struct MovingTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -17,7 +17,7 @@ import Testing
         return db
     }
 
-    @Test func `a database has its new name only, and its rows`() throws {
+    @Test func `a moved database has only its new name, and keeps its rows`() throws {
         try database.openStore().executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         let target = database.directory.appendingPathComponent("new directory/moved.db")
         try SecureDatabaseStore.move(at: database.url, to: target)
@@ -30,17 +30,17 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `what a crash has left goes with it`(_ mode: JournalMode) async throws {
+    func `what a crash left moves with the file`(_ mode: JournalMode) async throws {
         try await KilledDatabase.make(database, mode)
         let inTheFile = try Data(contentsOf: database.url)
         try SecureDatabaseStore.move(at: database.url, to: target)
-        // Neither played back nor moved into the file by the move itself.
+        // The move itself neither plays back the journal nor checkpoints the log.
         #expect(try Data(contentsOf: target) == inTheFile)
         #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
         #expect(try open(target).int(KilledDatabase.count) == KilledDatabase.rows)
     }
 
-    @Test func `a place where something stands is refused`() throws {
+    @Test func `a target name that is in use is refused`() throws {
         try database.openStore().close()
         for name in ["moved.db", "moved.db-wal", "moved.db-journal", "moved.db-shm"] {
             let file = database.directory.appendingPathComponent(name)
@@ -58,7 +58,7 @@ import Testing
         try SecureDatabaseStore.move(at: database.url, to: target)
     }
 
-    @Test func `what is not there cannot be moved`() throws {
+    @Test func `a missing file cannot be moved`() throws {
         let none = database.directory.appendingPathComponent("none/test.db")
         for url in [database.url, none] {
             let error = storageError { try SecureDatabaseStore.move(at: url, to: target) }
@@ -70,7 +70,7 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: SmallDisk.isAvailable))
-        func `another volume is refused, with advice`() async throws {
+        func `a target on another volume is refused, with advice`() async throws {
             let disk = try SmallDisk(kilobytes: 512)
             let target = disk.directory.appendingPathComponent("moved.db")
             try database.openStore().close()
@@ -90,9 +90,9 @@ import Testing
         }
     #endif
 
-    /// Each state that a kill can leave, made by hand.
+    /// Each state that a kill can leave, constructed by hand.
     @Test(arguments: JournalMode.allCases, 0...2)
-    func `a half-moved database opens under neither name, and the next call finishes`(
+    func `a half-moved database opens under neither name, and the next call finishes the move`(
         _ mode: JournalMode, _ done: Int
     ) async throws {
         try await KilledDatabase.make(database, mode)
@@ -116,7 +116,9 @@ import Testing
         #expect(try database.fileNames().allSatisfy { $0.hasPrefix("moved.db") })
     }
 
-    @Test func `a kill at any time loses no row, and a second move finishes`() async throws {
+    @Test func `a kill at any time loses no row, and a second move completes the first`()
+        async throws
+    {
         var outcomes: [String: Int] = [:]
         for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()
@@ -143,7 +145,7 @@ import Testing
         SuddenDeath.report("moving: \(outcomes)")
     }
 
-    @Test func `of 8 threads one moves it`() throws {
+    @Test func `one of 8 threads moves the file`() throws {
         try database.openStore().close()
         let gate = Gate(count: 8)
         let moved = Shared<[Int]>([])

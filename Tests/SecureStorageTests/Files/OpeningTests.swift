@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Keys at `open`, and stores that are opened twice or again.
+/// Keys passed to `open`, and stores that are opened twice or reopened.
 @Suite struct OpeningTests {
     let database: TemporaryDatabase
 
@@ -35,7 +35,7 @@ import Testing
         #expect(try database.openStore().strings("SELECT x FROM t") == ["row"])
     }
 
-    @Test func `an empty key fails in open and neither makes nor changes a file`() throws {
+    @Test func `an empty key fails in open and neither creates nor changes a file`() throws {
         for _ in 1...2 {
             try database.expectRefusal(
                 .authenticationFailed, mentioning: ["empty"], passphrase: "")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 16, 31, 33, 48, 64])
-    func `a raw key of another length than 32 bytes fails in open`(_ length: Int) throws {
+    func `a raw key that is not 32 bytes long fails in open`(_ length: Int) throws {
         let key = Data((0..<length).map { UInt8(200 + $0 % 50) })
         for _ in 1...2 {
             try database.expectRefusal(
@@ -61,10 +61,10 @@ import Testing
         try database.store().open(with: TemporaryDatabase.key)
     }
 
-    /// SQLite itself would play back a journal before it reads the first page, and move a log into
-    /// the file when its last connection closes, key or no key.
+    /// SQLite itself would play back a journal before reading the first page, and checkpoint a log
+    /// when its last connection closes, whatever the key.
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `a wrong key leaves what a crash left`(
+    func `a wrong key leaves the remains of a crash unchanged`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) async throws {
         try await makeCrashedFile(mode)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `what a crash left is recovered after wrong keys`(
+    func `a crashed file is recovered after wrong keys`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) async throws {
         try await makeCrashedFile(mode)
@@ -108,7 +108,7 @@ import Testing
         #expect(try db.strings("PRAGMA cipher_integrity_check") == [])
     }
 
-    /// A hundred committed rows, and a transaction that a kill ended when part of it was written.
+    /// Makes a file with a hundred committed rows and a transaction killed when partly written.
     private func makeCrashedFile(_ mode: SecureDatabaseConfiguration.JournalMode) async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = database.path as String, mode = mode.rawValue as String] in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong key writes nothing to standard error and standard output`() async throws {
+    @Test func `a wrong key writes nothing to standard error or standard output`() async throws {
         try makeFile()
         let result = await #expect(
             processExitsWith: .success,
@@ -144,16 +144,16 @@ import Testing
             try db.open(with: TemporaryDatabase.key)
             #expect(storageError { try db.executeUpdate("no SQL") } != nil)
         }
-        // What the library says of its engine goes to the logger, which writes there by default.
+        // The library's warning about its engine goes to the logger, which writes there by default.
         let lines = result?.standardErrorContent.text.split(separator: "\n")
         #expect(lines?.filter { !$0.contains("the engine has known weaknesses") } == [])
-        // The testing library itself writes a NUL or two there.
+        // The testing library itself writes a NUL or two to standard output.
         #expect(result?.standardOutputContent.text.filter { $0 != "\0" } == "")
     }
 
     // MARK: - Opening again
 
-    @Test func `open on an open store does nothing, not even with a wrong key`() throws {
+    @Test func `open on an open store does nothing, even with a wrong key`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); BEGIN; INSERT INTO t VALUES (1)")
 
@@ -167,7 +167,7 @@ import Testing
         #expect(try db.int("SELECT x FROM t") == 1)
     }
 
-    @Test func `a closed store opens again, with the right key only`() throws {
+    @Test func `a closed store reopens, with the right key only`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (x)")
         for round in 1...3 {
@@ -193,20 +193,20 @@ import Testing
 
         db.close()
 
-        // The last connection to close removes the log, if it was able to close.
+        // The last connection to close removes the log, provided that it could close.
         #expect(try database.fileNames() == ["test.db"])
         #expect(storageError { _ = try kept.next() } == .closed)
         #expect(kept.int(forColumnIndex: 0) == nil)
         #expect(try database.openStore().int("SELECT count(*) FROM t") == 2)
     }
 
-    @Test func `a store that is let go closes its file`() throws {
+    @Test func `a released store closes its file`() throws {
         try { try database.openStore().executeUpdate("CREATE TABLE t (x)") }()
 
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test func `what one store commits another sees`() throws {
+    @Test func `one store sees what another commits`() throws {
         let first = try database.openStore()
         try first.executeUpdate("CREATE TABLE t (x)")
         let second = try database.openStore()
@@ -215,7 +215,7 @@ import Testing
         try second.executeUpdate("INSERT INTO t VALUES (2)")
         second.close()
         #expect(try first.int("SELECT count(*) FROM t") == 2)
-        // A close of the other's descriptor must not have dropped this store's locks.
+        // Closing the other store's descriptor must not have dropped this store's locks.
         try first.beginExclusiveTransaction()
         let third = try database.openStore { $0.busyTimeout = .zero }
         #expect(storageError { try third.beginExclusiveTransaction() }?.code == 5)

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 #if os(Linux)
-    /// Files and directories of another user, seen by one who is not root.
+    /// Files and directories of another user, accessed without root's rights.
     @Suite(.enabled(if: getuid() == 0, "needs root, to be another user in a child process"))
     struct OtherUserTests {
         typealias JournalMode = SecureDatabaseConfiguration.JournalMode
@@ -14,7 +14,7 @@ import Testing
             database = try TemporaryDatabase()
         }
 
-        /// A closed file with three rows.
+        /// Makes a closed file with three rows.
         private func makeFile(_ mode: JournalMode, permissions: mode_t) throws {
             let db = try database.openStore { $0.journalMode = mode }
             try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3)")
@@ -80,7 +80,7 @@ import Testing
         }
 
         @Test(arguments: JournalMode.allCases)
-        func `in an unwritable directory no file is made`(_ mode: JournalMode) async throws {
+        func `no file is created in an unwritable directory`(_ mode: JournalMode) async throws {
             try await expectAsNobody("openFailed", mode: mode, isReadOnly: false)
         }
 
@@ -94,7 +94,7 @@ import Testing
         }
 
         @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
-        func `a file that may only be read is refused by a store that writes`(
+        func `a store that writes refuses a file that may only be read`(
             _ mode: JournalMode, _ directory: mode_t
         ) async throws {
             try makeFile(mode, permissions: 0o644)
@@ -103,7 +103,7 @@ import Testing
         }
 
         @Test(arguments: JournalMode.allCases)
-        func `a file without room for its journal is refused by a store that writes`(
+        func `a store that writes refuses a file whose journal it cannot create`(
             _ mode: JournalMode
         ) async throws {
             try makeFile(mode, permissions: 0o666)
@@ -111,7 +111,7 @@ import Testing
         }
 
         @Test(arguments: [0o755, 0o777] as [mode_t])
-        func `a reader sees what a writer has only in its log`(_ directory: mode_t) async throws {
+        func `a reader sees what is only in a writer's log`(_ directory: mode_t) async throws {
             try makeFile(.wal, permissions: 0o644)
             try #require(chmod(database.directory.path, directory) == 0)
             let db = try database.openStore()
@@ -131,7 +131,7 @@ import Testing
         }
 
         @Test(arguments: JournalMode.allCases, [0o755, 0o777] as [mode_t])
-        func `a reader sees what is committed while it is open, or an error`(
+        func `a reader sees what is committed while it is open, or gets an error`(
             _ mode: JournalMode, _ directory: mode_t
         ) async throws {
             try makeFile(mode, permissions: 0o644)
@@ -168,7 +168,7 @@ import Testing
                 let error = storageError { count = try db.int("SELECT count(*) FROM t") }
                 #expect(error != nil || count == 4, "\(count ?? -1) rows")
                 #expect(error == nil || error?.kind == .backingStoreError)
-                // Opened again, it sees the file as it is.
+                // Reopened, it sees the current file.
                 db.close()
                 try db.open(with: TemporaryDatabase.key)
                 #expect(try db.int("SELECT count(*) FROM t") == 4)
@@ -197,7 +197,7 @@ import Testing
         }
 
         @Test(arguments: [0o755, 0o777] as [mode_t])
-        func `a reader of what a crash left sees all of it, or an error`(
+        func `after a crash a reader sees all that was committed, or gets an error`(
             _ directory: mode_t
         ) async throws {
             try makeFile(.wal, permissions: 0o644)
@@ -233,9 +233,10 @@ import Testing
             #expect(try database.openStore().int("SELECT count(*) FROM t") == 5)
         }
 
-        // MARK: - What another user has begun to make
+        // MARK: - Creations begun by another user
 
-        /// A database whose creation was killed, in a directory that others may write to.
+        /// Leaves the remains of a killed creation in a directory with the mode `directory`, and
+        /// returns the file names.
         private func makeRemains(_ directory: mode_t, keepsLock: Bool) async throws -> [String] {
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
                 let db = SecureDatabaseStore(fullDatabasePath: path)
@@ -252,7 +253,7 @@ import Testing
             return try database.fileNames()
         }
 
-        /// What `remove(at:)` does as another user: "true", "false" or the error.
+        /// Calls `remove(at:)` as another user and checks its result or its error.
         private func removeAsNobody(
             mentioning words: [String] = [], code: Int? = nil, _ removes: Bool? = nil
         ) async {
@@ -274,14 +275,14 @@ import Testing
 
         @Test
         func
-            `a creation of another user, killed or not, is not removed, and the error says whose it is`()
+            `another user's creation, killed or not, is not removed, and the error says why`()
             async throws
         {
             let names = try await makeRemains(0o777, keepsLock: true)
             let lock = try #require(names.first { $0.hasSuffix(".lock") })
             await removeAsNobody(mentioning: [lock, "another user", "cannot remove"], code: 14)
             #expect(try database.fileNames() == names)
-            // Who it belongs to may, since nobody makes it any more.
+            // The owner may remove it, since no process is creating it any more.
             #expect(try SecureDatabaseStore.remove(at: database.url))
             #expect(try database.fileNames() == [])
         }

@@ -2,7 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Paths where no database can be: each is a typed error, and nothing is made or changed there.
+/// Paths that cannot hold a database.
+///
+/// Each is a typed error, and nothing is created or changed there.
 @Suite(.timeLimit(.minutes(10))) struct PlaceTests {
     let database: TemporaryDatabase
 
@@ -37,14 +39,14 @@ import Testing
         try database.expectRefusal(.openFailed, path: "/dev/null/test.db")
     }
 
-    @Test func `only one directory is made on the way`() throws {
+    @Test func `at most one missing directory is created`() throws {
         let error = try database.expectRefusal(
             .openFailed, path: directory + "/new/newer/test.db")
         #expect(error?.description.contains("parent") == true)
         #expect(try database.fileNames() == [])
     }
 
-    @Test func `a read-only store makes neither file nor directory`() throws {
+    @Test func `a read-only store creates neither file nor directory`() throws {
         for path in [database.path, directory + "/new/test.db"] {
             var configuration = SecureDatabaseConfiguration()
             configuration.isReadOnly = true
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link is refused, and what it points to stays`() throws {
+    @Test func `a symbolic link is refused, and its target stays unchanged`() throws {
         let file = try makeFile()
         try FileManager.default.createSymbolicLink(
             atPath: database.path, withDestinationPath: file)
@@ -68,7 +70,7 @@ import Testing
         try database.expectRefusal(.openFailed, mentioning: ["symbolic link"])
     }
 
-    @Test func `a dangling symbolic link is refused, and its target is not made`() throws {
+    @Test func `a dangling symbolic link is refused, and its target is not created`() throws {
         try FileManager.default.createSymbolicLink(
             atPath: database.path, withDestinationPath: directory + "/target.db")
 
@@ -77,7 +79,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db"])
     }
 
-    @Test func `a symbolic link on the way to the directory is followed`() throws {
+    @Test func `a symbolic link in the directory's path is followed`() throws {
         let file = try makeFile("real.db")
         let link = database.directory.appendingPathComponent("link")
         try FileManager.default.createSymbolicLink(
@@ -89,7 +91,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file))
     }
 
-    @Test func `a hard link is refused, under both its names`() throws {
+    @Test func `a file with two hard links is refused under both names`() throws {
         let file = try makeFile()
         try FileManager.default.linkItem(atPath: file, toPath: database.path)
 
@@ -128,7 +130,7 @@ import Testing
         #expect(try database.fileNames() == [])
     }
 
-    /// SQLite has no more than 512 bytes for a path.
+    /// SQLite allows at most 512 bytes for a path.
     @Test func `a path that is too long for SQLite is refused`() throws {
         var deep = database.directory
         for _ in 1...3 { deep.appendPathComponent(String(repeating: "d", count: 200)) }
@@ -152,14 +154,14 @@ import Testing
         "~", "é", "e\u{301}", "名前.db", "👩‍👩‍👧‍👦", "new\nline", "a:b", "a\\b", ".hidden", "...", "a;b",
         "$HOME",
     ])
-    func `a file name may be anything else`(_ name: String) throws {
+    func `a file name may contain anything else`(_ name: String) throws {
         _ = try makeFile(name)
 
         #expect(try database.fileNames().map { Array($0.utf8) } == [Array(name.utf8)])
     }
 
     @Test
-    func `a relative path starts at the current directory, and a slash at the end is nothing`()
+    func `a relative path starts at the current directory, and a trailing slash is ignored`()
         async
     {
         await #expect(processExitsWith: .success) { [directory = directory as String] in
@@ -176,7 +178,7 @@ import Testing
 
     /// The log may be the last copy of data; a new database would make it unreadable.
     @Test(arguments: ["-wal", "-journal"])
-    func `a side file without its database is no place for a new one`(_ suffix: String) throws {
+    func `no new database is created beside an orphaned side file`(_ suffix: String) throws {
         try Data("what is left".utf8)
             .write(to: database.directory.appendingPathComponent("test.db" + suffix))
 

@@ -3,7 +3,7 @@ import Logging
 import SecureStorage
 import Testing
 
-/// Changing a file's key: wholly or not at all.
+/// Changing a file's key, completely or not at all.
 @Suite(.timeLimit(.minutes(60))) struct RekeyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -21,7 +21,7 @@ import Testing
         static let allKinds = [
             Key.text("a passphrase"), .data(Data((50..<82).map { UInt8($0) })),
             .text("x'\(String(repeating: "ab", count: 32))'"),
-            // With a salt of its own, which then is the file's.
+            // With its own salt, which becomes the file's.
             .text("x'\(String(repeating: "cd", count: 32))\(String(repeating: "5e", count: 16))'"),
         ]
 
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// A closed store whose key derivation costs nothing.
+    /// Returns a closed store with a cheap key derivation.
     private func store(
         _ mode: JournalMode, _ database: TemporaryDatabase? = nil
     ) -> SecureDatabaseStore {
@@ -58,7 +58,7 @@ import Testing
         return db
     }
 
-    // MARK: - It works
+    // MARK: - Success
 
     @Test(arguments: JournalMode.allCases)
     func `the new key opens the file and the old one does not`(_ mode: JournalMode) throws {
@@ -71,10 +71,10 @@ import Testing
 
                 try new.change(of: db)
 
-                // The store goes on.
+                // The store remains usable.
                 try db.executeUpdate("INSERT INTO t VALUES ('after')")
                 #expect(try db.strings("SELECT x FROM t") == ["before", "after"])
-                // Others open it with the new key at once.
+                // Other stores can open it with the new key immediately.
                 let other = store(mode, database)
                 try new.open(other)
                 #expect(try other.int("SELECT count(*) FROM t") == 2)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a key may be changed again and again, to itself too`(_ mode: JournalMode) throws {
+    func `a key may be changed repeatedly, even to itself`(_ mode: JournalMode) throws {
         let db = try makeFile(.text("0"), mode)
         for key in ["1", "1", "2", "0", "0"] {
             try db.changeEncryptionKey(with: key)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `nothing under the old key is left in the files`(_ mode: JournalMode) throws {
+    func `nothing encrypted under the old key is left in the files`(_ mode: JournalMode) throws {
         let db = try makeFile(.data(TemporaryDatabase.key), mode)
         db.close()
         let old = try Data(contentsOf: database.url)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `statements that were cached before go on after it`() throws {
+    @Test func `statements cached before a re-key work after it`() throws {
         let db = try makeFile(.text("old"), .wal)
         for round in 1...3 {
             try db.executeUpdate("INSERT INTO t VALUES (?)", values: [round])
@@ -132,10 +132,10 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 5)
     }
 
-    // MARK: - Its progress
+    // MARK: - Progress
 
     @Test(arguments: JournalMode.allCases)
-    func `progress is told, to the end`(_ mode: JournalMode) throws {
+    func `progress is reported to the end`(_ mode: JournalMode) throws {
         let db = try makeFile(.text("old"), mode)
         try db.executeUpdate("INSERT INTO t VALUES (zeroblob(12000000))")
         var seen: [FileProgress] = []
@@ -146,9 +146,11 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 3)
     }
 
-    /// Where the pages in memory are many, and where they have to leave it before the commit.
+    /// With a cache that must write pages out before the commit, and one that holds them all.
     @Test(arguments: JournalMode.allCases, [1 << 20, 64 << 20])
-    func `what progress throws keeps the old key`(_ mode: JournalMode, _ cacheSize: Int) throws {
+    func `an error thrown by progress keeps the old key`(_ mode: JournalMode, _ cacheSize: Int)
+        throws
+    {
         let db = database.store {
             $0.journalMode = mode
             $0.cacheSize = cacheSize
@@ -171,7 +173,7 @@ import Testing
             try other.open(with: TemporaryDatabase.key)
             #expect(try other.verifyIntegrity().isSound)
         }
-        // Behind the commit it is too late.
+        // After the commit it is too late.
         try db.changeEncryptionKey(with: .passphrase("new")) {
             if $0.fraction >= 1 { throw CancellationError() }
         }
@@ -180,9 +182,9 @@ import Testing
         #expect(try db.verifyIntegrity().isSound)
     }
 
-    // MARK: - It is refused
+    // MARK: - Refusals
 
-    /// Checks that `change` fails as it should, and that the old key is still the only one.
+    /// Checks that `change` fails as expected and that the old key still opens the file.
     private func expectFailure(
         _ db: SecureDatabaseStore, old: Key, mode: JournalMode, mentioning word: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation, _ change: () throws -> Void
@@ -202,7 +204,9 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `in a transaction it fails, and the transaction goes on`(_ mode: JournalMode) throws {
+    func `a re-key in a transaction fails, and the transaction continues`(_ mode: JournalMode)
+        throws
+    {
         let db = try makeFile(.text("old"), mode)
         try db.beginDeferredTransaction()
         try expectFailure(db, old: .text("old"), mode: mode, mentioning: "transaction") {
@@ -216,7 +220,9 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `with an open result set it fails, and the rows go on`(_ mode: JournalMode) throws {
+    func `a re-key with an open result set fails, and the result set continues`(_ mode: JournalMode)
+        throws
+    {
         let db = try makeFile(.text("old"), mode)
         let rs = try db.executeQuery("SELECT x FROM t ORDER BY length(x)")
         #expect(try rs.next())
@@ -231,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a read-only store cannot`(_ mode: JournalMode) throws {
+    func `a read-only store cannot re-key`(_ mode: JournalMode) throws {
         try makeFile(.text("old"), mode).close()
         let db = database.store {
             $0.isReadOnly = true
@@ -243,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `the block of a batch cannot`() throws {
+    @Test func `the block of a batch cannot re-key`() throws {
         let db = try makeFile(.text("old"), .wal)
         var error: SecureStorageError?
         try db.executeStatements("SELECT 1 UNION SELECT 2") { _ in
@@ -255,7 +261,7 @@ import Testing
         try db.changeEncryptionKey(with: "new")
     }
 
-    @Test func `an empty key and one of a wrong length are refused`() throws {
+    @Test func `an empty key and a key of the wrong length are refused`() throws {
         let db = try makeFile(.text("old"), .wal)
         try expectFailure(db, old: .text("old"), mode: .wal, mentioning: "empty") {
             try db.changeEncryptionKey(with: "")
@@ -280,7 +286,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `another connection's lock prevents it`(_ mode: JournalMode) throws {
+    func `another connection's lock prevents a re-key`(_ mode: JournalMode) throws {
         try makeFile(.text("old"), mode).close()
         let db = database.store {
             $0.journalMode = mode
@@ -303,10 +309,10 @@ import Testing
         try db.changeEncryptionKey(with: "new")
     }
 
-    /// In WAL mode a reader does not stop a writer, but the checkpoint after it; in delete mode it
-    /// stops the writer.
+    /// In WAL mode a reader does not block the writer, only its checkpoint; in delete mode it
+    /// blocks the writer.
     @Test(arguments: JournalMode.allCases)
-    func `beside a reader exactly one key opens the file`(_ mode: JournalMode) throws {
+    func `with an active reader exactly one key opens the file`(_ mode: JournalMode) throws {
         try makeFile(.text("old"), mode).close()
         let recorder = LogRecorder()
         let db = database.store {
@@ -344,11 +350,11 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a key with another salt is refused, one with the file's own salt is taken`(
+    func `a key with another salt is refused, one with the file's own salt is accepted`(
         _ mode: JournalMode
     ) throws {
-        // SQLCipher 4.6.1 writes the new salt into the journal's copy of page 1: after a kill the
-        // file would have the new salt and the old key, which nothing opens.
+        // SQLCipher 4.6.1 writes the new salt into the journal's copy of page 1. After a kill the
+        // file would have the new salt and the old key, and nothing would open it.
         let db = store(mode)
         try Key.allKinds[3].open(db)
 
@@ -367,7 +373,7 @@ import Testing
         String(repeating: byte, count: count)
     }
 
-    // MARK: - It is killed
+    // MARK: - Kills
 
     @Test(arguments: JournalMode.allCases, [Key.allKinds[1], Key.allKinds[0]])
     func `a kill leaves exactly one of the two keys, and every row`(
@@ -392,8 +398,7 @@ import Testing
                 }
                 while true { pause() }
             }
-            // Each is right the first time, in whatever order they are tried, and after a wrong
-            // one.
+            // The right key works at the first attempt, in any order of keys and after a wrong one.
             let keys = [[old, new], [new, old], [.text("neither"), old, new]]
             let found = try checkOneKey(database, mode, keys[round % 3])
             outcomes[found, default: 0] += 1
@@ -404,10 +409,11 @@ import Testing
     }
 
     #if os(Linux)
-        /// At a chosen byte of the log or journal, not at a chosen time: the kernel kills a process
-        /// whose file grows above its limit.
+        /// Kills at a chosen byte of the log or journal, not at a chosen time.
+        ///
+        /// The kernel kills a process whose file exceeds its size limit.
         @Test(arguments: JournalMode.allCases)
-        func `a kill in the middle of its writing leaves the old key`(
+        func `a kill in the middle of writing leaves the old key`(
             _ mode: JournalMode
         ) async throws {
             let original = try makeLargeFile(mode)
@@ -415,7 +421,7 @@ import Testing
                 for part in [2, 98] {
                     let database = try TemporaryDatabase()
                     try original.write(to: database.url)
-                    // The copy of the whole file is written to a journal or a log.
+                    // The journal or the log receives a copy of the whole file.
                     let limit = original.count * part / 100
                     await #expect(processExitsWith: .signal(SIGXFSZ)) {
                         [
@@ -433,7 +439,7 @@ import Testing
         }
     #endif
 
-    /// About 4 MB under the passphrase "old", in a closed file.
+    /// Returns the content of a closed file of about 4 MB under the passphrase "old".
     private func makeLargeFile(_ mode: JournalMode) throws -> Data {
         let db = try makeFile(.text("old"), mode)
         try db.executeStatements(
@@ -451,7 +457,7 @@ import Testing
         var configuration = SecureDatabaseConfiguration()
         configuration.journalMode = mode
         configuration.cipher.kdfIterations = 1000
-        // Smaller than the file, so that pages go out before the end.
+        // Smaller than the file, so that pages are written before the commit.
         configuration.cacheSize = 1 << 20
         let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
         try db.open(with: "old")
@@ -460,7 +466,7 @@ import Testing
         db.close()
     }
 
-    /// Opens the file with each key in this order, once, and returns the only one that does.
+    /// Tries each key once, in this order, and returns the only one that opens the file.
     private func checkOneKey(
         _ database: TemporaryDatabase, _ mode: JournalMode, _ keys: [Key],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -474,7 +480,7 @@ import Testing
             }
             right.append(key)
             #expect(try db.int("SELECT count(*) FROM t") == 1000, sourceLocation: sourceLocation)
-            // The check reads the main file only.
+            // The check reads only the main file.
             try db.checkpoint(.truncate)
             #expect(
                 try db.strings("PRAGMA cipher_integrity_check") == [],
@@ -487,13 +493,13 @@ import Testing
         return right.first
     }
 
-    // MARK: - The disk is full
+    // MARK: - Full disks
 
     #if os(Linux)
         @Test(
             .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"),
             arguments: JournalMode.allCases)
-        func `on a full disk it fails, and the old key opens the file`(
+        func `a re-key on a full disk fails, and the old key opens the file`(
             _ mode: JournalMode
         ) async throws {
             for spare in [0, 8, 100, 500] {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Looking at a closed database, measuring and removing it.
+/// Finding, measuring and removing a closed database.
 @Suite(.timeLimit(.minutes(10))) struct RemovalTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -14,7 +14,7 @@ import Testing
         try Data(count: count).write(to: URL(fileURLWithPath: database.path + suffix))
     }
 
-    /// Checks that removing and moving fail, and do nothing.
+    /// Checks that removing and moving fail and change nothing.
     private func expectRefusal(
         code: Int, mentioning word: String, of url: URL? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -36,9 +36,9 @@ import Testing
             try DirectorySnapshot(of: database.directory) == before, sourceLocation: sourceLocation)
     }
 
-    // MARK: - Whether it is there
+    // MARK: - Existence
 
-    @Test func `a database is there from its first open to its removal`() throws {
+    @Test func `a database exists from its first open to its removal`() throws {
         #expect(!SecureDatabaseStore.exists(at: database.url))
         let db = try database.openStore()
         #expect(SecureDatabaseStore.exists(at: database.url))
@@ -50,7 +50,7 @@ import Testing
         #expect(try database.fileNames() == [])
     }
 
-    @Test func `what is no database file does not count as one`() throws {
+    @Test func `a file that is not a database does not count as existing`() throws {
         let directory = database.directory
         #expect(!SecureDatabaseStore.exists(at: directory))
         #expect(
@@ -78,9 +78,9 @@ import Testing
             storageError { try SecureDatabaseStore.move(at: database.url, to: url) }?.code == 21)
     }
 
-    // MARK: - Its size
+    // MARK: - Size
 
-    @Test func `the size is that of the file and those beside it`() throws {
+    @Test func `the size includes the side files`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(100000))")
         var sum = 0
@@ -102,9 +102,9 @@ import Testing
         #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: none) }?.code == 14)
     }
 
-    // MARK: - Removing it
+    // MARK: - Removal
 
-    @Test func `side files go with it, and alone, and other files stay`() throws {
+    @Test func `side files are removed, with the file or alone, and other files stay`() throws {
         for suffix in ["", "-wal", "-shm", "-journal", ".bak"] { try write(100, suffix) }
         #expect(try SecureDatabaseStore.remove(at: database.url))
         #expect(try database.fileNames() == ["test.db.bak"])
@@ -119,7 +119,7 @@ import Testing
         try database.openStore().close()
     }
 
-    @Test func `what a killed open has left is removed`() async throws {
+    @Test func `the remains of a killed open are removed`() async throws {
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = database.path as String] in
             try SecureDatabaseStore(fullDatabasePath: path).open(with: "key") { _ in
                 SuddenDeath.now()
@@ -130,7 +130,7 @@ import Testing
         #expect(try database.fileNames() == [])
     }
 
-    @Test func `a directory, a link and a hard link are refused`() throws {
+    @Test func `a directory, a symbolic link and a hard link are refused`() throws {
         try expectRefusal(code: 14, mentioning: "cannot", of: database.directory)
         try write(4096)
         let link = database.directory.appendingPathComponent("link.db")
@@ -169,7 +169,7 @@ import Testing
         _ mode: JournalMode
     ) async throws {
         let db = try database.openStore { $0.journalMode = mode }
-        // In WAL mode it is enough that it is open.
+        // In WAL mode an open connection is enough.
         if mode == .delete { try db.beginExclusiveTransaction() }
         let before = try database.fileNames()
         await #expect(processExitsWith: .success) { [path = database.path as String] in
@@ -201,7 +201,7 @@ import Testing
         try database.openStore().close()
         try SecureDatabaseStore.remove(at: database.url)
         #expect(storageError { try SecureDatabaseStore.remove(at: other.url) }?.code == 5)
-        // Still locked: for the shell, which is another process.
+        // The lock is still held, as the shell, another process, sees.
         if SQLCipherShell.isInstalled {
             let shell = try SQLCipherShell(
                 other.path, key: "x'\(TemporaryDatabase.key.hex)'",
@@ -211,8 +211,7 @@ import Testing
         try db.commit()
     }
 
-    @Test func `a kill while it is removed leaves nothing that opens without its log`() async throws
-    {
+    @Test func `a kill during removal leaves nothing that opens without its log`() async throws {
         var left: [[String]] = []
         for _ in 1...SuddenDeath.count(4) {
             let database = try TemporaryDatabase()

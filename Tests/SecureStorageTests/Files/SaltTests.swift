@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A plaintext header, and the salt that the file does not hold then.
+/// Files with a plaintext header, whose salt is stored in a separate file.
 @Suite(.timeLimit(.minutes(10))) struct SaltTests {
     private let database: TemporaryDatabase
     private var salt: URL { database.directory.appendingPathComponent("test.db-salt") }
@@ -38,7 +38,7 @@ import Testing
 
     private func other(_ name: String) -> URL { database.directory.appendingPathComponent(name) }
 
-    // MARK: - Kept
+    // MARK: - Keeping the salt
 
     @Test func `a file with a plaintext header opens a thousand times`() throws {
         try makeFile()
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `a passphrase opens it again, in both journal modes`(
+    func `a passphrase reopens the file in both journal modes`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) throws {
         let key = DatabaseKey.passphrase("correct horse")
@@ -67,7 +67,7 @@ import Testing
         #expect(error?.kind == .authenticationFailed, "\(error?.description ?? "")")
     }
 
-    @Test func `its salt is the one that the engine knows`() throws {
+    @Test func `the salt file holds the engine's salt`() throws {
         try makeFile()
         let db = try open()
         let known = try #require(try db.strings("PRAGMA cipher_salt").first ?? nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(try Data(contentsOf: database.url).prefix(16) == Self.header)
     }
 
-    @Test func `a copy opens elsewhere with its salt, and not without`() throws {
+    @Test func `a copy opens elsewhere with its salt file, and not without it`() throws {
         try makeFile()
         let directory = other("elsewhere")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -101,7 +101,7 @@ import Testing
         try expectStored(open(at: copy))
     }
 
-    @Test func `many processes that make it at once agree on its salt`() async throws {
+    @Test func `processes that create a file at the same time agree on its salt`() async throws {
         let path = database.path
         await withTaskGroup(of: Void.self) { group in
             for number in 1...6 {
@@ -126,7 +126,9 @@ import Testing
 
     // MARK: - Lost and found
 
-    @Test func `without its salt a file says what is missing, and stays as it is`() throws {
+    @Test func `a file without its salt stays unchanged, and the error says what is missing`()
+        throws
+    {
         try makeFile()
         try FileManager.default.removeItem(at: salt)
         let before = try DirectorySnapshot(of: database.directory)
@@ -143,7 +145,7 @@ import Testing
         #expect(try DirectorySnapshot(of: database.directory) == before)
     }
 
-    @Test func `a damaged salt file is told from a missing one and from a wrong key`() throws {
+    @Test func `a damaged salt file is distinguished from a missing one and a wrong key`() throws {
         try makeFile()
         let whole = try Data(contentsOf: salt)
         for position in whole.indices {
@@ -162,7 +164,7 @@ import Testing
         try expectStored(open())
     }
 
-    @Test func `a key that holds the salt brings a missing or damaged salt file back`() throws {
+    @Test func `a key with the salt restores a missing or damaged salt file`() throws {
         try makeFile()
         let whole = try Data(contentsOf: salt)
         let db = try open()
@@ -181,14 +183,14 @@ import Testing
         }
     }
 
-    @Test func `an open pool brings a missing salt file back`() throws {
+    @Test func `an open pool restores a missing salt file`() throws {
         let pool = try database.openPool { $0.cipher.plaintextHeaderSize = 32 }
         try pool.write {
             try $0.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
         }
         let whole = try Data(contentsOf: salt)
         try FileManager.default.removeItem(at: salt)
-        // A block that closes the writer lets the next one open it again.
+        // After a block that closes the writer, the next block reopens it.
         try pool.writeWithoutTransaction { $0.close() }
         try pool.write { try $0.executeUpdate("UPDATE t SET x = 'stored'") }
         #expect(try Data(contentsOf: salt) == whole)
@@ -202,14 +204,14 @@ import Testing
         #expect(error?.description.contains("its salt file -salt exists") == true)
         try file.write(to: database.url)
         try expectStored(open())
-        // remove(at:) takes it away with the rest.
+        // remove(at:) removes it with the rest.
         try FileManager.default.removeItem(at: database.url)
         #expect(try SecureDatabaseStore.remove(at: database.url))
         #expect(try database.fileNames().isEmpty)
         try makeFile()
     }
 
-    @Test func `of two salts, as a kill can leave them, the right one is chosen`() throws {
+    @Test func `the right one of two salts that a kill can leave is chosen`() throws {
         try makeFile()
         let first = try String(contentsOf: salt, encoding: .utf8)
         let file = try Data(contentsOf: database.url)
@@ -226,12 +228,12 @@ import Testing
             let sum = try ChildProcess("sha256sum", [], input: body).output.prefix(64)
             try (body + "sha256 \(sum)\n").write(to: salt, atomically: false, encoding: .utf8)
             try expectStored(open())
-            // It is the only one from now on.
+            // From now on it is the only one.
             #expect(try String(contentsOf: salt, encoding: .utf8) == first)
         }
     }
 
-    @Test func `a right key with another salt is not called a wrong key`() throws {
+    @Test func `the right key with another salt is not reported as wrong`() throws {
         try makeFile()
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
@@ -243,9 +245,9 @@ import Testing
         #expect(diagnosis.reasons.contains { $0.contains("the salt is not the file's") })
     }
 
-    // MARK: - The life of the file
+    // MARK: - Operations on the file
 
-    @Test func `it goes along when the file is moved, removed and measured`() throws {
+    @Test func `the salt file is moved, removed and measured with its file`() throws {
         try makeFile()
         let sizes = try [database.url, salt].map { try Data(contentsOf: $0).count }
         #expect(try SecureDatabaseStore.sizeOnDisk(at: database.url) == sizes.reduce(0, +))
@@ -256,7 +258,7 @@ import Testing
         #expect(try database.fileNames().isEmpty)
     }
 
-    @Test func `copies have a salt file of their own, also where they replace another`() throws {
+    @Test func `copies have their own salt file, even when they replace a file`() throws {
         try makeFile()
         let db = try open()
         for url in [
@@ -282,7 +284,7 @@ import Testing
         #expect(try database.fileNames().count == 10)
     }
 
-    @Test func `a header is put on a file in its place, and taken off again`() throws {
+    @Test func `a plaintext header is added in place, and removed again`() throws {
         let plain = try database.openStore()
         try plain.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('stored')")
         plain.close()

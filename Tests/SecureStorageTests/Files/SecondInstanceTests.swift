@@ -8,7 +8,7 @@ import Testing
 
     init() throws {
         database = try TemporaryDatabase()
-        // The engine's own warning goes to the first logger of the process.
+        // The warning about the engine goes to the first logger of the process.
         _ = try TemporaryDatabase().openStore()
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(try other.int("SELECT 1") == 1)
     }
 
-    @Test func `a second pool is refused where the configuration says so`() throws {
+    @Test func `a second pool is refused if configured so`() throws {
         let one = store(.refused)
         try one.open(with: TemporaryDatabase.key)
         var configuration = SecureDatabaseConfiguration()
@@ -52,7 +52,9 @@ import Testing
         #expect(storageError { try one.open(with: TemporaryDatabase.key) }?.code == 21)
     }
 
-    @Test func `what was closed, released or could not be opened is no instance`() throws {
+    @Test func `a store that was closed, released or could not be opened is not an instance`()
+        throws
+    {
         do {
             let released = store(.refused)
             try released.open(with: TemporaryDatabase.key)
@@ -66,14 +68,14 @@ import Testing
         try store(.refused).open(with: TemporaryDatabase.key)
     }
 
-    @Test func `a re-key keeps the instance`() throws {
+    @Test func `a re-keyed store is still an instance`() throws {
         let one = store(.refused)
         try one.open(with: TemporaryDatabase.key)
         try one.changeEncryptionKey(with: "new")
         #expect(storageError { try store(.refused).open(with: "new") }?.code == 21)
     }
 
-    @Test func `readers, and several queues of one store, are no second instance`() throws {
+    @Test func `readers and several queues of one store are not second instances`() throws {
         let log = LogRecorder()
         let one = store(.refused, log)
         try one.open(with: TemporaryDatabase.key)
@@ -95,7 +97,7 @@ import Testing
         #expect(log.warnings.isEmpty)
     }
 
-    @Test func `one of many threads opens a file that may be open once`() throws {
+    @Test func `only one of many threads opens a file that may be open once`() throws {
         try store(.allowed).open(with: TemporaryDatabase.key)
         let opened = Shared(0)
         let gate = Gate(count: 8)

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// No plain text reaches a file, of whatever name.
+/// No plaintext reaches a file, whatever its name.
 @Suite struct SecrecyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `the search finds a text in an open file without a name`() async {
+        @Test func `the search finds a text in an open, unlinked file`() async {
             await #expect(processExitsWith: .success) {
                 let path = NSTemporaryDirectory() + "SecureStorageTests-\(UUID().uuidString)"
                 let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
@@ -61,10 +61,10 @@ import Testing
         #expect(try Marker.places(in: [database.directory.path]) == [])
     }
 
-    /// All that makes SQLite write: transactions beyond the cache, journals, indexes, sorting,
-    /// VACUUM.
+    /// Does everything that makes SQLite write: transactions larger than the cache, journals,
+    /// indexes, sorting, VACUUM.
     ///
-    /// The files are searched after every step, while the store is open.
+    /// Searches the files after every step, while the store is open.
     private static func workWithMarkers(
         _ path: String, _ mode: String, _ temporary: String?, dies: Bool
     ) throws {
@@ -83,7 +83,7 @@ import Testing
         }
         try db.open(with: "passphrase with \(Marker.text)") { store in
             storageError {
-                // In names too: the schema is content.
+                // In names too, because the schema is content.
                 try store.executeUpdate(
                     "CREATE TABLE \(Marker.text) (id INTEGER PRIMARY KEY, x, y)")
             }
@@ -127,7 +127,7 @@ import Testing
         try search("closed")
     }
 
-    /// What would be a temporary file is in memory: there is no descriptor for a file.
+    /// Temporary data stays in memory: no descriptor is free for a file.
     @Test func `sorting and VACUUM need no temporary file`() async {
         await #expect(processExitsWith: .success) { [path = database.path as String] in
             var configuration = SecureDatabaseConfiguration()
@@ -140,7 +140,7 @@ import Testing
                 WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
                 INSERT INTO t SELECT randomblob(500) FROM n;
                 """)
-            // Asking for files does not help.
+            // Requesting files is refused.
             let refusal = storageError { try db.executeStatements("PRAGMA temp_store = FILE") }
             #expect(refusal?.code == 23)
             try Descriptors.withOnly(0) {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `passphrase and key are in no file`() throws {
+    @Test func `neither the passphrase nor the key is in a file`() throws {
         let passphrase = "a passphrase to look for"
         let db = database.store()
         try db.open(with: passphrase)

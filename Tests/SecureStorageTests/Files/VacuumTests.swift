@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Compacting a database, in its place and into another file.
+/// Compacting a database, in place and into another file.
 @Suite(.timeLimit(.minutes(60))) struct VacuumTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -37,7 +37,7 @@ import Testing
         },
     ]
 
-    /// A file with rows, most of whose room is free.
+    /// Fills the file with rows and leaves most of its space free.
     private func fill(_ db: SecureDatabaseStore) throws {
         try db.executeStatements(
             """
@@ -75,10 +75,10 @@ import Testing
         return db
     }
 
-    // MARK: - In its place
+    // MARK: - In place
 
     @Test(arguments: ciphers.keys.sorted(), JournalMode.allCases)
-    func `a file gets smaller and keeps its cipher configuration`(
+    func `a file shrinks and keeps its cipher configuration`(
         _ cipher: String, _ mode: JournalMode
     ) throws {
         let configure = try #require(Self.ciphers[cipher])
@@ -99,7 +99,7 @@ import Testing
         try expectContent(db)
     }
 
-    @Test func `beside a reader the file gets smaller later`() throws {
+    @Test func `with an active reader the file shrinks later`() throws {
         let db = try database.openStore { $0.busyTimeout = .seconds(3600) }
         try fill(db)
         try db.checkpoint(.truncate)
@@ -116,7 +116,8 @@ import Testing
         try expectContent(db)
     }
 
-    @Test func `it is refused in a transaction, beside a result set and by a read-only store`()
+    @Test
+    func `a vacuum is refused in a transaction, beside a result set and by a read-only store`()
         throws
     {
         let db = try database.openStore()
@@ -157,7 +158,7 @@ import Testing
         #expect(
             try Marker.places(in: [database.directory.path], patterns: [Data("marker".utf8)]) == [])
         let opened = SecureDatabaseStore(url: copy, configuration: db.configuration)
-        // What it is of a file with a plaintext header is not this test's matter.
+        // Which error a file with a plaintext header gives does not matter here.
         let other = SecureDatabaseStore(url: database.url, configuration: db.configuration)
         let error = storageError { try opened.open(with: "another passphrase") }
         #expect(error != nil)
@@ -186,7 +187,7 @@ import Testing
         #expect(shell.errors == "")
     }
 
-    @Test func `a copy has what is committed, of another connection as well`() throws {
+    @Test func `a copy has what is committed, by other connections too`() throws {
         let db = try database.openStore()
         try fill(db)
         let other = try database.openStore()
@@ -219,7 +220,7 @@ import Testing
         try expectContent(openCopy())
     }
 
-    @Test func `what stands there is replaced only when that is asked for`() throws {
+    @Test func `an existing target is replaced only on request`() throws {
         let db = try database.openStore()
         try fill(db)
         try Data("something else".utf8).write(to: copy)
@@ -232,7 +233,7 @@ import Testing
         #expect(database.mode(of: "copy.db") == 0o600)
     }
 
-    @Test func `what is open, or has side files, or is the original is not replaced`() throws {
+    @Test func `a target that is open, has side files or is the original is not replaced`() throws {
         let db = try database.openStore()
         try fill(db)
         #expect(
@@ -259,7 +260,7 @@ import Testing
         try expectContent(openCopy())
     }
 
-    @Test func `it is refused in a transaction and by a closed store`() throws {
+    @Test func `a copy is refused in a transaction and by a closed store`() throws {
         let db = try database.openStore()
         try db.beginDeferredTransaction()
         #expect(storageError { try db.vacuum(into: copy) }?.code == 21)
@@ -270,10 +271,10 @@ import Testing
     }
 
     @Test(arguments: [2, 5, -1])
-    func `a damaged page makes no copy`(_ page: Int) throws {
+    func `no copy is made of a damaged page`(_ page: Int) throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try fill(db)
-        // The last page is that of a long value's end, whose zeros would be a valid page.
+        // The last page is the end of a long value; as zeros it would be a valid page.
         try db.executeUpdate("VACUUM")
         try db.executeUpdate("INSERT INTO t (x) VALUES (randomblob(30000))")
         db.close()
@@ -290,7 +291,7 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: SmallDisk.isAvailable))
-        func `a full disk makes no copy`() async throws {
+        func `no copy is made on a full disk`() async throws {
             let disk = try SmallDisk(kilobytes: 64)
             await #expect(processExitsWith: .success) {
                 [path = database.path as String, directory = disk.directory.path as String] in
@@ -307,7 +308,7 @@ import Testing
     #endif
 
     @Test(arguments: [false, true])
-    func `a kill at any time leaves no copy or a whole one, or the one before`(
+    func `a kill at any time leaves no copy, a complete one or the previous one`(
         _ replacing: Bool
     ) async throws {
         let db = try database.openStore()

@@ -2,10 +2,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a wrong key is told, and what it leaves alone, is the library's decision: engines differ in
-/// both.
+/// The library decides how a wrong key is reported and what stays unchanged, since engines differ
+/// in both.
 @Suite(.timeLimit(.minutes(10))) struct WrongKeyTests {
-    /// What stands where the key is tried.
+    /// The state of the file on which the key is tried.
     enum Kind: String, CaseIterable {
         case closed, leftLog, hotJournal
         case plaintextHeader, plaintextHeaderAndLeftLog, plaintextHeaderAndHotJournal
@@ -22,7 +22,7 @@ import Testing
         var isDamaged: Bool { rawValue.hasPrefix("damaged") }
         var version: Int? { rawValue.hasPrefix("format") ? rawValue.last?.wholeNumberValue : nil }
 
-        /// A passphrase where it is looked for in older formats as well, since each costs
+        /// Includes a passphrase only where older formats are tried as well, since each key costs
         /// derivations.
         var wrongKeys: [DatabaseKey] {
             let raw = DatabaseKey.raw(SecretBytes(copying: Data(repeating: 9, count: 32)))
@@ -44,7 +44,9 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a wrong key is named, and every file stays as it is`(_ kind: Kind) async throws {
+    func `a wrong key is reported as such, and every file stays unchanged`(_ kind: Kind)
+        async throws
+    {
         try await make(kind)
         let before = try DirectorySnapshot(of: database.directory)
         for isReadOnly in [false, true] {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What the library writes, SQLCipher's own shell reads, and the other way round.
+/// SQLCipher's own shell reads what the library writes, and the other way round.
 @Suite(
     .enabled(
         if: SQLCipherShell.isInstalled, "needs the sqlcipher shell, which Scripts/setup installs"))
@@ -15,7 +15,7 @@ struct SQLCipherShellTests {
 
     static let rawKey = "x'\(TemporaryDatabase.key.hex)'"
 
-    /// What a script answers with the key, after making sure that it got so far.
+    /// Returns the output of a script with this key, after checking that there were no errors.
     private func shell(
         _ key: String?, settings: [String] = [], _ script: String,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -25,7 +25,7 @@ struct SQLCipherShellTests {
         return shell.lines
     }
 
-    /// Whether the shell can read the file with that key.
+    /// Returns whether the shell can read the file with this key.
     private func shellOpens(_ key: String?, settings: [String] = []) throws -> Bool {
         let shell = try SQLCipherShell(
             database.path, key: key, settings: settings,
@@ -51,7 +51,7 @@ struct SQLCipherShellTests {
             .joined(separator: "\n")
         let expected = SampleValue.all.map { "\($0.type)|1" }
 
-        // While the library has it open, what is committed is visible, wherever it is.
+        // While the library has the file open, committed values are visible, wherever they are.
         #expect(try shell(Self.rawKey, script) == expected)
         db.close()
         #expect(try shell(Self.rawKey, script) == expected)
@@ -86,18 +86,20 @@ struct SQLCipherShellTests {
     @Test(arguments: [
         "passphrase", "it's", "say \"x\"", "'", "a b  c", " ", "trailing ", "\t", "--; DROP",
         "é", "e\u{301}", "пароль 密码 🔑", "%s\\n", String(repeating: "long", count: 300),
-        // Not the notation of a raw key: a character too few, too many, or none of hex.
+        // Not the notation of a raw key: a digit too few, a digit too many, not hex, no x''.
         "x'\(String(repeating: "0", count: 63))'", "x'\(String(repeating: "0", count: 65))'",
         "x'\(String(repeating: "g", count: 64))'", String(repeating: "0", count: 64),
     ])
-    func `a passphrase opens the same file in both`(_ passphrase: String) throws {
-        // This is about the bytes that go into the derivation, not about its length.
+    func `a passphrase opens the same file in the library and the shell`(_ passphrase: String)
+        throws
+    {
+        // This is about the bytes that enter the derivation, not about its length.
         let db = database.store { $0.cipher.kdfIterations = 1000 }
         try db.open(with: passphrase)
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
         db.close()
 
-        // In single quotes, which take any text.
+        // In single quotes, which allow any text.
         let key = passphrase.replacingOccurrences(of: "'", with: "''")
         let lines = try shell(
             nil,
@@ -114,7 +116,7 @@ struct SQLCipherShellTests {
     }
 
     @Test(arguments: ["UTF-16le", "UTF-16be"])
-    func `text of a file in UTF-16 is read as in UTF-8`(_ encoding: String) throws {
+    func `text of a UTF-16 file is read like UTF-8 text`(_ encoding: String) throws {
         _ = try shell(
             Self.rawKey,
             """
@@ -140,7 +142,7 @@ struct SQLCipherShellTests {
     }
 
     @Test(arguments: ["passphrase", "it's 🔑", SQLCipherShellTests.rawKey])
-    func `the library opens what the shell made with the same text as key`(_ key: String) throws {
+    func `the library opens the shell's file with the same text as the key`(_ key: String) throws {
         _ = try shell(key, "CREATE TABLE t (x); INSERT INTO t VALUES ('shell');")
         let db = database.store()
 
@@ -153,7 +155,7 @@ struct SQLCipherShellTests {
         ("é", "e\u{301}"), ("e\u{301}", "é"), ("a", "a "), ("a ", "a"), ("a", "A"), ("ﬁ", "fi"),
         ("a", "a\0b"), ("\u{212B}", "\u{C5}"),
     ])
-    func `a passphrase counts byte by byte`(_ right: String, _ wrong: String) throws {
+    func `every byte of a passphrase counts`(_ right: String, _ wrong: String) throws {
         _ = try shell(right, settings: ["kdf_iter = 1000;"], "CREATE TABLE t (x);")
         let db = database.store { $0.cipher.kdfIterations = 1000 }
 
@@ -163,14 +165,14 @@ struct SQLCipherShellTests {
         try db.open(with: right)
     }
 
-    @Test func `raw bytes are the key that the shell takes as x and 64 hex digits`() throws {
+    @Test func `raw bytes are the key that the shell accepts as x and 64 hex digits`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
         db.close()
 
         #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
         #expect(try shell(Self.rawKey.uppercasedDigits, "SELECT x FROM t;") == ["library"])
-        // The same text as passphrase is the same key, for both.
+        // The same text as a passphrase is the same key for both.
         for text in [Self.rawKey, Self.rawKey.uppercasedDigits] {
             try db.open(with: text)
             #expect(try db.strings("SELECT x FROM t") == ["library"])
@@ -178,7 +180,7 @@ struct SQLCipherShellTests {
         }
     }
 
-    @Test func `x and 96 hex digits are the raw key and its salt in both`() throws {
+    @Test func `x and 96 hex digits are the raw key and its salt for both`() throws {
         let salt = Data((100..<116).map { UInt8($0) })
         let key = "x'\(TemporaryDatabase.key.hex)\(salt.hex)'"
         let db = database.store()
@@ -188,20 +190,20 @@ struct SQLCipherShellTests {
 
         #expect(try Data(contentsOf: database.url).prefix(16) == salt)
         #expect(try shell(key, "SELECT x FROM t;") == ["library"])
-        // The salt is in the file, so the key alone will do.
+        // The salt is in the file, so the key alone is enough.
         #expect(try shell(Self.rawKey, "SELECT x FROM t;") == ["library"])
         try db.open(with: TemporaryDatabase.key)
         #expect(try db.strings("SELECT x FROM t") == ["library"])
     }
 
-    @Test func `the shell opens a re-keyed file with the new key only`() throws {
+    @Test func `the shell opens a re-keyed file only with the new key`() throws {
         let newRawKey = Data((101...132).map { UInt8($0) })
         let db = database.store()
         try db.open(with: "first")
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('library')")
 
         try db.changeEncryptionKey(with: newRawKey)
-        // Also while the store is open, so nothing is under the old key any more.
+        // Also while the store is open: nothing is under the old key any more.
         #expect(try shellOpens("x'\(newRawKey.hex)'"))
         #expect(try !shellOpens("first"))
         db.close()
@@ -231,8 +233,10 @@ struct SQLCipherShellTests {
     // MARK: - Cipher configurations
 
     @Test(arguments: CipherSample.all)
-    func `a cipher configuration means the same in both`(_ sample: CipherSample) throws {
-        // A passphrase costs a derivation at each open.
+    func `a cipher configuration means the same to the library and the shell`(
+        _ sample: CipherSample
+    ) throws {
+        // A passphrase costs a derivation at every open.
         let key = sample.isAboutPassphrases ? "pass" : Self.rawKey
         let db = database.store { $0.cipher = sample.configuration }
         try db.open(with: key)
@@ -248,14 +252,14 @@ struct SQLCipherShellTests {
         #expect(try shell(key, settings: sample.pragmas, script) == ["shell"])
         try db.open(with: key)
         #expect(try db.strings("SELECT x FROM t WHERE typeof(x) = 'text'") == ["shell"])
-        // The configuration is needed: it is no part of the file.
+        // The configuration is required, because the file does not contain it.
         #expect(try !shellOpens(key))
         db.close()
         #expect(storageError { try database.store().open(with: key) } != nil)
     }
 
     @Test(arguments: CipherSample.all)
-    func `the library opens the shell's file of a cipher configuration`(
+    func `the library opens the shell's file with a cipher configuration`(
         _ sample: CipherSample
     ) throws {
         _ = try shell(
@@ -270,7 +274,7 @@ struct SQLCipherShellTests {
         #expect(try shell(Self.rawKey, settings: sample.pragmas, script) == ["library"])
     }
 
-    @Test func `a plaintext header shows SQLite's and nothing else`() throws {
+    @Test func `a plaintext header reveals SQLite's header and nothing else`() throws {
         let db = try database.openStore {
             $0.cipher.plaintextHeaderSize = 32
             $0.cipher.salt = CipherSample.salt
@@ -286,7 +290,7 @@ struct SQLCipherShellTests {
     }
 }
 
-/// A value, as Swift binds it, as SQLite holds it and as SQL spells it.
+/// A value as Swift binds it, as SQLite stores it and as SQL spells it.
 private struct SampleValue {
     let value: (any SQLiteDatatypeBridgeable)?
     let stored: SQLiteValue
@@ -342,14 +346,14 @@ private struct SampleValue {
     }
 }
 
-/// A column's value as it is stored, without a conversion.
+/// A column's stored value, without conversion.
 private struct StoredValue: SQLiteDatatypeBridgeable {
     let sqliteValue: SQLiteValue
 
     init?(sqliteValue: SQLiteValue) { self.sqliteValue = sqliteValue }
 }
 
-/// A cipher configuration other than the default, and the pragmas that ask the shell for it.
+/// A cipher configuration other than the default, and the pragmas that select it in the shell.
 struct CipherSample: Sendable, CustomTestStringConvertible {
     let configuration: CipherConfiguration
     let pragmas: [String]
@@ -406,6 +410,6 @@ struct CipherSample: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// `x'ab'` as `x'AB'`.
+    /// `x'AB'` for `x'ab'`.
     fileprivate var uppercasedDigits: String { "x" + uppercased().dropFirst() }
 }

@@ -16,7 +16,7 @@ import Testing
         var width = 800.0
     }
 
-    @Test func `every kind of value comes back`() async throws {
+    @Test func `every kind of value round-trips`() async throws {
         try await store.put("text", forKey: "a")
         try await store.put(7, forKey: "b")
         try await store.put(Window(width: 3), forKey: "c")
@@ -53,7 +53,7 @@ import Testing
         await #expect(throws: SecureStorageError.closed) { _ = try await store.getString("a") }
         try await store.open(with: TemporaryDatabase.key)
         try await store.changeEncryptionKey(with: "another key")
-        // A cancelled task closes as well.
+        // A cancelled task can close the store too.
         let closing = Task { [store] in
             withUnsafeCurrentTask { $0?.cancel() }
             await store.close()

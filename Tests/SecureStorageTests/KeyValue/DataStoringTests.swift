@@ -42,7 +42,7 @@ import Testing
         try exercise(composite)
     }
 
-    @Test func `what was written before the persistent store is there moves into it`() throws {
+    @Test func `data written before the persistent store is set moves into it`() throws {
         let persistent = MemoryDataStorage()
         persistent.put(data: Data([9]), for: "old")
         persistent.put(data: Data([9]), for: "kept")
@@ -58,7 +58,7 @@ import Testing
         #expect(try composite.data(for: "kept") == Data([9]))
     }
 
-    @Test func `what a persistent store refuses stays in memory`() throws {
+    @Test func `data that a persistent store refuses stays in memory`() throws {
         let composite = CompositeStorage()
         try composite.put(data: Data([1]), for: "refused")
         try composite.put(data: Data([2]), for: "taken")
@@ -70,7 +70,7 @@ import Testing
         #expect(memory.data(for: "refused") == Data([1]))
     }
 
-    @Test func `Codable values go through any of them`() throws {
+    @Test func `CodableStorage stores and reads Codable values`() throws {
         let storage = CodableStorage(store: MemoryDataStorage())
         try storage.put(["a": [1.5, 2]], for: "k")
         try storage.put(7, for: "number")
@@ -82,7 +82,7 @@ import Testing
         #expect(try storage.get([String: [Double]].self, for: "k") == nil)
     }
 
-    /// As deep as its property list.
+    /// A tree that is as deep as its property list.
     private struct Tree: Codable {
         var branches: [Tree] = []
 
@@ -101,7 +101,7 @@ import Testing
 
     @Test func `a property list that contains itself is an error`() {
         let storage = MemoryDataStorage()
-        // Object 0 is an array of object 0; then come the table and the trailer.
+        // Object 0 is an array of object 0; the offset table and the trailer follow.
         let list = Data("bplist00".utf8) + [0xa1, 0, 8] + [0, 0, 0, 0, 0, 0, 1, 1]
         let numbers = [1, 0, 10].map { withUnsafeBytes(of: UInt64($0).bigEndian) { Data($0) } }
         storage.put(data: numbers.reduce(list, +), for: "k")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a property list that is nested without end is an error`() {
+    @Test func `a property list that is nested far too deeply is an error`() {
         let depth = 100_000
         let storage = MemoryDataStorage()
         let arrays = ["<array>", "</array>"].map { String(repeating: $0, count: depth) }
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `what is nested too deep to be read is not put`() throws {
+    @Test func `a value nested too deeply to be read is not stored`() throws {
         let storage = CodableStorage(store: MemoryDataStorage())
         try storage.put(Tree(depth: 63), for: "k")
         #expect(try storage.get(Tree.self, for: "k") != nil)

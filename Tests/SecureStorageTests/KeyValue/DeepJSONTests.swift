@@ -4,13 +4,13 @@ import Testing
 @testable import SecureStorage
 
 /// JSON of any depth, on a thread with the small stack that Dispatch and Apple platforms give to
-/// all but the main one.
+/// all threads but the main one.
 @Suite struct DeepJSONTests {
     let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
 
-    /// A list whose JSON is as deep as it is long.
+    /// A list whose JSON is as deep as the list is long.
     final class Link: Codable, Sendable {
         let next: Link?
         init(_ next: Link?) { self.next = next }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [500, 100_000])
-    func `a stored JSON value that is nested too deep is an error`(_ depth: Int) throws {
+    func `a stored JSON value that is nested too deeply is an error`(_ depth: Int) throws {
         let db = try database.openStore()
         let store = try SecureKeyValueStore(databaseStore: db, name: "values")
         try store.put([1], forKey: "deep")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [500, 100_000])
-    func `a column of JSON that is nested too deep is an error`(_ depth: Int) throws {
+    func `a column of JSON that is nested too deeply is an error`(_ depth: Int) throws {
         let database = database
         onSmallStack {
             let error = storageError {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a value that is nested too deep is not written, however it is coded`() throws {
+    @Test func `a value that is nested too deeply is not written, however it is encoded`() throws {
         let store = SecureKeyValueStore(fullDatabasePath: database.path)
         try store.open(with: TemporaryDatabase.key)
         onSmallStack {
@@ -86,7 +86,7 @@ import Testing
         #expect(try !store.hasKey("deep"))
     }
 
-    @Test func `a value of 63 levels comes back on a small stack`() throws {
+    @Test func `a value of 63 levels round-trips on a small stack`() throws {
         let store = SecureKeyValueStore(fullDatabasePath: database.path)
         try store.open(with: TemporaryDatabase.key)
         let database = database
@@ -111,15 +111,15 @@ import Testing
         #"["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["]"#,
         #"["\"{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{\\"]"#,
     ])
-    func `brackets in a text are no levels`(_ json: String) throws {
+    func `brackets in a string are not counted as levels`(_ json: String) throws {
         let decoder = JSONDecoder()
         let texts = try StoredJSON.decode([String].self, from: Data(json.utf8), with: decoder)
         #expect(texts.first?.count ?? 0 > 64)
     }
 
-    /// A decoder takes them too, and their brackets and quotation marks are other bytes.
+    /// A decoder accepts these too, but their brackets and quotation marks are different bytes.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
-    func `JSON of another encoding than UTF-8 is refused`(_ encoding: String.Encoding) throws {
+    func `JSON in an encoding other than UTF-8 is refused`(_ encoding: String.Encoding) throws {
         let json = try #require(#"["\u{225b}"]"#.data(using: encoding))
         #expect(
             storageError {
@@ -130,7 +130,7 @@ import Testing
 
     struct Row: Decodable { var links: Link }
 
-    /// A type with several calls for each level.
+    /// A type that makes several calls for each level.
     indirect enum Tree: Codable {
         case leaf
         case list([Tree])

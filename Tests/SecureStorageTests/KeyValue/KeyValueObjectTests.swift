@@ -18,7 +18,7 @@ import Testing
             born: Date(timeIntervalSinceReferenceDate: 0.5), friend: nil)
     }
 
-    @Test func `an app's object comes back equal, also from another store`() throws {
+    @Test func `an app's object is read back equal, also by another store`() throws {
         try store.put(person("Ada"), forKey: "author")
         #expect(try store.get("author") == person("Ada"))
         let other = SecureKeyValueStore(fullDatabasePath: database.path)
@@ -26,7 +26,7 @@ import Testing
         #expect(try other.get("author") == person("Ada"))
     }
 
-    @Test func `Foundation's objects come back equal`() throws {
+    @Test func `Foundation's objects are read back equal`() throws {
         try store.put(NSString(string: "a\0é𝄞"), forKey: "text")
         try store.put(NSArray(array: [1, "two", Date(timeIntervalSince1970: 3)]), forKey: "list")
         try store.put(NSDictionary(dictionary: ["a": NSNull(), "b": [true, 1]]), forKey: "map")
@@ -39,7 +39,7 @@ import Testing
         #expect(try store.get("number") == NSNumber(value: 2.5))
     }
 
-    @Test func `an object is a blob that holds an archive, beside its kind`() throws {
+    @Test func `an object is stored as its kind and a blob with an archive`() throws {
         try store.put(NSString(string: "text"), forKey: "a")
         let rs = try store.secureDatabaseStore.executeQuery(
             "SELECT kind, typeof(value), substr(value, 1, 8) FROM securestorage_kv_1")
@@ -59,7 +59,7 @@ import Testing
         #expect(try store.get("nothing", defaultValue: NSString(string: "d")) == "there")
     }
 
-    @Test func `the kinds of values do not read each other`() throws {
+    @Test func `a value of one kind cannot be read as another`() throws {
         try store.put(NSString(string: "object"), forKey: "object")
         try store.put("plain", forKey: "plain")
         try store.put(["json"], forKey: "json")
@@ -71,7 +71,7 @@ import Testing
         ] {
             #expect(storageError(body) == .typeConversionFailed)
         }
-        // What replaces a value replaces its kind.
+        // Replacing a value replaces its kind.
         try store.put(7, forKey: "object")
         #expect(try store.getInt("object") == 7)
     }
@@ -107,7 +107,7 @@ import Testing
         #expect(try store.hasKey("c"))
         #expect(try store.get("d") == person("Ada"))
 
-        // Neither when an object cannot be archived …
+        // Nothing is stored when an object cannot be archived …
         let loop = Note("itself")
         loop.next = loop
         defer { loop.next = nil }
@@ -115,7 +115,7 @@ import Testing
             storageError { try store.putAll(["e": NSString(string: "x"), "f": loop]) }
                 == .typeConversionFailed)
         #expect(try store.count() == 4)
-        // … nor when a row cannot be written.
+        // … or when a row cannot be written.
         try store.secureDatabaseStore.executeUpdate(
             """
             CREATE TRIGGER t BEFORE INSERT ON securestorage_kv_1 WHEN new.key = 'h'
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: ArchiveFixture.names("bad-") + ["good-person.plist"])
-    func `an archive that somebody else wrote into the file is checked`(_ name: String) throws {
+    func `an archive that another program wrote into the file is checked`(_ name: String) throws {
         try store.secureDatabaseStore.executeUpdate(
             "INSERT INTO securestorage_kv_1 (key, kind, value) VALUES ('x', 2, ?)",
             values: [try ArchiveFixture.data(name)])

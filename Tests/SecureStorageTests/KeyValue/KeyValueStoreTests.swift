@@ -12,7 +12,7 @@ import Testing
         try store.open(with: TemporaryDatabase.key)
     }
 
-    // MARK: - Life
+    // MARK: - Lifecycle
 
     @Test func `a store is opened, closed, re-keyed and opened again`() throws {
         #expect(store.isOpen())
@@ -32,7 +32,7 @@ import Testing
         #expect(try store.getString("k") == "v")
     }
 
-    @Test func `several named stores share a file and not their keys`() throws {
+    @Test func `several named stores share a file but not their keys`() throws {
         let names = ["default", "a", "A", "quote\"'; DROP TABLE x; --", "é", "e\u{301}", "", "👩‍👩‍👧‍👦"]
         store.close()
         for name in names {
@@ -53,7 +53,7 @@ import Testing
         #expect(storageError { try bad.open(with: TemporaryDatabase.key) }?.code == 21)
     }
 
-    @Test func `a store lives in a database that the app uses itself`() throws {
+    @Test func `a store can use a database that the app uses itself`() throws {
         let other = try TemporaryDatabase()
         let db = try other.openStore()
         try db.executeUpdate("CREATE TABLE mine (a)")
@@ -66,7 +66,7 @@ import Testing
         try db.executeUpdate("INSERT INTO mine VALUES (1)")
         second.close()
         #expect(!first.isOpen())
-        // A number is a number in the file, and the registry names the table.
+        // A number is stored as a number, and the registry names the store of each table.
         try db.open(with: TemporaryDatabase.key)
         #expect(
             try db.strings("SELECT name FROM securestorage_kv ORDER BY id") == ["first", "second"])
@@ -74,7 +74,7 @@ import Testing
             try db.strings("SELECT typeof(value) || value FROM securestorage_kv_2") == ["integer2"])
     }
 
-    @Test func `a store in a closed database is made when it is opened`() throws {
+    @Test func `a store in a closed database is created when the database is opened`() throws {
         let other = try TemporaryDatabase()
         let db = other.store()
         let late = try SecureKeyValueStore(databaseStore: db, name: "late")
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: - Plain values
 
-    @Test func `plain values come back as they were put`() throws {
+    @Test func `plain values round-trip`() throws {
         try store.put("text", forKey: "string")
         try store.put(Data([1, 0, 2]), forKey: "data")
         try store.put(Data(), forKey: "empty")
@@ -159,7 +159,7 @@ import Testing
         #expect(date == Date(timeIntervalSince1970: 1_700_000_000))
     }
 
-    @Test func `a number is read as any width that holds it, and wraps in none`() throws {
+    @Test func `a number is read as any width that holds it, and never wraps`() throws {
         try store.put(200, forKey: "k")
         #expect(try store.getInt("k") == 200)
         #expect(try store.getInt16("k") == 200)
@@ -177,7 +177,7 @@ import Testing
         #expect(try store.getInt("k") == 200, "a refused put changes nothing")
     }
 
-    @Test func `nil is stored, and the default is given for it and for an absent key`() throws {
+    @Test func `nil is stored, and the default is returned for it and for an absent key`() throws {
         try store.put(String?.none, forKey: "nil")
         #expect(try store.hasKey("nil"))
         #expect(try store.getString("nil") == nil)
@@ -191,7 +191,7 @@ import Testing
         #expect(try store.count() == 1)
     }
 
-    @Test func `remove says whether the key was there`() throws {
+    @Test func `remove returns whether the key was present`() throws {
         try store.put("x", forKey: "k")
         #expect(try store.remove("k"))
         #expect(try !store.remove("k"))
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: - Keys
 
-    @Test func `keys are any text`() throws {
+    @Test func `a key can be any text`() throws {
         let keys = [
             "", "a\0b", "a", "A", "'", "\"", "%", "_", "👩‍👩‍👧‍👦", "é", "e\u{301}", "; DROP TABLE x; --",
             String(repeating: "k", count: 10_000_000),
@@ -214,11 +214,11 @@ import Testing
         }
         #expect(try store.count() == keys.count)
         #expect(try store.keys(withPrefix: "").count == keys.count)
-        // As elements of a Swift set the two spellings of é are one.
+        // As elements of a Swift set, the two spellings of é are equal.
         #expect(try store.keys() == Set(keys))
     }
 
-    @Test func `keys with a prefix come in order`() throws {
+    @Test func `keys with a prefix are returned in order`() throws {
         for key in ["user/2", "user/10", "user", "users", "user/1", "use", "user/é", "uses"] {
             try store.put(1, forKey: key)
         }
@@ -243,8 +243,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `listing and counting 100,000 keys again and again takes no more memory`() async
-        {
+        @Test func `listing and counting 100,000 keys repeatedly does not increase memory`() async {
             await #expect(processExitsWith: .success) { [path = database.path as String] in
                 func residentKilobytes() throws -> Int {
                     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -288,7 +287,7 @@ import Testing
         name: "a\0b", scores: [1, .infinity], born: Date(timeIntervalSince1970: 0.25),
         friends: ["x": 1])
 
-    @Test func `a Codable value comes back as its type and as no other`() throws {
+    @Test func `a Codable value is read as its own type and as no other`() throws {
         try store.put(profile, forKey: "k")
         #expect(try store.get("k", as: Profile.self) == profile)
         #expect(storageError { _ = try store.get("k", as: [Int].self) } == .typeConversionFailed)
@@ -311,18 +310,18 @@ import Testing
         #expect(try store.get(recent) == ["a", "b"])
         #expect(try store.get(launches) == 3)
         #expect(try store.getInt("launches") == 3)
-        #expect(try store.get(seen) == date, "no fraction is lost")
+        #expect(try store.get(seen) == date, "the fraction is kept")
         try store.put(nil, for: recent)
         #expect(try !store.hasKey("recent"))
     }
 
-    @Test func `several values are read at once`() throws {
+    @Test func `several values are read in one call`() throws {
         for number in 1...5 { try store.put(number, forKey: "k\(number)") }
         #expect(
             try store.getAll(keys: ["k1", "k3", "absent"], as: Int.self) == ["k1": 1, "k3": 3])
     }
 
-    @Test func `compare and set replaces only what was expected`() throws {
+    @Test func `compareAndSet replaces only the expected value`() throws {
         #expect(try store.compareAndSet("k", expected: nil, new: "a"))
         #expect(try !store.compareAndSet("k", expected: nil, new: "b"))
         #expect(try store.compareAndSet("k", expected: "a", new: "b"))
@@ -371,7 +370,7 @@ import Testing
         #expect(try b.count() == 1)
     }
 
-    @Test func `a store that is first used in a transaction which is rolled back goes on`() throws {
+    @Test func `a store first used in a transaction that is rolled back stays usable`() throws {
         let db = try TemporaryDatabase().openStore()
         let queue = SecureDatabaseQueue(databaseStore: db)
         db.close()
@@ -386,7 +385,7 @@ import Testing
         #expect(try a.getString("x") == "kept")
     }
 
-    @Test func `a NaN is an explicit nil, whoever reads it`() throws {
+    @Test func `a NaN is an explicit nil, however it is read`() throws {
         try store.put(Double.nan, forKey: "x")
         #expect(try store.hasKey("x"))
         #expect(try store.getDouble("x") == nil)
@@ -395,7 +394,7 @@ import Testing
         #expect(try store.getDouble("x") == 1.5)
     }
 
-    @Test func `a subclass sees its file being opened and closed`() throws {
+    @Test func `a subclass can override open and close`() throws {
         final class Observed: SecureKeyValueStore, @unchecked Sendable {
             var calls: [String] = []
             override func open(with encryptionKeyData: Data) throws {
@@ -413,10 +412,12 @@ import Testing
         #expect(observed.calls.last == "close")
     }
 
-    // MARK: - Keys of other programs
+    // MARK: - Keys from other programs
 
     @Test(arguments: ["x'6162ff'", "CAST(x'6162ff' AS TEXT)"])
-    func `a key that is not UTF-8 text is named, and never shortens a list`(_ key: String) throws {
+    func `a key that is not UTF-8 text is named in an error, and never left out of a list`(
+        _ key: String
+    ) throws {
         for name in ["aa", "ab", "b"] { try store.put(1, forKey: name) }
         let db = store.secureDatabaseStore
         let table = try #require(
@@ -426,14 +427,14 @@ import Testing
         try db.executeUpdate("INSERT INTO \(table) (key, kind, value) VALUES (\(key), 1, 1)")
         for list in [{ _ = try store.keys() }, { _ = try store.keys(withPrefix: "") }] {
             guard case .backingStoreError(20, let message)? = storageError(list) else {
-                Issue.record("a list without the key")
+                Issue.record("the key was left out of the list")
                 continue
             }
             #expect(message.contains("6162ff"))
         }
-        // It is behind those that begin with "aa".
+        // The key sorts after those that begin with "aa".
         #expect(try store.keys(withPrefix: "aa") == ["aa"])
-        // The message's way out.
+        // The solution that the message gives.
         try db.executeUpdate(
             "DELETE FROM \(table) WHERE CAST(key AS BLOB) = ?", values: [Data([0x61, 0x62, 0xff])])
         #expect(try store.keys() == ["aa", "ab", "b"])

@@ -4,7 +4,7 @@
 
     @testable import SecureStorage
 
-    /// What is left of a key in the memory of the process: each test runs in a process of its own.
+    /// What is left of a key in the memory of a process; each test runs in a separate process.
     @Suite(.enabled(if: !Sanitizer.isPresent)) struct MemoryTests {
         @Test(.engineClearsKeys)
         func `after close the raw key is nowhere in memory`() async {
@@ -38,9 +38,7 @@
         }
 
         @Test(.engineClearsKeys)
-        func `after close a pool has left no key in memory, of before or after its change`()
-            async
-        {
+        func `after close a pool leaves no key in memory, from before or after its change`() async {
             await #expect(processExitsWith: .success) {
                 var (old, new): (SecretBytes?, SecretBytes?) = (
                     Leftovers.passphrase(), SecretBytes.random(count: 32)
@@ -58,8 +56,8 @@
         }
     }
 
-    /// The work whose leftovers are looked for; in functions of their own, so that what they hold
-    /// is released.
+    /// The work whose leftovers are searched for, in separate functions so that what they hold is
+    /// released.
     private enum Leftovers {
         static func passphrase() -> SecretBytes {
             SecretBytes(count: 24) { bytes in
@@ -81,7 +79,7 @@
             try db.open(with: kind(given))
             try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))")
             let derived = db.connection?.key.map { Needle(of: $0.key) }
-            // Else the search could not find anything.
+            // Otherwise the search could not find anything.
             try withExtendedLifetime(given) {
                 guard try needle.countInProcess() > 0, let derived,
                     try derived.countInProcess() > 0

@@ -20,14 +20,14 @@ import Testing
         #expect("\(secret)" == "<redacted>")
     }
 
-    @Test func `the bytes are those that were given`() {
+    @Test func `a secret holds the given bytes`() {
         let secret = SecretBytes(utf8: "a\0é")
         #expect(secret.withUnsafeBytes { Array($0) } == [0x61, 0, 0xc3, 0xa9])
         #expect(SecretBytes(utf8: "").count == 0)
         #expect(SecretBytes(copying: Data([1, 2])) == SecretBytes(copying: [1, 2] as [UInt8]))
     }
 
-    @Test func `what is moved out of is empty and overwritten`() {
+    @Test func `a source whose bytes were moved is empty and overwritten`() {
         var data = Data("hunter2".utf8)
         var bytes = Array("hunter2".utf8)
         #expect(SecretBytes(erasing: &data) == SecretBytes(utf8: "hunter2"))
@@ -39,7 +39,7 @@ import Testing
         #expect(SecretBytes(erasing: &empty).count == 0)
     }
 
-    @Test func `secrets are equal when all of their bytes are`() {
+    @Test func `secrets are equal if all of their bytes are`() {
         let secret = SecretBytes(utf8: "hunter2")
         #expect(secret == SecretBytes(utf8: "hunter2"))
         for other in ["hunter1", "Hunter2", "hunter22", ""] {
@@ -61,7 +61,8 @@ import Testing
             let secret = SecretBytes(utf8: "hunter2")
             let flags = try secret.withUnsafeBytes { try Self.flags(of: $0.baseAddress) }
             #expect(flags.contains("dd"))
-            // As far as this process may lock memory at all; sanitizers let nobody.
+            // The secret is locked if this process may lock memory at all, which sanitizers do not
+            // allow.
             let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
             defer { page.deallocate() }
             mlock(page, 4096)
@@ -70,7 +71,7 @@ import Testing
             #expect(flags.contains("lo") == canLock)
         }
 
-        /// What the kernel says of the mapping that holds `address`.
+        /// Returns the kernel's flags of the mapping that contains `address`.
         private static func flags(of address: UnsafeRawPointer?) throws -> [Substring] {
             let maps = try FileHandle(
                 forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps")
@@ -149,7 +150,8 @@ import Testing
                 + "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'")
     }
 
-    /// RFC 6070 for SHA-1; Python's hashlib.pbkdf2_hmac (3.11) for the others.
+    /// The vectors are from RFC 6070 for SHA-1 and from Python's hashlib.pbkdf2_hmac (3.11) for the
+    /// others.
     @Test(arguments: [
         (
             CipherConfiguration.KDFAlgorithm.pbkdf2HMACSHA1, "password", "salt", 4096,

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A copy of a database that is in use.
+/// Copying a database that is in use.
 @Suite(.timeLimit(.minutes(60))) struct BackupTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -52,7 +52,7 @@ import Testing
                     storageError { _ = try target.openStore() }?.kind == .authenticationFailed)
             }
         }
-        // A passphrase opens the copy of a file that was made with it.
+        // A passphrase opens the copy of a file that was created with it.
         let phrased = try TemporaryDatabase()
         let original = phrased.store { $0.journalMode = mode }
         try original.open(with: "a passphrase")
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `writers go on meanwhile, and each commit is in the copy or not`(
+    func `writers continue during a backup, and each commit is in the copy or not`(
         _ mode: JournalMode
     ) throws {
         let db = try makeStore(mode, rows: 2000)
@@ -84,7 +84,7 @@ import Testing
         let ended = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             while !stop.isOver {
-                // Always two rows.
+                // Always two rows per commit.
                 try? queue.inImmediateTransaction { db in
                     try db.executeUpdate("INSERT INTO log (half) VALUES (1)")
                     try db.executeUpdate("INSERT INTO log (half) VALUES (2)")
@@ -120,7 +120,7 @@ import Testing
 
     // MARK: - The target
 
-    @Test func `a file that is there is only replaced when that was said`() throws {
+    @Test func `an existing file is replaced only on request`() throws {
         let db = try makeStore(.wal)
         try Data("precious".utf8).write(to: copy.url)
         let before = try DirectorySnapshot(of: copy.directory)
@@ -133,7 +133,7 @@ import Testing
         #expect(try copy.openStore().int("SELECT count(*) FROM t") == 50)
     }
 
-    @Test func `a database that is in use is not replaced, nor the source itself`() throws {
+    @Test func `neither a database in use nor the source itself is replaced`() throws {
         let db = try makeStore(.wal)
         let other = try copy.openStore()
         try other.executeUpdate("CREATE TABLE precious (x)")
@@ -144,7 +144,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 50)
     }
 
-    @Test func `a place that cannot be is an error, and nothing is left there`() throws {
+    @Test func `an impossible target is an error, and nothing is left there`() throws {
         let db = try makeStore(.wal)
         let missing = copy.directory.appendingPathComponent("no/such/copy.db")
         #expect(storageError { try db.backup(to: missing) }?.code == 14)
@@ -170,7 +170,9 @@ import Testing
     }
 
     @Test(arguments: [0.1, 0.6])
-    func `what progress throws ends it, and leaves what was there`(_ limit: Double) throws {
+    func `an error thrown by progress ends the backup and keeps the existing file`(_ limit: Double)
+        throws
+    {
         let db = try makeStore(.wal, rows: 1500)
         try Data("older".utf8).write(to: copy.url)
         let before = try DirectorySnapshot(of: copy.directory)
@@ -199,7 +201,8 @@ import Testing
     // MARK: - Kills
 
     @Test(.enabled(if: !Sanitizer.isPresent), arguments: JournalMode.allCases)
-    func `a kill leaves no copy, the older one, or a whole one`(_ mode: JournalMode) async throws {
+    func `a kill leaves no copy, the older one or a complete one`(_ mode: JournalMode) async throws
+    {
         let db = try makeStore(mode, rows: 400)
         db.close()
         var moment = SuddenDeath.Moment()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SecureStorage
 
-/// Copies and checks of a queue's file beside its other calls.
+/// Copies and checks of a queue's file that run beside its other calls.
 @Suite(.timeLimit(.minutes(10))) struct BesideReadingTests {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
@@ -17,7 +17,9 @@ import Testing
         queue = SecureDatabaseQueue(databaseStore: store)
     }
 
-    /// Changes the key on another thread, which waits for its turn; `isWaiting` also for its end.
+    /// Changes the key on another thread, which waits for its turn.
+    ///
+    /// With `isWaiting` this call also waits until the change is done.
     @discardableResult
     private func changeKey(to number: UInt8, isWaiting: Bool) -> DispatchSemaphore {
         let done = DispatchSemaphore(value: 0)
@@ -37,7 +39,7 @@ import Testing
         return done
     }
 
-    @Test func `what was found while the key was changed does not count`() throws {
+    @Test func `findings made during a key change do not count`() throws {
         var attempts = 0
         let found = try queue.readBeside({ _ in }, isSure: { $0 == "sound" }) { store, _ in
             _ = try store.int("SELECT count(*) FROM t")
@@ -52,7 +54,7 @@ import Testing
         #expect(attempts == 2)
     }
 
-    @Test func `the third time the calls wait until it is done`() throws {
+    @Test func `the third attempt makes other calls wait until it is done`() throws {
         var attempts = 0
         var last: DispatchSemaphore?
         try queue.readBeside({ _ in }, isSure: { true }) { store, _ in
@@ -61,7 +63,7 @@ import Testing
             guard attempts == 3 else {
                 throw SecureStorageError.backingStoreError(code: 26, message: "not a database")
             }
-            // In the turn of the queue, so this is still the second key.
+            // This attempt has the queue's turn, so the file still has the second key.
             usleep(50_000)
             _ = try store.int("SELECT count(*) FROM t")
         }
@@ -70,7 +72,7 @@ import Testing
         try queue.inDatabase { _ = try $0.int("SELECT count(*) FROM t") }
     }
 
-    @Test func `an error of the caller ends it at once`() throws {
+    @Test func `an error of the caller ends a check immediately`() throws {
         struct Enough: Error {}
         var calls = 0
         #expect(throws: Enough.self) {
@@ -83,7 +85,7 @@ import Testing
         #expect(calls == 1)
     }
 
-    @Test func `a check beside a change of the key tells the truth`() throws {
+    @Test func `a check during a key change reports the truth`() throws {
         var calls = 0
         let report = try queue.verifyIntegrity { _ in
             calls += 1
@@ -94,7 +96,7 @@ import Testing
         #expect(throws: SecureStorageError.closed) { try queue.verifyIntegrity() }
     }
 
-    @Test func `a suspension ends a backup, and waits for that`() throws {
+    @Test func `a suspension ends a backup and waits for its end`() throws {
         let begun = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
         let error = Shared<SecureStorageError?>(nil)
@@ -103,7 +105,7 @@ import Testing
         Threads.run(2) { [queue] number in
             guard number == 0 else {
                 begun.wait()
-                // It reads on, so there is a lock.
+                // The backup is still reading, so it holds a lock.
                 isFree.withLock { $0 = queue.suspend(waiting: .zero) }
                 goOn.signal()
                 return

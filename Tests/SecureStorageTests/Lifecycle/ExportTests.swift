@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Content that goes from one kind of file to another arrives whole.
+/// Content converted from one kind of file to another arrives complete.
 @Suite(.timeLimit(.minutes(10))) struct ExportTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -14,7 +14,7 @@ import Testing
 
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
 
-    /// One of each thing that a schema can hold.
+    /// One of everything that a schema can contain.
     private static let everything = """
         PRAGMA auto_vacuum = 2;
         CREATE TABLE plain (z);
@@ -51,7 +51,7 @@ import Testing
         PRAGMA application_id = 4711;
         """
 
-    /// What a person would compare.
+    /// The queries whose answers a person would compare.
     private static let questions = [
         "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_schema ORDER BY type, name",
         "SELECT rowid || z FROM plain ORDER BY rowid",
@@ -101,7 +101,7 @@ import Testing
         #expect(try opened.int("PRAGMA page_size") == 8192)
         let report = try opened.verifyIntegrity()
         #expect(report.damagedPages == [] && report.structureProblems == [], "\(report)")
-        // It lives: triggers fire, the index is unique, the counter counts on.
+        // The copy works: triggers fire, the index is unique, the counter continues.
         try opened.executeUpdate("DELETE FROM plain WHERE rowid = 9223372036854775807")
         try opened.executeUpdate("INSERT INTO plain (z) VALUES ('new')")
         #expect(try opened.int("SELECT max(id) FROM counted") == 4)
@@ -112,7 +112,7 @@ import Testing
         #expect(try db.strings("SELECT z FROM plain").count == 3)
     }
 
-    @Test func `a plain file comes out, and an encrypted one is made of it again`() throws {
+    @Test func `an encrypted file can be exported to a plain one and imported again`() throws {
         let db = try makeStore()
         let expected = try answers(db)
 
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: ["UTF-16le", "UTF-16be"])
-    func `a file in another encoding keeps it`(_ encoding: String) throws {
+    func `a file in another encoding keeps its encoding`(_ encoding: String) throws {
         let db = try database.openStore()
         db.close()
         try FileManager.default.removeItem(at: database.url)
@@ -147,7 +147,7 @@ import Testing
         #expect(try opened.strings("SELECT x FROM t") == ["é𝄞"])
     }
 
-    @Test func `a plaintext header is put on and taken off`() throws {
+    @Test func `a plaintext header is added and removed`() throws {
         let db = try makeStore()
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
@@ -162,7 +162,7 @@ import Testing
         try back.open(with: Self.key)
         #expect(try back.int("SELECT count(*) FROM plain") == 3)
         opened.close()
-        // Without one that the app keeps, the library keeps it.
+        // If the app supplies no salt, the library stores one.
         cipher.salt = nil
         try db.export(to: target.url, key: Self.key, cipher: cipher, replacing: true)
         let again = try target.openStore { $0.cipher = cipher }
@@ -182,7 +182,7 @@ import Testing
         #expect(try target.fileNames() == [])
     }
 
-    @Test func `what progress throws ends it, and nothing is left`() throws {
+    @Test func `an error thrown by progress ends the export, and nothing is left`() throws {
         let db = try database.openStore()
         try db.executeStatements(
             """
@@ -218,7 +218,7 @@ import Testing
         #expect(try target.fileNames() == [])
     }
 
-    @Test func `no key is left in an error`() throws {
+    @Test func `no error contains a key`() throws {
         let db = try makeStore()
         let missing = target.directory.appendingPathComponent("no/such/dir.db")
         let error = storageError { try db.export(to: missing, key: .passphrase("secret key")) }

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files from elsewhere, whose schemas were not made for us.
+/// Files from elsewhere, with schemas that this library did not write.
 @Suite(.timeLimit(.minutes(10))) struct ForeignSchemaTests {
     let source: TemporaryDatabase
     let target: TemporaryDatabase
@@ -14,7 +14,7 @@ import Testing
 
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
 
-    /// Lets the `sqlcipher` shell make the plain file.
+    /// Makes the plain file with the `sqlcipher` shell.
     private func make(_ script: String) throws {
         let shell = try SQLCipherShell(
             source.path, key: nil, ".dbconfig defensive off\n" + script)
@@ -30,7 +30,7 @@ import Testing
         "CREATE TABLE t (a CHECK (load_extension(a)))",
         "CREATE TABLE t (a, b, CHECK (sqlcipher_export(a) IS NULL))",
     ])
-    func `a table that calls for code is not made`(_ table: String) throws {
+    func `a table whose text calls for code is not created`(_ table: String) throws {
         try make("CREATE TABLE good (a); INSERT INTO good VALUES (7); \(table);")
         let error = storageError { _ = try encrypt() }
         #expect(error?.code == 23, "\(String(describing: error))")
@@ -43,7 +43,7 @@ import Testing
         "CREATE VIRTUAL TABLE t USING dbstat", "CREATE TABLE t (a); DROP TABLE good",
         "CREATE TABLE temp.t (a)", "CREATE TABLE t (a AS (fts3_tokenizer(''simple'')))",
     ])
-    func `a text in a schema that does something else is not run`(_ text: String) throws {
+    func `a schema text that does something else is not run`(_ text: String) throws {
         try make(
             """
             CREATE TABLE good (a); INSERT INTO good VALUES (7); CREATE TABLE t (a);
@@ -60,7 +60,7 @@ import Testing
         ("CREATE TABLE t (a CHECK (fts3_tokenizer(a) IS NULL))", "fts3_tokenizer() is refused"),
         ("CREATE TABLE t (a); DROP TABLE good", "text after the first statement"),
     ])
-    func `nor when the file is salvaged, and the other tables are saved`(
+    func `a salvage does not run such a text either, and saves the other tables`(
         _ text: String, _ reason: String
     ) throws {
         let shell = try SQLCipherShell(
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "CREATE", "CREATE TABLE", "ATTACH 'x' AS y", "-- \u{1}"])
-    func `a corrupt text in a schema is an error`(_ text: String) throws {
+    func `a corrupt schema text is an error`(_ text: String) throws {
         try make(
             """
             CREATE TABLE good (a); INSERT INTO good VALUES (7); CREATE TABLE t (a);
@@ -94,7 +94,7 @@ import Testing
         #expect(try target.fileNames() == [])
     }
 
-    @Test func `views and triggers arrive, and can do no harm afterwards`() throws {
+    @Test func `views and triggers are imported, and can do no harm afterwards`() throws {
         try make(
             """
             CREATE TABLE t (a); INSERT INTO t VALUES (7);
@@ -107,7 +107,7 @@ import Testing
         #expect(try encrypt() == ["t": 1])
         let db = try target.openStore()
         try db.makeFunction(named: "secret") { _ in
-            Issue.record("a trigger of a stranger has called it")
+            Issue.record("a trigger of a foreign file called it")
             return nil
         }
         for sql in [
@@ -120,7 +120,7 @@ import Testing
         #expect(try db.strings("SELECT a FROM t") == ["7"])
     }
 
-    @Test func `tables that are named like the engine's own do not change what is read`() throws {
+    @Test func `tables named like the engine's own do not change what is read`() throws {
         try make(
             """
             CREATE TABLE t (a, b, PRIMARY KEY (b)) WITHOUT ROWID; INSERT INTO t VALUES (7, 8);
@@ -137,7 +137,7 @@ import Testing
         #expect(try db.int("SELECT rowid FROM u") == 40)
     }
 
-    @Test func `an old schema with texts in double quotes arrives`() throws {
+    @Test func `an old schema with strings in double quotes is imported`() throws {
         try make(
             """
             .dbconfig dqs_ddl on

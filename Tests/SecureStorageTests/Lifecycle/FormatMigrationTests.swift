@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files of older formats become files of the current one, in their place.
+/// Migrating files of older formats to the current one, in place.
 @Suite(.timeLimit(.minutes(60))) struct FormatMigrationTests {
     let database: TemporaryDatabase
 
@@ -14,7 +14,7 @@ import Testing
     private static let rawKey = DatabaseKey.raw(SecretBytes(copying: Fixture.rawKey))
 
     @Test(arguments: [1, 2, 3], ["passphrase", "raw-key"])
-    func `a file of SQLCipher 1 to 3 becomes one of 4, and the old one is kept`(
+    func `a file of SQLCipher 1 to 3 becomes one of 4, and the old file is kept`(
         _ version: Int, _ kind: String
     ) throws {
         try Fixture.copy("sqlcipher-\(version)-\(kind).db", to: database)
@@ -53,7 +53,7 @@ import Testing
         #expect(try database.fileNames() == ["test.db", "test.db.old"])
     }
 
-    @Test func `a plaintext header is taken off`() throws {
+    @Test func `a plaintext header is removed`() throws {
         var header = CipherConfiguration()
         header.plaintextHeaderSize = 32
         header.salt = Data((1...16).map { UInt8($0) })
@@ -69,7 +69,7 @@ import Testing
         #expect(try database.openStore().strings("SELECT x FROM t") == ["row"])
     }
 
-    @Test func `another page size is found out, and a log is brought in`() throws {
+    @Test func `another page size is detected, and the log's content is migrated`() throws {
         let db = try database.openStore { $0.cipher.pageSize = 1024 }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('in the log')")
         // As a crash leaves it.
@@ -88,7 +88,7 @@ import Testing
         #expect(try copy.fileNames() == ["test.db", "test.db.old"])
     }
 
-    @Test func `a finished journal beside an old file is no hindrance`() throws {
+    @Test func `a finished journal beside an old file does not prevent a migration`() throws {
         try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
         for content in [Data(), Data(count: 512)] {
             try content.write(to: URL(fileURLWithPath: database.path + "-journal"))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `old files of earlier times are not touched`() throws {
+    @Test func `old files of earlier migrations are not touched`() throws {
         try Fixture.copy("sqlcipher-3-passphrase.db", to: database)
         for name in [".old", ".old-2"] {
             try Data("precious".utf8).write(to: URL(fileURLWithPath: database.path + name))
@@ -152,7 +152,7 @@ import Testing
     @Test(
         .enabled(if: !Sanitizer.isPresent),
         arguments: SecureDatabaseConfiguration.JournalMode.allCases)
-    func `a kill leaves the old file or the new one, whole, and it can be done again`(
+    func `a kill leaves the old or the new file, complete, and the migration can be repeated`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) async throws {
         let original = try Self.makeLegacyFile(database, mode)
@@ -178,7 +178,7 @@ import Testing
             #expect(try db.int("SELECT count(*) FROM t") == 2000)
             db.close()
             let old = URL(fileURLWithPath: database.path + ".old")
-            // Two bytes of the header say which journal it has.
+            // In WAL mode two bytes of the header may differ: they hold the journal mode.
             let kept = try Data(contentsOf: old)
             #expect(mode == .wal ? kept.count == original.count : kept == original)
             #expect(try database.fileNames() == ["test.db", "test.db.old"])
@@ -188,7 +188,7 @@ import Testing
         SuddenDeath.report("migration, \(mode): \(outcomes)")
     }
 
-    /// A file of SQLCipher 3 by another program, of two megabytes.
+    /// Makes a file of SQLCipher 3 of two megabytes, with another program.
     private static func makeLegacyFile(
         _ database: TemporaryDatabase, _ mode: SecureDatabaseConfiguration.JournalMode
     ) throws -> Data {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A check of the whole file finds what is wrong with it, and nothing else.
+/// A check of the whole file reports what is wrong with it, and nothing else.
 @Suite(.timeLimit(.minutes(10))) struct IntegrityTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -12,7 +12,7 @@ import Testing
         database = try TemporaryDatabase()
     }
 
-    /// About `pages` pages of rows with an index.
+    /// Makes a file of about `pages` pages of rows with an index.
     private func makeFile(_ pages: Int, _ mode: JournalMode = .delete) throws -> SecureDatabaseStore
     {
         let db = try database.openStore { $0.journalMode = mode }
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a sound file is sound, its log included`(_ mode: JournalMode) throws {
+    func `a sound file is reported as sound, including its log`(_ mode: JournalMode) throws {
         let db = try makeFile(40, mode)
         let report = try db.verifyIntegrity()
         #expect(report.isSound, "\(report)")
@@ -41,7 +41,7 @@ import Testing
         #expect(try db.verifyIntegrity().isSound)
     }
 
-    /// `SECURESTORAGE_FLIPS=2000` for a long run.
+    /// Set `SECURESTORAGE_FLIPS=2000` for a long run.
     @Test func `every flipped bit is found, and no query returns a wrong row`() throws {
         let db = try makeFile(120)
         let names = try db.strings("SELECT name || hex(x) FROM t ORDER BY id")
@@ -61,8 +61,8 @@ import Testing
                 try store.open(with: TemporaryDatabase.key)
                 let report = try store.verifyIntegrity()
                 #expect(report.damagedPages == [page], "byte \(offset): \(report)")
-                // Each by a connection of its own: SQLCipher 4.9 reads nothing more after a damaged
-                // page.
+                // Each query has its own connection, because SQLCipher 4.9 reads nothing more after
+                // a damaged page.
                 for (sql, expected) in [
                     ("SELECT name || hex(x) FROM t ORDER BY id", names),
                     ("SELECT id FROM t ORDER BY name", byName),
@@ -78,7 +78,7 @@ import Testing
                     }
                 }
             } catch let error as SecureStorageError {
-                // The first page, which opening needs.
+                // Opening needs the first page.
                 #expect(page == 1 && error.code == 11, "byte \(offset): \(error)")
             }
             store.close()
@@ -89,7 +89,7 @@ import Testing
         #expect(counts.right > 0)
     }
 
-    @Test func `rows that refer to nothing are named`() throws {
+    @Test func `rows with dangling references are reported`() throws {
         let db = try database.openStore { $0.foreignKeysEnabled = false }
         try db.executeStatements(
             """
@@ -107,10 +107,10 @@ import Testing
         #expect(report.description.contains("child, row 7"))
     }
 
-    @Test func `a broken structure is named, though every page is as it was written`() throws {
+    @Test func `a broken structure is reported although every page is as it was written`() throws {
         let db = try makeFile(10)
         db.close()
-        // The shell may do what this library refuses.
+        // The shell permits what this library refuses.
         _ = try SQLCipherShell(
             database.path, key: "x'\(TemporaryDatabase.key.hex)'",
             """
@@ -124,7 +124,7 @@ import Testing
         #expect(!report.isSound)
     }
 
-    @Test func `a file that was cut off or lengthened is not sound`() throws {
+    @Test func `a truncated or extended file is not sound`() throws {
         let db = try makeFile(20)
         let whole = try Data(contentsOf: database.url)
         #expect(try db.verifyIntegrity().isSound)
@@ -137,7 +137,7 @@ import Testing
         #expect(try db.verifyIntegrity().damagedPages == [whole.count / 4096])
     }
 
-    @Test func `progress is told, and what it throws ends the check`() throws {
+    @Test func `progress is reported, and an error that it throws ends the check`() throws {
         let db = try makeFile(700)
         var seen: [FileProgress] = []
         _ = try db.verifyIntegrity { seen.append($0) }
@@ -174,7 +174,7 @@ import Testing
         #expect(try await queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 9000)
     }
 
-    @Test func `beside writers it finds nothing`() throws {
+    @Test func `a check beside writers finds nothing`() throws {
         let pool = try database.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (x)") }
         let reader = try database.openStore { $0.isReadOnly = true }
@@ -186,7 +186,7 @@ import Testing
                     try $0.executeUpdate("INSERT INTO t VALUES (randomblob(9000))")
                     try $0.executeUpdate("DELETE FROM t WHERE rowid < last_insert_rowid() - 50")
                 }
-                // Beside a reader that hardly ever ends the log only grows.
+                // While a reader is almost always active the log only grows.
                 usleep(5000)
             }
             done.signal()
@@ -201,7 +201,7 @@ import Testing
 }
 
 extension SecureDatabaseStore {
-    /// Commits what `body` does.
+    /// Runs `body` in an immediate transaction and commits it.
     fileprivate func inImmediate(_ body: () throws -> Void) throws {
         try beginImmediateTransaction()
         try body()

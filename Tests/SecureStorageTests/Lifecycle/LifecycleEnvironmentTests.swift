@@ -41,7 +41,7 @@ import Testing
     // MARK: - Kills
 
     @Test(.enabled(if: !Sanitizer.isPresent), arguments: JournalMode.allCases)
-    func `a kill during an import leaves no file, or a whole one, and nothing readable`(
+    func `a kill during an import leaves no file or a complete one, and no plaintext`(
         _ mode: JournalMode
     ) async throws {
         try makePlaintext(mode)
@@ -60,7 +60,7 @@ import Testing
                     key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
                 while true { pause() }
             }
-            // Who reads a file in WAL mode may leave its side files, empty.
+            // Reading a file in WAL mode may leave empty side files.
             #expect(
                 try DirectorySnapshot(of: database.directory).entries["test.db"]
                     == source.entries["test.db"])
@@ -73,7 +73,7 @@ import Testing
             moment.note(wasTooLate: isThere)
             outcomes[isThere ? "whole" : "none", default: 0] += 1
             if !isThere {
-                // What the kill has left is no obstacle.
+                // The remains of the kill are not an obstacle.
                 try SecureDatabaseStore.importPlaintext(
                     from: database.url, to: target.url, key: Self.key)
             }
@@ -81,16 +81,16 @@ import Testing
             #expect(try db.int("SELECT count(*) FROM t") == 3000)
             #expect(try db.verifyIntegrity().isSound)
             db.close()
-            // A lock file of nobody is taken by the next who needs it.
+            // An abandoned lock file is reused by the next process that needs it.
             #expect(try target.fileNames().filter { !$0.hasSuffix(".lock") } == ["target.db"])
             try FileManager.default.removeItem(at: target.url)
         }
         SuddenDeath.report("import, \(mode): \(outcomes)")
     }
 
-    /// With a writer in the same process, whose commits are counted from outside.
+    /// A writer runs in the same process, and its commits are counted from outside.
     @Test(.enabled(if: !Sanitizer.isPresent), arguments: JournalMode.allCases)
-    func `a kill during a backup loses no row of those who write meanwhile`(
+    func `a kill during a backup loses no row of a concurrent writer`(
         _ mode: JournalMode
     ) async throws {
         try makeEncrypted(mode)
@@ -146,7 +146,7 @@ import Testing
             }
             _ = FileManager.default.createFile(
                 atPath: database.path + ".acknowledged", contents: nil)
-            // From here on they count anew.
+            // The next round counts from zero.
             let again = try database.openStore { $0.journalMode = mode }
             try again.executeUpdate("DELETE FROM t WHERE x = 'new'")
             again.close()
@@ -157,7 +157,9 @@ import Testing
 
     #if os(Linux)
         @Test(.enabled(if: SmallDisk.isAvailable))
-        func `on a disk that is too small each fails and leaves nothing, until it fits`() throws {
+        func `on a disk that is too small each operation fails and leaves nothing, until it fits`()
+            throws
+        {
             try makeEncrypted(.wal)
             let db = try database.openStore()
             defer { db.close() }
@@ -201,7 +203,8 @@ import Testing
             #expect(try db.verifyIntegrity().isSound)
         }
 
-        @Test func `without free descriptors each fails or succeeds, and the store goes on`()
+        @Test
+        func `without free descriptors each operation fails or succeeds, and the store survives`()
             async throws
         {
             try makeEncrypted(.wal)
@@ -250,11 +253,11 @@ import Testing
 
     // MARK: - Large files
 
-    /// Past the byte at one GiB on which SQLite takes its locks, whose page is never written.
+    /// The file extends past the byte at one GiB that SQLite locks, whose page is never written.
     ///
-    /// Takes a minute and three gigabytes: with `SECURESTORAGE_LARGE=1`.
+    /// Runs with `SECURESTORAGE_LARGE=1`, and takes a minute and three gigabytes.
     @Test(.enabled(if: environmentNumber("SECURESTORAGE_LARGE", default: 0) > 0))
-    func `a file of more than a gigabyte is sound, is copied and found sound`() throws {
+    func `a file of more than a gigabyte is sound, and is copied and salvaged`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements(
             """

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A file that gives way to a new one.
+/// Replacing a file with a new one.
 @Suite(.timeLimit(.minutes(10))) struct ReplacementTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -12,13 +12,13 @@ import Testing
         target = try TemporaryDatabase(name: "copy.db")
     }
 
-    @Test func `nobody opens a file while its replacement is written`() throws {
+    @Test func `no connection opens a file while its replacement is written`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('original')")
         try db.backup(to: target.url)
         let other = target.store()
         defer { other.close() }
-        // What opening it throws ends the copy.
+        // The error of opening it ends the copy.
         #expect(
             storageError {
                 try db.backup(to: target.url, replacing: true) { _ in

@@ -2,8 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Salvage of files that are worse than damaged: nothing of what is left gets lost over it, and
-/// nothing else is touched.
+/// Salvage of files that are worse than damaged.
+///
+/// Nothing of what is left is lost, and nothing else is touched.
 @Suite(.timeLimit(.minutes(10))) struct SalvageLimitsTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -26,7 +27,7 @@ import Testing
         try content.write(to: database.url)
     }
 
-    @Test func `a statement that stands where a table's text should is not run`() throws {
+    @Test func `a statement in place of a table's text is not run`() throws {
         let victim = try TemporaryDatabase(name: "victim.db")
         _ = try SQLCipherShell(
             victim.path, key: nil, "CREATE TABLE t (x); INSERT INTO t VALUES ('precious');")
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
-    func `triggers whose table is lost do not cost the rest`() throws {
+    func `triggers of lost tables do not cost the rest`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         for number in 1...100 {
             try db.executeUpdate("CREATE TABLE t\(number) (x)")
@@ -81,7 +82,7 @@ import Testing
         #expect(try saved.verifyIntegrity().isSound)
     }
 
-    @Test func `a unique index that cannot be made again does not cost the rows`() throws {
+    @Test func `a unique index that cannot be recreated costs no rows`() throws {
         _ = try SQLCipherShell(
             database.path, key: Self.shellKey,
             """
@@ -99,10 +100,10 @@ import Testing
             try saved.strings("SELECT name FROM sqlite_schema WHERE type = 'index'") == ["j"])
     }
 
-    @Test func `a free page that once held long rows does not hide the pages that came after`()
+    @Test func `a free page that once held long rows does not hide later pages`()
         throws
     {
-        // By another program: with secure_delete a free page would hold nothing.
+        // Made by another program: with secure_delete a free page would be empty.
         _ = try SQLCipherShell(
             database.path, key: Self.shellKey,
             """
@@ -122,7 +123,7 @@ import Testing
                 == 3000)
     }
 
-    @Test func `a file is not replaced by what was saved of it`() throws {
+    @Test func `a salvage does not replace its own source`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES (1);")
         db.close()

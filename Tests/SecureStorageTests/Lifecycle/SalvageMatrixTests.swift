@@ -2,14 +2,13 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Salvage over what files can be: page sizes, HMACs, headers, programs that write them, and what
-/// is in them.
+/// Salvage across page sizes, HMACs, headers, writing programs and contents.
 ///
-/// A few of the combinations usually; all with `SECURESTORAGE_SALVAGE_FILES=100000`, each with so
-/// many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says; of them the second eighth with
-/// `SECURESTORAGE_SALVAGE_PART=2/8`, so that several runs make up the whole.
-/// `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, with colons between them, which write
-/// files too.
+/// Runs a few of the combinations by default and all with `SECURESTORAGE_SALVAGE_FILES=100000`,
+/// each with as many damages as `SECURESTORAGE_SALVAGE_DAMAGES` says.
+/// `SECURESTORAGE_SALVAGE_PART=2/8` runs the second eighth of them, so that several runs cover all.
+/// `SECURESTORAGE_PYTHONS` names Pythons with sqlcipher3, separated by colons, which write files
+/// too.
 @Suite(
     .timeLimit(.minutes(600)), .engine(has: "ENABLE_FTS4"), .engine(has: "ENABLE_DBSTAT_VTAB"))
 struct SalvageMatrixTests {
@@ -35,7 +34,7 @@ struct SalvageMatrixTests {
         }
         let count = environmentNumber("SECURESTORAGE_SALVAGE_FILES", default: 0)
         guard count == 0 else { return Array(part(of: files).shuffled().prefix(count)) }
-        // One of each shape; every HMAC, and every maker that needs nothing else.
+        // One of each shape, with every HMAC and every maker that needs nothing else.
         return SalvageFile.Shape.allCases.enumerated().map { index, shape in
             SalvageFile(
                 pageSize: [1024, 4096][index % 2], hmac: [.sha256, .sha1, .sha512][index % 3],
@@ -51,7 +50,7 @@ struct SalvageMatrixTests {
     }
 
     @Test(arguments: files)
-    func `salvage of an undamaged file equals its export, of a damaged one nothing is wrong`(
+    func `salvage of an undamaged file equals its export, and of a damaged one has no wrong row`(
         _ file: SalvageFile
     ) throws {
         let database = try TemporaryDatabase()
@@ -78,7 +77,7 @@ struct SalvageMatrixTests {
             let pages = whole.count / file.pageSize
             let hit = Set((0..<Int.random(in: 1...4)).map { _ in Int.random(in: 1...pages) })
             for page in hit {
-                // Not the salt: without it there is nothing.
+                // Spares the salt, without which nothing can be read.
                 let offset = Int.random(in: 100..<file.pageSize)
                 damaged[(page - 1) * file.pageSize + offset] ^= UInt8.random(in: 1...255)
             }
@@ -101,7 +100,7 @@ struct SalvageMatrixTests {
     ) throws {
         let report = try salvage(file, database, to: saved)
         let context = Comment(rawValue: "\(file.testDescription), pages \(hit.sorted()): \(report)")
-        // The trailer of a page may hold bytes that nothing is computed over.
+        // A page's trailer may contain bytes that nothing is computed over.
         #expect(Set(report.damagedPages).isSubset(of: hit), context)
         let db = try file.open(saved)
         defer { db.close() }
@@ -136,19 +135,19 @@ struct SalvageMatrixTests {
             #expect(original.pairs.isSuperset(of: rows), context)
             found.formUnion(rows.compactMap { $0.split(separator: " ").first.map(String.init) })
         }
-        // Each page of a tree costs its own rows at most, each page of a long record that one.
+        // A tree page costs at most its own rows, a page of a long record only that record.
         let missing = original.tags.values.reduce(Set()) { $0.union($1) }.subtracting(found)
         let bound = hit.reduce(0) { $0 + (original.rowsOfPage[$1] ?? 0) }
         #expect(missing.count <= bound, context)
     }
 
-    /// What a file holds before it is damaged.
+    /// The content of a file before it is damaged.
     private struct Original {
         var rows: Set<String> = []
         var tags: [String: Set<String>] = [:]
         /// Tags with their values.
         var pairs: Set<String> = []
-        /// How many rows at most need a page.
+        /// The maximum number of rows that need each page.
         var rowsOfPage: [Int: Int] = [:]
 
         init(of db: SecureDatabaseStore) throws {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What can still be read of a damaged file is saved.
+/// Saving what can still be read from a damaged file.
 @Suite(.timeLimit(.minutes(10))) struct SalvageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -29,7 +29,7 @@ import Testing
         try file.close()
     }
 
-    /// Two tables, one without row ids, of about 400 pages; the pages that each row needs.
+    /// Makes about 400 pages with two tables, one without row IDs, and returns the rows of each.
     private func makeFile() throws -> (rows: [String?], keyed: [String?]) {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements(
@@ -61,7 +61,7 @@ import Testing
                 : "SELECT l || k || hex(v) FROM keyed ORDER BY l, k")
     }
 
-    @Test func `of a sound file everything arrives`() throws {
+    @Test func `everything in a sound file is saved`() throws {
         let rows = try makeFile()
         let before = try DirectorySnapshot(of: database.directory)
         let report = try salvage()
@@ -78,9 +78,9 @@ import Testing
         #expect(try DirectorySnapshot(of: database.directory) == before)
     }
 
-    /// Every page in turn; a few usually, all with `SECURESTORAGE_SALVAGES=400`.
+    /// Damages a few pages, one at a time; `SECURESTORAGE_SALVAGES=400` damages more.
     @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
-    func `every row of the pages that are not damaged is saved`() throws {
+    func `every row on undamaged pages is saved`() throws {
         let rows = try makeFile()
         let whole = try Data(contentsOf: database.url)
         let pages = whole.count / 4096
@@ -88,7 +88,7 @@ import Testing
         #expect(pages > 400)
         let count = environmentNumber("SECURESTORAGE_SALVAGES", default: 12)
         for round in 0..<count {
-            // The first ones are the interesting ones: roots and inner pages.
+            // The first pages are the interesting ones: roots and inner pages.
             let page = round < 5 ? round + 2 : Int.random(in: 2...pages)
             try whole.write(to: database.url)
             try patch(page: page)
@@ -111,10 +111,9 @@ import Testing
         }
     }
 
-    /// By the place of a row in the table, the pages that hold it.
+    /// Returns the pages that hold each row, by the row's position in the table.
     private func rowPlaces() throws -> [Int: Set<Int>] {
-        // The leaf of each row by the engine's own bookkeeping: dbstat, in a plain copy of the same
-        // layout.
+        // The engine's own bookkeeping, dbstat, gives the leaf of each row.
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
         var places: [Int: Set<Int>] = [:]
@@ -129,7 +128,7 @@ import Testing
                     places[row, default: []].insert(page)
                 }
                 next += pages.int(forColumnIndex: 2) ?? 0
-            // Of the one long row.
+            // Belongs to the one long row.
             case "overflow": places[3500, default: []].insert(page)
             default: break
             }
@@ -159,7 +158,7 @@ import Testing
             try saved.strings("SELECT c0 FROM lost_and_found WHERE id = 500") == ["row 500"])
     }
 
-    @Test func `all kinds of values, and rows older than a column, arrive`() throws {
+    @Test func `all kinds of values, and rows older than a column, are saved`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeStatements(
             """
@@ -196,7 +195,7 @@ import Testing
         #expect(try questions.map { try saved.strings($0) } == expected)
     }
 
-    @Test func `the log counts, and a new key can be given`() throws {
+    @Test func `the log's content is saved, and a new key can be given`() throws {
         let db = try database.openStore()
         try db.executeStatements("CREATE TABLE t (x); INSERT INTO t VALUES ('in the log')")
         let report = try SecureDatabaseStore.salvage(
@@ -208,7 +207,7 @@ import Testing
         #expect(try saved.strings("SELECT x FROM t") == ["in the log"])
     }
 
-    @Test func `deleted rows do not come back`() throws {
+    @Test func `deleted rows do not reappear`() throws {
         _ = try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("DELETE FROM t WHERE id BETWEEN 1000 AND 5000")
@@ -219,7 +218,7 @@ import Testing
         #expect(report.unassignedRows == 0)
     }
 
-    @Test func `a wrong key and a place that is taken are errors`() throws {
+    @Test func `a wrong key and an existing target are errors`() throws {
         _ = try makeFile()
         #expect(
             storageError {

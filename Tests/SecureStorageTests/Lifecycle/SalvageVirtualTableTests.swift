@@ -2,7 +2,8 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Damage in a full-text index or an R-tree costs nothing else, and of them no more than is lost.
+/// Damage in a full-text index or an R-tree costs nothing outside of it, and inside no more than is
+/// damaged.
 @Suite(.timeLimit(.minutes(10)), .engine(has: "ENABLE_FTS4")) struct SalvageVirtualTableTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -18,7 +19,7 @@ import Testing
         "of_docsize", "of_config", "less_data", "less_docsize",
     ]
 
-    /// A table, and one virtual table of each kind over it, the last one without rows of its own.
+    /// Makes a table and one virtual table of each kind over it; `of` and `less` store no rows.
     private func makeFile() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: tables)
-    func `a damaged page of a virtual table's own tables costs no row of another table`(
+    func `a damaged page of a shadow table costs no row of another table`(
         _ table: String
     ) throws {
         try makeFile()
@@ -66,14 +67,14 @@ import Testing
         for name in ["f4", "f5", "of"] {
             let found = try saved.int(
                 "SELECT count(*) FROM \"\(name)\" WHERE \"\(name)\" MATCH 'word7'")
-            // Rows of the index itself are lost with their page, and nothing but those.
+            // Only the index's own rows are lost, with their page.
             let rows = try saved.int("SELECT count(*) FROM \"\(name)\" WHERE x LIKE 'word7 %'")
             #expect(found == rows && (rows == 17 || table == "\(name)_content"))
         }
         let made = report.rebuilt.contains(module)
         switch module {
         case "f4", "f5", "of":
-            // Rows, and settings, cannot be made again.
+            // Rows and settings cannot be recreated.
             let isLost = table.hasSuffix("_content") || table.hasSuffix("_config")
             #expect(made && report.isWhole == !isLost, "\(report)")
         case "less":
@@ -84,14 +85,14 @@ import Testing
             let entries = try saved.int("SELECT count(*) FROM r WHERE a = id AND b = id + 1")
             #expect(entries == (try saved.int("SELECT count(*) FROM r")))
             #expect(try saved.int("SELECT count(*) FROM r WHERE a BETWEEN 100 AND 200") ?? 0 <= 101)
-            // What the tables of row ids and parents hold is in the nodes as well.
+            // The nodes also contain what the tables of row IDs and parents hold.
             #expect(entries == 1500 || table == "r_node")
         }
         #expect(try saved.verifyIntegrity().isSound || module == "less")
     }
 
     @Test(arguments: tables)
-    func `a virtual table's own table that the schema has lost is made again, or a problem`(
+    func `a shadow table missing from the schema is recreated, or reported as a problem`(
         _ table: String
     ) throws {
         try makeFile()
@@ -129,7 +130,7 @@ import Testing
         "CREATE VIRTUAL TABLE v USING fts4(x, matchinfo=fts3)",
         "CREATE VIRTUAL TABLE v USING fts3(x)",
     ])
-    func `a sound virtual table is whole, however it was written`(_ sql: String) throws {
+    func `a sound virtual table is saved whole, however its SQL is written`(_ sql: String) throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate(sql)
         db.close()
@@ -141,11 +142,11 @@ import Testing
             try target.openStore().strings(tables) == database.openStore().strings(tables))
     }
 
-    @Test func `an index that was wrong before is made again too`() throws {
+    @Test func `an index that was already wrong is rebuilt too`() throws {
         try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }
         db.close()
-        // By another program, which lets a virtual table's own tables be written to.
+        // By another program, which allows writes to shadow tables.
         let shell = try SQLCipherShell(
             database.path, key: "x'\(TemporaryDatabase.key.hex)'",
             ".dbconfig defensive off\nDELETE FROM f5_data WHERE id > 10; DELETE FROM f4_segdir;")

@@ -18,13 +18,13 @@ import Testing
         INSERT INTO t SELECT randomblob(3000) FROM n;
         """
 
-    @Test func `a queue goes on while its database is copied`() throws {
+    @Test func `a queue accepts calls while its database is copied`() throws {
         let store = try database.openStore()
         try store.executeStatements(Self.rows)
         let queue = SecureDatabaseQueue(databaseStore: store)
         var callsMeanwhile = 0
         try queue.backup(to: copy.url) { _ in
-            // From another thread, which would have to wait for a block of this one.
+            // From another thread, which would have to wait if this one had the queue.
             let done = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
                 try? queue.inDatabase { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
@@ -39,7 +39,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } ?? 0 > 2000)
     }
 
-    @Test func `a pool's writer goes on while its database is copied and checked`() throws {
+    @Test func `a pool's writer keeps working while its database is copied`() throws {
         let pool = try database.openPool()
         try pool.write { try $0.executeStatements(Self.rows) }
         var writes = 0
@@ -81,7 +81,7 @@ import Testing
         await pool.close()
     }
 
-    @Test func `a closed queue and a closed pool refuse`() async throws {
+    @Test func `a closed queue and a closed pool refuse copies and checks`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: database.store())
         #expect(storageError { try queue.backup(to: copy.url) } == .closed)
         #expect(storageError { _ = try queue.verifyIntegrity() } == .closed)

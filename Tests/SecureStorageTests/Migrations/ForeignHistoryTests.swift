@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A table of migrations that this library has not written.
+/// A migration history that this library did not write.
 @Suite(.timeLimit(.minutes(10))) struct ForeignHistoryTests {
     @Test func `a history that names a step twice is an error`() async throws {
         await #expect(processExitsWith: .success) {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Others who migrate, write or kill at the same time.
+/// Threads and processes that migrate, write or are killed at the same time.
 @Suite(.timeLimit(.minutes(10))) struct MigrationConcurrencyTests {
     typealias JournalMode = SecureDatabaseConfiguration.JournalMode
 
@@ -10,7 +10,7 @@ import Testing
 
     init() throws { database = try TemporaryDatabase() }
 
-    /// Steps that would leave a trace if they ran twice.
+    /// Returns steps that would leave a trace if they ran twice.
     private static func counting(_ count: Int, rows: Int = 20) -> SchemaMigrations {
         var migrations = SchemaMigrations()
         migrations.add("log", sql: "CREATE TABLE log (step, value)")
@@ -27,7 +27,9 @@ import Testing
     private static let perStep = "SELECT count(*) FROM log GROUP BY step ORDER BY step"
 
     @Test(arguments: JournalMode.allCases)
-    func `of 8 threads with stores of their own each step runs once`(_ mode: JournalMode) throws {
+    func `each step runs once when 8 threads migrate with separate stores`(_ mode: JournalMode)
+        throws
+    {
         for _ in 1...5 {
             let database = try TemporaryDatabase()
             let gate = Gate(count: 8)
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `of two processes each step runs once`() async throws {
+    @Test func `each step runs once when two processes migrate`() async throws {
         for _ in 1...3 {
             let database = try TemporaryDatabase()
             let side = try TemporaryDatabase()
@@ -80,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `another writer is waited for, as long as the busy timeout says`(
+    func `a migration waits for another writer up to the busy timeout`(
         _ mode: JournalMode
     ) throws {
         let other = try database.openStore { $0.journalMode = mode }
@@ -97,7 +99,7 @@ import Testing
         #expect(try Self.counting(1).apply(to: db).count == 2)
     }
 
-    @Test func `a reader that keeps a commit waiting leaves the step undone`() throws {
+    @Test func `a reader that blocks the commit leaves the step unapplied`() throws {
         let other = try database.openStore { $0.journalMode = .delete }
         let db = try database.openStore {
             $0.journalMode = .delete
@@ -112,7 +114,7 @@ import Testing
         #expect(try Self.counting(1).apply(to: db).count == 2)
     }
 
-    @Test func `readers of a pool go on beside it`() throws {
+    @Test func `readers of a pool continue during a migration`() throws {
         let pool = try database.openPool()
         try pool.migrate(Self.counting(1))
         let counts = try pool.read { reader in
@@ -131,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: JournalMode.allCases)
-    func `a kill at any time leaves each step whole or not begun`(
+    func `a kill at any time leaves each step fully applied or not begun`(
         _ mode: JournalMode
     ) async throws {
         var counts: [Int] = []

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Foreign keys: not in the way of a step, and whole after it.
+/// Foreign keys: enforcement does not obstruct a step, and no step leaves violations.
 @Suite struct MigrationForeignKeyTests {
     private let database: TemporaryDatabase
 
@@ -23,9 +23,9 @@ import Testing
         return migrations
     }
 
-    @Test func `a table that others refer to can be rebuilt`() throws {
+    @Test func `a table that others reference can be rebuilt`() throws {
         let db = try database.openStore()
-        // With enforcement the DROP would delete all books.
+        // With enforcement on, the DROP would delete all books.
         try migrations(
             "rebuild",
             """
@@ -41,7 +41,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM book") == 1)
     }
 
-    @Test func `a step that leaves rows without their parent is taken back`() throws {
+    @Test func `a step that leaves rows without their parent is rolled back`() throws {
         let db = try database.openStore()
         let broken = migrations("broken", "DELETE FROM author WHERE id = 1")
         let error = storageError { try broken.apply(to: db) }
@@ -55,7 +55,7 @@ import Testing
         #expect(try db.int("PRAGMA foreign_keys") == 1)
     }
 
-    @Test func `violations from before are no step's fault, new ones are`() throws {
+    @Test func `a step fails for new violations, not for existing ones`() throws {
         let db = try database.openStore { $0.foreignKeysEnabled = false }
         try migrations("harmless", "CREATE TABLE t (x)").apply(to: db)
         try db.executeUpdate("INSERT INTO book VALUES (100, 50)")
@@ -64,16 +64,16 @@ import Testing
         var later = migrations("harmless", "CREATE TABLE t (x)")
         later.add("beside it", sql: "CREATE TABLE u (x); UPDATE book SET author = 2 WHERE id = 1")
         #expect(try later.apply(to: checking) == ["beside it"])
-        // As many as before, but another row.
+        // As many violations as before, but another row.
         later.add(
             "another", sql: "DELETE FROM book WHERE id = 100; INSERT INTO book VALUES (101, 50)")
         let error = storageError { try later.apply(to: checking) }
         #expect(error?.description.contains("1 row of \"book\"") == true)
     }
 
-    @Test func `a step may mend what cannot be checked`() throws {
+    @Test func `a step may fix a schema whose foreign keys cannot be checked`() throws {
         let db = try database.openStore()
-        // A parent key that is not unique.
+        // The parent key is not unique.
         try db.executeStatements(
             "CREATE TABLE p (x); CREATE TABLE c (x REFERENCES p (x)); INSERT INTO p VALUES (1)")
         var migrations = SchemaMigrations()
@@ -88,7 +88,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM book") == 3)
     }
 
-    @Test func `enforcement is off in a step and on again for who comes next`() throws {
+    @Test func `enforcement is off during a step and on again afterwards`() throws {
         let db = try database.openStore()
         var migrations = SchemaMigrations()
         let seen = Shared<[Int?]>([])

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// One step: wholly or not at all, and what it may do.
+/// One step: applied completely or not at all, and what it may do.
 @Suite struct MigrationStepTests {
     private let database: TemporaryDatabase
 
@@ -12,7 +12,7 @@ import Testing
 
     private static let first = "CREATE TABLE t (x UNIQUE); INSERT INTO t VALUES (1)"
 
-    /// Applies a step between two that work; the first is there afterwards, the last is not.
+    /// Applies a failing step between two that work; afterwards only the first is applied.
     private func expectFailure(
         code: Int?, mentioning words: String..., sourceLocation: SourceLocation = #_sourceLocation,
         _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
@@ -49,7 +49,7 @@ import Testing
                 == ["securestorage_migration", "t"], sourceLocation: sourceLocation)
         #expect(
             try migrations.pending(in: db) == ["broken", "last"], sourceLocation: sourceLocation)
-        // The store is as good as before: its own transactions work.
+        // The store still works: its own transactions succeed.
         try db.beginExclusiveTransaction()
         try db.startSavePoint("own")
         try db.releaseSavePoint("own")
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: - Failures
 
-    @Test func `a step that fails is taken back, with SQLite's code and its own name`() throws {
+    @Test func `a failed step is rolled back, with SQLite's code and the step's name`() throws {
         try expectFailure(code: 19, mentioning: "UNIQUE", "taken back") {
             try $0.executeUpdate("INSERT INTO t VALUES (1)")
         }
@@ -68,11 +68,11 @@ import Testing
         try expectFailure(code: 1, mentioning: "VACUUM") { try $0.executeUpdate("VACUUM") }
     }
 
-    @Test func `an error of the app's own goes on as it is`() throws {
+    @Test func `an error of the app is rethrown unchanged`() throws {
         try expectFailure(code: nil) { _ in throw OwnError() }
     }
 
-    @Test func `a step cannot end its transaction, nor begin one`() throws {
+    @Test func `a step cannot end its transaction or begin one`() throws {
         for sql in [
             "COMMIT", "END", "ROLLBACK", "BEGIN", "commit; CREATE TABLE more (x); BEGIN",
             "SAVEPOINT s", "SAVEPOINT s; RELEASE s", "ROLLBACK TO s", "RELEASE s",
@@ -89,10 +89,12 @@ import Testing
         }
     }
 
-    /// Turning enforcement off lets SQLite prepare everything anew; without it that has to be asked
-    /// for.
+    /// Turning enforcement off makes SQLite prepare every statement again; otherwise the library
+    /// has to request that.
     @Test(arguments: [false, true])
-    func `a commit that was prepared before is refused as well`(_ enforcesKeys: Bool) throws {
+    func `a commit that was prepared before the migration is refused as well`(_ enforcesKeys: Bool)
+        throws
+    {
         let db = try database.openStore { $0.foreignKeysEnabled = enforcesKeys }
         try db.beginExclusiveTransaction()
         try db.commit()  // in the cache now
@@ -112,7 +114,7 @@ import Testing
         #expect(try !db.isInTransaction())
     }
 
-    @Test func `a refusal that the step has caught harms nothing`() throws {
+    @Test func `a refusal that the step catches does no harm`() throws {
         let db = try database.openStore()
         var migrations = SchemaMigrations()
         migrations.add("stubborn") { db in
@@ -123,7 +125,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 0)
     }
 
-    @Test func `a step may take back a part of itself`() throws {
+    @Test func `a step may roll back a part of its work`() throws {
         let db = try database.openStore()
         var migrations = SchemaMigrations()
         migrations.add("in parts") { db in
@@ -139,13 +141,13 @@ import Testing
         #expect(try db.strings("SELECT x FROM t") == ["1", "3"])
     }
 
-    @Test func `a transaction that SQLite has rolled back is noticed`() throws {
+    @Test func `a transaction that SQLite rolled back is detected`() throws {
         try expectFailure(code: 1, mentioning: "rolled back by SQLite") { db in
             _ = storageError { try db.executeUpdate("INSERT OR ROLLBACK INTO t VALUES (1)") }
         }
     }
 
-    @Test func `a step that closes the store is an error`() throws {
+    @Test func `a step that closes the store fails`() throws {
         try expectFailure(code: 21, mentioning: "closed the store") { $0.close() }
         try expectFailure(code: 21, mentioning: "closed the store") {
             $0.close()
@@ -172,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `a deadline ends a step, which is taken back`() throws {
+    @Test func `a deadline ends a step, which is rolled back`() throws {
         let db = try database.openStore()
         var migrations = SchemaMigrationTests.tables(1)
         migrations.add(
@@ -190,7 +192,7 @@ import Testing
         #expect(try db.int("PRAGMA foreign_keys") == 1)
     }
 
-    @Test func `a cancelled task ends a step, which is taken back`() async throws {
+    @Test func `a cancelled task ends a step, which is rolled back`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         let (begun, announce) = AsyncStream<Void>.makeStream()
         var migrations = SchemaMigrations()
@@ -214,7 +216,7 @@ import Testing
 
     // MARK: - Rehearsals
 
-    @Test func `a rehearsal runs all that is pending, and leaves nothing`() throws {
+    @Test func `a rehearsal runs all pending steps and leaves nothing behind`() throws {
         let db = try database.openStore()
         try SchemaMigrationTests.tables(1).apply(to: db)
         let before = try db.strings("SELECT sql FROM sqlite_schema")

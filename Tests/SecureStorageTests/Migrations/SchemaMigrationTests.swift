@@ -2,13 +2,13 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Which steps run, in which files, and what is refused.
+/// Which steps run, on which files, and what is refused.
 @Suite struct SchemaMigrationTests {
     private let database: TemporaryDatabase
 
     init() throws { database = try TemporaryDatabase() }
 
-    /// As many steps as asked for, which make one table each.
+    /// Returns `count` steps, each of which creates one table.
     static func tables(_ count: Int) -> SchemaMigrations {
         var migrations = SchemaMigrations()
         for number in 1...count {
@@ -21,9 +21,9 @@ import Testing
         try db.strings("SELECT name FROM sqlite_schema WHERE name LIKE 't%' ORDER BY name")
     }
 
-    // MARK: - It works
+    // MARK: - Applying steps
 
-    @Test func `steps run in their order, and once`() throws {
+    @Test func `steps run in order, and once`() throws {
         let db = try database.openStore()
         #expect(try Self.tables(2).pending(in: db) == ["table 1", "table 2"])
         #expect(try Self.tables(2).apply(to: db) == ["table 1", "table 2"])
@@ -44,7 +44,7 @@ import Testing
         let before = Date().timeIntervalSince1970
         try migrations.apply(to: db)
         let row = "SELECT position || ',' || name || ',' || checksum FROM securestorage_migration"
-        // As `printf 'CREATE TABLE t (x)' | sha256sum` has it.
+        // The output of `printf 'CREATE TABLE t (x)' | sha256sum`.
         #expect(
             try db.strings(row) == [
                 "1,sql,\(Self.sha256OfCreateTable)", "2,code,revision 3",
@@ -59,14 +59,14 @@ import Testing
     private static let sha256OfCreateTable =
         "d263c68bf708398a6ae4d07115896c53f775aed0cfd5cb9d76d3f02baf5213f5"
 
-    @Test func `an empty list does nothing, not even to the file`() throws {
+    @Test func `an empty list does nothing and leaves the file unchanged`() throws {
         let db = try database.openStore()
         #expect(try SchemaMigrations().apply(to: db) == [])
         #expect(try SchemaMigrations().rehearse(on: db) == [])
         #expect(try db.int("SELECT count(*) FROM sqlite_schema") == 0)
     }
 
-    @Test func `the handler of a new file may apply them`() throws {
+    @Test func `the initialization handler of a new file may apply migrations`() throws {
         let db = database.store()
         try db.open(with: TemporaryDatabase.key) { db in
             storageError { try Self.tables(2).apply(to: db) }
@@ -75,7 +75,7 @@ import Testing
         #expect(try tableNames(db) == ["t1", "t2"])
     }
 
-    @Test func `a queue and a pool migrate, and their tasks`() async throws {
+    @Test func `a queue and a pool migrate, from synchronous and asynchronous code`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         func migrateHere() throws -> [String] { try queue.migrate(Self.tables(1)) }
         #expect(try migrateHere() == ["table 1"])
@@ -88,16 +88,16 @@ import Testing
         #expect(try await pool.read { try Self.tables(5).pending(in: $0) } == ["table 5"])
     }
 
-    @Test func `a temporary table of the same name is not taken for the record`() throws {
+    @Test func `a temporary table of the same name is not mistaken for the history`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TEMP TABLE securestorage_migration (x)")
         #expect(try Self.tables(1).apply(to: db) == ["table 1"])
         #expect(try Self.tables(1).pending(in: db) == [])
     }
 
-    // MARK: - It is refused
+    // MARK: - Refusals
 
-    /// Checks that the file is refused by all three calls, and stays as it is.
+    /// Checks that all three calls refuse the file and leave it unchanged.
     private func expectRefusal(
         _ migrations: SchemaMigrations, _ db: SecureDatabaseStore, code: Int,
         mentioning words: String..., sourceLocation: SourceLocation = #_sourceLocation
@@ -121,18 +121,18 @@ import Testing
             sourceLocation: sourceLocation)
     }
 
-    @Test func `the file of a newer program is refused, with a code of its own`() throws {
+    @Test func `the file of a newer program is refused with a distinct code`() throws {
         let db = try database.openStore()
         try Self.tables(3).apply(to: db)
         try expectRefusal(
             Self.tables(2), db, code: 17, mentioning: "\"table 3\"", "newer version")
-        // With a step of its own that is pending.
+        // The program also has a pending step.
         var other = Self.tables(2)
         other.add("another branch", sql: "CREATE TABLE tx (x)")
         try expectRefusal(other, db, code: 17, mentioning: "\"table 3\"")
     }
 
-    @Test func `a step that has changed is refused`() throws {
+    @Test func `a changed step is refused`() throws {
         let db = try database.openStore()
         var old = SchemaMigrations()
         old.add("sql", sql: "CREATE TABLE t (x)")
@@ -148,7 +148,7 @@ import Testing
         try expectRefusal(changed, db, code: 21, mentioning: "\"code\" has changed")
     }
 
-    @Test func `another order, and a step in between, are refused`() throws {
+    @Test func `a different order and an inserted step are refused`() throws {
         let db = try database.openStore()
         var old = SchemaMigrations()
         old.add("a", sql: "CREATE TABLE ta (x)")
@@ -164,7 +164,7 @@ import Testing
             other, db, code: 21, mentioning: "migration 2", "\"c\"", "\"b\"", "at the end")
     }
 
-    @Test func `an empty name and one that is there twice are refused`() throws {
+    @Test func `an empty name and a duplicate name are refused`() throws {
         let db = try database.openStore()
         var migrations = Self.tables(1)
         migrations.add("", sql: "CREATE TABLE t2 (x)")
@@ -172,13 +172,13 @@ import Testing
         migrations = Self.tables(2)
         migrations.add("table 1") { _ in }
         try expectRefusal(migrations, db, code: 21, mentioning: "two", "\"table 1\"")
-        // What differs by a capital is two names.
+        // Names that differ only in case are two names.
         migrations = Self.tables(1)
         migrations.add("Table 1", sql: "CREATE TABLE t2 (x)")
         #expect(try migrations.apply(to: db).count == 2)
     }
 
-    @Test func `inside a transaction it is refused, and the transaction goes on`() throws {
+    @Test func `migrating inside a transaction is refused, and the transaction continues`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE u (x)")
         try db.beginDeferredTransaction()
@@ -194,14 +194,14 @@ import Testing
         try db.commit()
         #expect(try db.int("SELECT count(*) FROM u") == 1)
         #expect(try tableNames(db) == [])
-        // Also when there is nothing to do: a mistake is not to wait for the next version.
+        // Also when nothing is pending: the mistake must not stay hidden until the next version.
         try Self.tables(1).apply(to: db)
         try db.beginDeferredTransaction()
         #expect(storageError { try Self.tables(1).apply(to: db) }?.code == 21)
         try db.rollback()
     }
 
-    @Test func `beside a result set and inside a batch it is refused`() throws {
+    @Test func `migrating is refused while a result set is open and inside a batch`() throws {
         let db = try database.openStore()
         let rs = try db.executeQuery("VALUES (1), (2)")
         #expect(try rs.next())
@@ -219,7 +219,7 @@ import Testing
         #expect(try tableNames(db) == [])
     }
 
-    @Test func `a read-only store says what is pending, and can apply nothing`() throws {
+    @Test func `a read-only store reports what is pending but cannot apply it`() throws {
         try Self.tables(1).apply(to: database.openStore())
         let db = try database.openStore { $0.isReadOnly = true }
         #expect(try Self.tables(2).pending(in: db) == ["table 2"])

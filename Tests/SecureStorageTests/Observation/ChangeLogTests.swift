@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Which tables the commits of others have changed.
+/// Which tables the commits of other connections changed.
 @Suite(.timeLimit(.minutes(10))) struct ChangeLogTests {
     private let database: TemporaryDatabase
 
@@ -40,7 +40,8 @@ import Testing
         #expect(change?.tables["b"]?.rowIDs == nil)
     }
 
-    @Test func `an observer of one table rests while another process changes another`() async throws
+    @Test func `an observer of one table stays idle while another connection changes another`()
+        async throws
     {
         let (other, own) = (try openPool(), try openPool())
         var changes = own.changes(in: ["a"]).makeAsyncIterator()
@@ -55,12 +56,12 @@ import Testing
         #expect(change?.tables["a"]?.kinds == .delete)
     }
 
-    @Test func `no commit of a busy writer is taken for one of unknown tables`() async throws {
+    @Test func `no commit of a busy writer is mistaken for one of unknown tables`() async throws {
         let (other, own) = (try openPool(), try openPool())
         var changes = own.changes(in: ["a"]).makeAsyncIterator()
         try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
         _ = await changes.next()
-        // Each own commit asks whether others have committed, while one of them is committing.
+        // Each commit of `own` checks for foreign commits, while `other` is committing.
         Threads.run(2) { thread in
             for _ in 1...1000 {
                 let (pool, table) = thread == 0 ? (other, "b") : (own, "a")
@@ -72,7 +73,8 @@ import Testing
         #expect(change?.tables.keys.sorted() == ["a"])
     }
 
-    @Test func `what is rolled back, or changes nothing, leaves no row`() async throws {
+    @Test func `work that is rolled back or changes nothing leaves no row in the log`() async throws
+    {
         let pool = try openPool()
         let before = try await rows(pool)
         try? await pool.write { db in
@@ -85,13 +87,13 @@ import Testing
         #expect(try await rows(pool).dropFirst(before.count) == [#"{"a":1}"#])
     }
 
-    @Test func `a statement that commits by itself is told of, too`() async throws {
+    @Test func `a statement that commits by itself is logged, too`() async throws {
         let queue = SecureDatabaseQueue(
             databaseStore: try database.openStore { $0.keepsChangeLog = true })
         try await queue.inDatabase { db in
             try db.executeStatements("CREATE TABLE a (id INTEGER PRIMARY KEY, x)")
             try db.executeUpdate("INSERT INTO a VALUES (7, 1), (8, 2)")
-            // What the caller asks for is his own statement's.
+            // The caller gets the values of its own statement, not those of the log's.
             #expect(try db.lastInsertRowId() == 8)
             #expect(try db.changedRowCount() == 2)
             try db.beginExclusiveTransaction()
@@ -111,7 +113,7 @@ import Testing
         #expect(rows.suffix(3) == [#"{"a":1}"#, #"{"a":1}"#, #"{"a":2}"#])
     }
 
-    @Test func `a commit that no row explains is one of unknown tables`() async throws {
+    @Test func `a commit without a row in the log is one of unknown tables`() async throws {
         let (other, own) = (try openPool(keepsChangeLog: false), try openPool())
         var changes = own.changes(in: ["a"]).makeAsyncIterator()
         try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
@@ -121,12 +123,12 @@ import Testing
         #expect(change?.hasUnknownTables == true)
     }
 
-    @Test func `the log is bounded, and who has missed rows knows it`() async throws {
+    @Test func `the log is bounded, and an observer that missed rows learns of it`() async throws {
         let (other, own) = (try openPool(), try openPool())
         var changes = own.changes(in: ["a"]).makeAsyncIterator()
         try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
         _ = await changes.next()
-        // While the own writer is busy elsewhere nothing is read.
+        // While the writer of `own` is busy, the log is not read.
         try await own.writeWithoutTransaction { db in
             _ = try db.int("SELECT count(*) FROM a")
             Threads.run(1) { _ in
@@ -142,7 +144,7 @@ import Testing
         #expect(try await own.read { try $0.int("SELECT count(*) FROM b") } == 1300)
     }
 
-    @Test func `its price is known`() throws {
+    @Test func `the cost of the log is bounded`() throws {
         func commitsPerSecond(_ keepsChangeLog: Bool) throws -> Double {
             let database = try TemporaryDatabase()
             let pool = try database.openPool { $0.keepsChangeLog = keepsChangeLog }
@@ -153,8 +155,9 @@ import Testing
         }
         var ratios: [Double] = []
         for _ in 1...5 { ratios.append(try commitsPerSecond(false) / commitsPerSecond(true)) }
-        // More than a tenth: off by default. Where files are in memory a commit costs nothing but
-        // its statements, and those of the log are several times as many; on a disk it is far less.
+        // The overhead exceeds a tenth, so the log is off by default. With files in memory, a
+        // commit costs only its statements, and those of the log are several times as many; on a
+        // disk the ratio is far lower.
         print("a commit with a change log takes \(ratios.sorted()[2]) times one without")
         #expect(ratios.sorted()[0] < 15)
     }

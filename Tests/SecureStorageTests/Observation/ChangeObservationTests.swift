@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ChangeObservationTests {
-    // MARK: - What is told
+    // MARK: - What is reported
 
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ import Testing
             ("INSERT INTO t VALUES (9, 1) RETURNING id", .insert),
             ("INSERT INTO t (a) SELECT a FROM t; DELETE FROM t WHERE id = 7", [.insert, .delete]),
         ] as [(String, DatabaseChange.Kinds)])
-    func `each kind of change is told by table`(
+    func `each kind of change is reported by table`(
         _ sql: String, _ kinds: DatabaseChange.Kinds
     ) async throws {
         let observed = try ObservedDatabase(
@@ -28,7 +28,7 @@ import Testing
         "CREATE TABLE IF NOT EXISTS t (a)", "CREATE TEMP TABLE x (a); INSERT INTO x VALUES (1)",
         "INSERT OR IGNORE INTO t VALUES (1, 1)", "UPDATE w SET a = 1 WHERE a = 99", "DELETE FROM u",
     ])
-    func `what changes no row tells nothing`(_ sql: String) async throws {
+    func `a statement that changes no row is not reported`(_ sql: String) async throws {
         let observed = try ObservedDatabase(
             """
             CREATE TABLE t (id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 1);
@@ -37,7 +37,7 @@ import Testing
         #expect(try await observed.tables(changedBy: sql).kinds == [:])
     }
 
-    @Test func `row ids are told when they are asked for`() async throws {
+    @Test func `row ids are reported on request`() async throws {
         let observed = try ObservedDatabase()
         let tables = try await observed.tables(
             changedBy: "INSERT INTO t VALUES (5, 1), (6, 1); DELETE FROM t WHERE id = 5",
@@ -47,7 +47,7 @@ import Testing
         #expect(others["t"]?.rowIDs == .some(nil))
     }
 
-    @Test func `emptying a table tells each of its rows`() async throws {
+    @Test func `emptying a table reports each of its rows`() async throws {
         let observed = try ObservedDatabase()
         try observed.run("INSERT INTO t (a) VALUES (1), (2), (3)")
         let tables = try await observed.tables(changedBy: "DELETE FROM t", rowIDs: true)
@@ -59,7 +59,8 @@ import Testing
         "REPLACE INTO t VALUES (9, 1)", "UPDATE OR REPLACE t SET a = 1",
         "UPDATE t SET id = 9 WHERE id = 2", "UPDATE t SET rowid = 9 WHERE id = 2",
     ])
-    func `row ids are unknown where rows may have gone without a word`(_ sql: String) async throws {
+    func `row ids are unknown where rows may have been deleted silently`(_ sql: String) async throws
+    {
         let observed = try ObservedDatabase("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
         try observed.run("INSERT INTO t VALUES (1, 1), (2, 2)")
         let tables = try await observed.tables(changedBy: sql, rowIDs: true)
@@ -67,7 +68,7 @@ import Testing
         #expect(tables["t"]?.rowIDs == .some(nil))
     }
 
-    @Test func `more row ids than are worth the memory are unknown`() async throws {
+    @Test func `more than 10000 row ids are unknown`() async throws {
         let observed = try ObservedDatabase()
         let insert = """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
@@ -83,7 +84,7 @@ import Testing
 
     // MARK: - Indirect changes
 
-    @Test func `what triggers and foreign keys do is told`() async throws {
+    @Test func `changes by triggers and foreign keys are reported`() async throws {
         let observed = try ObservedDatabase(
             """
             CREATE TABLE parent (id INTEGER PRIMARY KEY);
@@ -101,7 +102,7 @@ import Testing
             ])
     }
 
-    @Test func `tables without row ids and full-text tables are told`() async throws {
+    @Test func `tables without row ids and full-text tables are reported`() async throws {
         let observed = try ObservedDatabase(
             """
             CREATE TABLE w (a PRIMARY KEY, b) WITHOUT ROWID;
@@ -114,7 +115,7 @@ import Testing
         #expect(
             try await observed.tables(changedBy: "INSERT INTO f VALUES ('word')").kinds
                 == ["f": .insert])
-        // The statement of the first time, prepared already.
+        // The second time, the statement is already prepared.
         for _ in 1...2 {
             let tables = try await observed.tables { db in
                 try db.executeUpdate("INSERT INTO f VALUES (?)", values: ["another"])
@@ -132,7 +133,7 @@ import Testing
             ("CREATE VIEW v AS SELECT * FROM t", [:]),
             ("DROP TABLE t", ["t": .delete]),
         ] as [(String, [String: DatabaseChange.Kinds])])
-    func `a change of the schema is told`(
+    func `a change of the schema is reported`(
         _ sql: String, _ expected: [String: DatabaseChange.Kinds]
     ) async throws {
         let observed = try ObservedDatabase()
@@ -142,7 +143,7 @@ import Testing
         #expect(kinds.filter { expected.keys.contains($0.key) } == expected)
     }
 
-    @Test func `whatever can be dropped is dropped while somebody observes`() async throws {
+    @Test func `everything that can be dropped can be dropped while it is observed`() async throws {
         let observed = try ObservedDatabase(
             """
             CREATE TABLE a (x); CREATE INDEX i ON a (x); CREATE VIEW v AS SELECT * FROM a;
@@ -197,7 +198,7 @@ import Testing
             ("INSERT INTO t VALUES (1, 1), (1, 1)", [:]),
             ("INSERT OR FAIL INTO t VALUES (1, 1), (1, 1)", ["t": .insert]),
         ] as [(String, [String: DatabaseChange.Kinds])])
-    func `what is rolled back is not told`(
+    func `rolled-back changes are not reported`(
         _ sql: String, _ kinds: [String: DatabaseChange.Kinds]
     ) async throws {
         let observed = try ObservedDatabase(
@@ -208,7 +209,7 @@ import Testing
         #expect(try await observed.tables(changedBy: sql).kinds == kinds)
     }
 
-    @Test func `a failed statement in a transaction that is committed is not told`() async throws {
+    @Test func `a failed statement in a committed transaction is not reported`() async throws {
         let observed = try ObservedDatabase()
         let tables = try await observed.tables { db in
             try db.beginExclusiveTransaction()
@@ -219,7 +220,7 @@ import Testing
         #expect(tables.kinds == ["u": .insert])
     }
 
-    @Test func `a commit that fails is told when it has succeeded`() async throws {
+    @Test func `a failed commit is reported once it succeeds`() async throws {
         let observed = try ObservedDatabase(
             """
             CREATE TABLE p (id INTEGER PRIMARY KEY);
@@ -239,7 +240,7 @@ import Testing
         #expect(repaired.kinds == ["c": .insert, "p": .insert])
     }
 
-    @Test func `a nested block that fails takes its part with it`() async throws {
+    @Test func `the changes of a failed nested block are not reported`() async throws {
         let observed = try ObservedDatabase()
         let tables = try await observed.tables { db in
             try observed.queue.inExclusiveTransaction { db in
@@ -254,7 +255,7 @@ import Testing
         #expect(tables.kinds == ["t": .insert])
     }
 
-    @Test func `a result set that is closed early has committed`() async throws {
+    @Test func `a result set that is closed early has committed its changes`() async throws {
         let observed = try ObservedDatabase()
         let tables = try await observed.tables { db in
             let rs = try db.executeQuery("INSERT INTO t VALUES (1, 1), (2, 1) RETURNING id")
@@ -264,7 +265,7 @@ import Testing
         #expect(tables.kinds == ["t": .insert])
     }
 
-    @Test func `a kept statement is followed like any other`() async throws {
+    @Test func `a prepared statement is observed like any other`() async throws {
         let observed = try ObservedDatabase()
         let tables = try await observed.tables(rowIDs: true) { db in
             let insert = try db.prepare("INSERT INTO t VALUES (?, 1)")
@@ -273,13 +274,15 @@ import Testing
         #expect(tables["t"]?.rowIDs == [1, 2, 3])
     }
 
-    @Test func `a transaction that has begun before is told without its tables`() async throws {
+    @Test func `a transaction begun before the observation is reported without its tables`()
+        async throws
+    {
         let observed = try ObservedDatabase()
-        // On the store itself: no block of a queue lets a transaction out.
+        // On the store itself: a queue's block cannot leave a transaction open.
         let store = observed.queue.databaseStore
         try store.executeStatements("BEGIN; INSERT INTO t VALUES (1, 1)")
         var iterator = observed.queue.changes().makeAsyncIterator()
-        // Waits until the observer has had its turn.
+        // Waits until the observer has had its turn in the queue.
         #expect(storageError { try observed.run("SELECT 1") }?.code == 21)
         try store.executeStatements("INSERT INTO u VALUES (1); COMMIT")
         let change = await iterator.next()
@@ -289,7 +292,7 @@ import Testing
 
     // MARK: - Observers
 
-    @Test func `each observer is told of its tables only`() async throws {
+    @Test func `each observer receives changes of its own tables only`() async throws {
         let observed = try ObservedDatabase()
         var first = observed.queue.changes(in: ["T"]).makeAsyncIterator()
         var second = observed.queue.changes(in: ["u", "marker"]).makeAsyncIterator()
@@ -299,7 +302,7 @@ import Testing
         #expect(await second.next()?.tables.keys.sorted() == ["marker", "u"])
     }
 
-    @Test func `a slow observer gets the union of what it has missed`() async throws {
+    @Test func `a slow observer receives the union of the changes it missed`() async throws {
         let observed = try ObservedDatabase()
         var iterator = observed.queue.changes(rowIDs: true).makeAsyncIterator()
         for number in 1...100 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
@@ -311,7 +314,7 @@ import Testing
         #expect(await iterator.next()?.tables.kinds == ["u": .insert])
     }
 
-    @Test func `changes come in the order of the commits`() async throws {
+    @Test func `changes arrive in commit order`() async throws {
         let observed = try ObservedDatabase()
         let (stream, told) = AsyncStream.makeStream(of: Set<Int64>.self)
         let changes = observed.queue.changes(in: ["t"], rowIDs: true)
@@ -322,7 +325,7 @@ import Testing
         var seen: [Int64] = []
         var iterator = stream.makeAsyncIterator()
         _ = await iterator.next()
-        // The observer begins a moment later.
+        // The observer starts a moment later.
         try await Task.sleep(for: .milliseconds(100))
         for number in 1...50 { try observed.run("INSERT INTO t VALUES (\(number), 1)") }
         while seen.last != 50, let rows = await iterator.next() { seen += rows.sorted() }
@@ -331,7 +334,7 @@ import Testing
         await observer.value
     }
 
-    @Test func `cancelling the task ends the sequence and lets the observer go`() async throws {
+    @Test func `cancelling the task ends the sequence and releases the observer`() async throws {
         let observed = try ObservedDatabase()
         weak var queue: SecureDatabaseQueue?
         do {
@@ -347,13 +350,13 @@ import Testing
             task.cancel()
             _ = await task.value
         }
-        // Its last turn ends a moment later.
+        // The observer's last turn ends a moment later.
         try observed.run("INSERT INTO t VALUES (1, 1)")
         for _ in 1...200 where queue != nil { try await Task.sleep(for: .milliseconds(5)) }
         #expect(queue == nil)
     }
 
-    @Test func `an iterator that goes takes its observer with it`() async throws {
+    @Test func `releasing an iterator releases its observer`() async throws {
         let observed = try ObservedDatabase()
         weak var queue: SecureDatabaseQueue?
         func observe() {
@@ -367,7 +370,7 @@ import Testing
         #expect(queue == nil)
     }
 
-    @Test func `a cancelled task gets nothing`() async throws {
+    @Test func `a cancelled task receives nothing`() async throws {
         let observed = try ObservedDatabase()
         let queue = observed.queue
         let task = Task {
@@ -379,7 +382,7 @@ import Testing
         #expect(await task.value == nil)
     }
 
-    @Test func `a file that is opened again tells that anything may have changed`() async throws {
+    @Test func `reopening the file reports that anything may have changed`() async throws {
         let observed = try ObservedDatabase()
         var iterator = observed.queue.changes(in: ["t"]).makeAsyncIterator()
         try await observed.queue.inDatabase { db in
@@ -391,7 +394,7 @@ import Testing
         #expect(await iterator.next()?.tables.kinds == ["t": .insert])
     }
 
-    @Test func `a pool tells what it writes`() async throws {
+    @Test func `a pool reports its own writes`() async throws {
         let database = try TemporaryDatabase()
         let pool = try database.openPool()
         try setUp(pool)

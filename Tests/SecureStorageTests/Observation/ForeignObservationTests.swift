@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ForeignObservationTests {
     private static let modes: [SecureDatabaseConfiguration.JournalMode] = [.wal, .delete]
 
-    /// Commits on a connection of its own.
+    /// Commits on a separate connection.
     private func commitElsewhere(
         _ observed: ObservedDatabase, mode: SecureDatabaseConfiguration.JournalMode = .wal,
         _ sql: String = "INSERT INTO t (a) VALUES (1)"
@@ -17,7 +17,7 @@ import Testing
         other.close()
     }
 
-    /// Many commits of another connection inside one block of the queue.
+    /// Makes many commits on another connection inside one block of the queue.
     private func writeWhileBusy(
         _ observed: ObservedDatabase, _ other: SecureDatabaseStore
     ) throws {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// An iterator whose observation has begun.
+    /// Returns an iterator whose observation has begun.
     private func observe(
         _ observed: ObservedDatabase, in tables: [String]? = nil
     ) throws -> DatabaseChanges.Iterator {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `another connection's commit arrives without its tables`(
+    func `another connection's commit is reported without its tables`(
         _ mode: SecureDatabaseConfiguration.JournalMode
     ) async throws {
         let observed = try ObservedDatabase { $0.journalMode = mode }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `an own commit comes once and not as another's`() async throws {
+    @Test func `the connection's own commit is reported once and not as foreign`() async throws {
         let observed = try ObservedDatabase()
         var changes = try observe(observed)
         for number in 1...5 {
@@ -57,7 +57,7 @@ import Testing
             let change = await changes.next()
             #expect(change?.tables.kinds == ["t": .insert])
             #expect(change?.includesForeign == false)
-            // Time for wake-ups of what has been written.
+            // Time for wake-ups caused by this write.
             try await Task.sleep(for: .milliseconds(number == 5 ? 2500 : 100))
         }
         try observed.run("INSERT INTO u VALUES (1)")
@@ -66,7 +66,7 @@ import Testing
         #expect(last?.hasUnknownTables == false)
     }
 
-    @Test func `another connection's commit is told with or before the own one after it`()
+    @Test func `another connection's commit is reported with or before the own one after it`()
         async throws
     {
         let observed = try ObservedDatabase()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `reading elsewhere tells nothing`() async throws {
+    @Test func `reads and rollbacks elsewhere are not reported`() async throws {
         let observed = try ObservedDatabase()
         var changes = try observe(observed)
         try commitElsewhere(
@@ -91,7 +91,7 @@ import Testing
         #expect(await changes.next()?.includesForeign == false)
     }
 
-    @Test func `commits while the writer is busy are one change afterwards`() async throws {
+    @Test func `commits made while the writer is busy are reported as one change`() async throws {
         let observed = try ObservedDatabase()
         var changes = try observe(observed)
         let other = try observed.database.openStore()
@@ -102,7 +102,7 @@ import Testing
         #expect(await changes.next()?.includesForeign == false)
     }
 
-    @Test func `values run again for another connection's commit`() async throws {
+    @Test func `values are queried again after another connection's commit`() async throws {
         let observed = try ObservedDatabase()
         var counts = observed.queue.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
             .makeAsyncIterator()
@@ -111,11 +111,11 @@ import Testing
         #expect(try await counts.next()?.get() == 1)
     }
 
-    @Test func `what an open result set hides is told at its end`() async throws {
+    @Test func `a commit hidden by an open result set is reported when it closes`() async throws {
         let observed = try ObservedDatabase()
         try observed.run("INSERT INTO t VALUES (1, 1), (2, 1)")
         var changes = try observe(observed)
-        // The store's own result set, which no block of the queue closes.
+        // Opened on the store itself, so no block of the queue closes it.
         let rs = try observed.queue.databaseStore.executeQuery("SELECT * FROM t")
         #expect(try rs.next())
         try commitElsewhere(observed)
@@ -124,7 +124,7 @@ import Testing
         #expect(await changes.next() == .foreign)
     }
 
-    @Test func `a read-only queue is told`() async throws {
+    @Test func `a read-only queue reports changes`() async throws {
         let observed = try ObservedDatabase()
         let reader = SecureDatabaseQueue(
             databaseStore: try observed.database.openStore { $0.isReadOnly = true })
@@ -134,11 +134,11 @@ import Testing
         #expect(await changes.next() == .foreign)
     }
 
-    @Test func `a long transaction elsewhere is told when it is committed`() async throws {
+    @Test func `a long transaction elsewhere is reported when it commits`() async throws {
         let observed = try ObservedDatabase()
         var changes = try observe(observed)
         let other = try observed.database.openStore { $0.cacheSize = 0 }
-        // Large enough to be written before its commit.
+        // Large enough for pages to be written before the commit.
         try other.executeStatements(
             """
             PRAGMA cache_size = 10; BEGIN IMMEDIATE;
@@ -153,7 +153,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `the watch survives files that go and come again`() async throws {
+        @Test func `the watch survives files that are removed and created again`() async throws {
             let database = try TemporaryDatabase()
             let events = Shared(0)
             let watch = FileWatch(path: database.path, queue: DispatchQueue(label: "test")) {
@@ -222,11 +222,11 @@ import Testing
             print(
                 "from another process, with the commit itself: median \(median) ms, "
                     + "least \(delays[0]) ms, most \(delays[delays.count - 1]) ms")
-            // Measured on an idle machine; others may run tests beside this one.
+            // Measured on an idle machine; other tests may run beside this one.
             #expect(median < (Sanitizer.isPresent ? 500 : 50))
         }
 
-        @Test func `an idle observer takes no processor time`() async throws {
+        @Test func `an idle observer uses no processor time`() async throws {
             let database = try TemporaryDatabase()
             try database.openStore().executeUpdate("CREATE TABLE t (a)")
             await #expect(processExitsWith: .success) {
@@ -238,13 +238,13 @@ import Testing
                 let observers = [
                     Task { for await _ in changes {} }, Task { for await _ in values {} },
                 ]
-                // The round of questions after the opening.
+                // The checks that follow the opening.
                 try await Task.sleep(for: .seconds(2))
                 let before = try processorTicks()
                 try await Task.sleep(for: .seconds(5))
                 let ticks = try processorTicks() - before
                 #expect(ticks <= 1)
-                // Waited for: what a suspended task holds is a leak to LeakSanitizer.
+                // Awaited because LeakSanitizer reports what a suspended task holds as a leak.
                 for observer in observers {
                     observer.cancel()
                     await observer.value
@@ -256,14 +256,14 @@ import Testing
 }
 
 #if os(Linux)
-    /// Nanoseconds of a clock that all processes share.
+    /// Nanoseconds of a clock shared by all processes.
     private func monotonicTime() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// utime and stime of this process, in hundredths of a second.
+    /// The utime and stime of this process, in hundredths of a second.
     private func processorTicks() throws -> Int {
         let stat = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8)
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []

@@ -17,7 +17,7 @@ import Testing
 
     private func remove(_ key: String) throws { try store.remove(key) }
 
-    @Test func `the values of a key come when it is put and removed`() async throws {
+    @Test func `the values of a key arrive when it is put and removed`() async throws {
         var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
         #expect(try await values.next()?.get() == .some(nil))
         try put("dark", forKey: "theme")
@@ -28,7 +28,7 @@ import Testing
         #expect(try await values.next()?.get() == .some(nil))
     }
 
-    @Test func `a value of another type is a failure that the next one ends`() async throws {
+    @Test func `a value of another type is a failure, and the next value arrives`() async throws {
         struct Theme: Codable, Equatable { var isDark: Bool }
         var values = store.values(forKey: "theme", as: Theme.self).makeAsyncIterator()
         #expect(try await values.next()?.get() == .some(nil))
@@ -39,13 +39,13 @@ import Testing
         #expect(try await values.next()?.get() == Theme(isDark: true))
     }
 
-    @Test func `changes are told of one key, and not when its value stays`() async throws {
+    @Test func `changes are reported for one key, and only when its value changes`() async throws {
         try put("light", forKey: "theme")
         let (stream, told) = AsyncStream.makeStream(of: KeyValueChange.self)
         let changes = store.changes(forKey: "theme")
         let task = Task { for await change in changes { told.yield(change) } }
         var iterator = stream.makeAsyncIterator()
-        // It begins a moment later.
+        // The observation begins a moment later.
         try await Task.sleep(for: .milliseconds(200))
         try put("large", forKey: "size")
         try put("light", forKey: "theme")
@@ -62,7 +62,7 @@ import Testing
     @Test func `another store's values arrive`() async throws {
         var values = store.values(forKey: "theme", as: String.self).makeAsyncIterator()
         #expect(try await values.next()?.get() == .some(nil))
-        // Observed by then.
+        // After this write the observation has begun.
         try put("medium", forKey: "size")
         let other = try SecureKeyValueStore(databaseStore: database.openStore(), name: "settings")
         try await other.put("dark", forKey: "theme")

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ObservationCostTests {
-    /// The least seconds of several rounds, in which the machine did least else.
+    /// Returns the shortest of five rounds in seconds, the one least disturbed by other work.
     private static func seconds(_ body: () throws -> Void) rethrows -> Double {
         var least = Double.infinity
         for _ in 1...5 {
@@ -36,14 +36,14 @@ import Testing
         let commit: Double
     }
 
-    /// Microseconds of an insert in a transaction, and of one that commits by itself.
+    /// Returns the microseconds of an insert in a transaction and of one that commits by itself.
     private static func costs(of queue: SecureDatabaseQueue) throws -> Costs {
         let insert = try seconds { try Self.insert(20_000, into: queue) } / 20_000 * 1e6
         let commit = try seconds { try Self.commit(2_000, on: queue) } / 2_000 * 1e6
         return Costs(insert: insert, commit: commit)
     }
 
-    @Test func `who is not observed pays nothing, who is pays little`() throws {
+    @Test func `a database that is not observed pays nothing, an observed one little`() throws {
         let observed = try ObservedDatabase { $0.synchronous = .normal }
         let before = try Self.costs(of: observed.queue)
         let (with, withRows) = try Self.observedCosts(observed.queue)
@@ -56,8 +56,8 @@ import Testing
             print("\(name): \(costs.insert) µs an insert, \(costs.commit) µs a commit")
         }
         guard !Sanitizer.isPresent else { return }
-        // Wide, since other tests run beside this one, and without optimisation; the figures are
-        // printed.
+        // Wide limits, since other tests run beside this one and the code is not optimised; the
+        // figures are printed.
         #expect(after.insert < before.insert * 4)
         #expect(with.insert < before.insert * 10)
         #expect(with.commit < before.commit * 10)

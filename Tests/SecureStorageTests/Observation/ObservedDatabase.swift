@@ -1,12 +1,12 @@
 import Foundation
 import SecureStorage
 
-/// A queue on a new file, for tests that look at what it tells.
+/// A queue on a new file, for tests that examine the changes it reports.
 struct ObservedDatabase {
     let database: TemporaryDatabase
     let queue: SecureDatabaseQueue
 
-    /// Runs `schema` before anybody observes.
+    /// Runs `schema` before any observation begins.
     init(
         _ schema: String = "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE TABLE u (a)",
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
@@ -20,14 +20,14 @@ struct ObservedDatabase {
         try queue.inDatabase { try $0.executeStatements(sql) }
     }
 
-    /// What is told of a batch, whose error is dropped; empty when it is nothing.
+    /// Returns the changes reported for a batch, whose error is ignored; empty if there are none.
     func tables(
         changedBy sql: String, in tables: [String]? = nil, rowIDs: Bool = false
     ) async throws -> [String: DatabaseChange.Table] {
         try await self.tables(in: tables, rowIDs: rowIDs) { try $0.executeStatements(sql) }
     }
 
-    /// What is told of a block, whose error is dropped; empty when it is nothing.
+    /// Returns the changes reported for a block, whose error is ignored; empty if there are none.
     func tables(
         in tables: [String]? = nil, rowIDs: Bool = false,
         changedBy block: (SecureDatabaseStore) throws -> Void
@@ -35,7 +35,7 @@ struct ObservedDatabase {
         var iterator = queue.changes(in: tables.map { $0 + ["marker"] }, rowIDs: rowIDs)
             .makeAsyncIterator()
         perform(block)
-        // So that there is something to be told in any case.
+        // Ensures that there is a change to report.
         try run("INSERT INTO marker VALUES (1)")
         let change = await iterator.next()
         guard let change, !change.hasUnknownTables, !change.includesForeign else {

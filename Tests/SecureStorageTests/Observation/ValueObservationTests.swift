@@ -18,7 +18,7 @@ import Testing
 
     struct Failure: Error {}
 
-    /// Runs a query whose runs are counted.
+    /// Returns the values of a query and counts its runs.
     private func counted(
         _ runs: Shared<Int>, _ sql: String
     ) -> DatabaseValues<Int?> {
@@ -33,7 +33,7 @@ import Testing
         "SELECT count(*) FROM u WHERE a IN (SELECT a FROM t)", "SELECT (SELECT max(a) FROM t)",
         "WITH c AS (SELECT * FROM t) SELECT count(*) FROM c",
     ])
-    func `the value comes at once, and again when what was read has changed`(
+    func `the value arrives immediately, and again when a table it reads has changed`(
         _ sql: String
     ) async throws {
         try run("INSERT INTO t VALUES (1, 1); INSERT INTO u VALUES (1), (2)")
@@ -44,7 +44,7 @@ import Testing
         #expect(try await values.next()?.get() ?? 0 > 1)
     }
 
-    @Test func `a queue has values as well`() async throws {
+    @Test func `a queue delivers values as well`() async throws {
         let observed = try ObservedDatabase()
         var values = observed.queue.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
             .makeAsyncIterator()
@@ -53,20 +53,20 @@ import Testing
         #expect(try await values.next()?.get() == 1)
     }
 
-    @Test func `tables that were not read lead to no run, and equal values are told once`()
+    @Test func `tables that were not read cause no run, and equal values are delivered once`()
         async throws
     {
         let runs = Shared(0)
         var values = counted(runs, "SELECT count(*) FROM t WHERE a > 0").makeAsyncIterator()
         #expect(try await values.next()?.get() == 0)
-        // The observer's turn has passed when this is told.
+        // When this value arrives, the observer has had its turn.
         try run("INSERT INTO t VALUES (1, 1)")
         #expect(try await values.next()?.get() == 1)
         let before = runs.current
         try run("INSERT INTO u VALUES (1)")
         try run("INSERT INTO t VALUES (2, 0)")
         async let next = values.next()
-        // It runs for the one that it has read, to no new value.
+        // The write to `t`, which the query reads, causes a run but no new value.
         while runs.current == before { try await Task.sleep(for: .milliseconds(1)) }
         try run("INSERT INTO u VALUES (2)")
         try run("INSERT INTO t VALUES (3, 1)")
@@ -74,7 +74,7 @@ import Testing
         #expect(runs.current == before + 2)
     }
 
-    @Test func `what is read is noted anew at each run`() async throws {
+    @Test func `the tables read are recorded again at each run`() async throws {
         let runs = Shared(0)
         var values = pool.values { db in
             runs.withLock { $0 += 1 }
@@ -88,7 +88,7 @@ import Testing
         #expect(try await values.next()?.get() == 1)
     }
 
-    @Test func `a full-text query and its table's inner tables are followed`() async throws {
+    @Test func `a full-text query and its table's shadow tables are observed`() async throws {
         try run("CREATE VIRTUAL TABLE f USING fts5(x)")
         try run("CREATE VIRTUAL TABLE words USING fts5vocab(f, row)")
         var matches = pool.values { try $0.int(forQuery: "SELECT count(*) FROM f('word')") }
@@ -102,7 +102,7 @@ import Testing
         #expect(try await words.next()?.get() == 2)
     }
 
-    @Test func `a change of the schema leads to a run`() async throws {
+    @Test func `a change of the schema causes a run`() async throws {
         try run("INSERT INTO u VALUES (1)")
         var columns = pool.values { db in
             let rs = try db.executeQuery("SELECT * FROM u")
@@ -115,7 +115,7 @@ import Testing
         #expect(try await columns.next()?.get() == 2)
     }
 
-    @Test func `an error is told and does not end the sequence`() async throws {
+    @Test func `an error is delivered and does not end the sequence`() async throws {
         var values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM missing") }
             .makeAsyncIterator()
         let first = await values.next()
@@ -129,7 +129,7 @@ import Testing
         #expect(try await values.next()?.get() == 1)
     }
 
-    @Test func `what is committed during a run leads to one more run`() async throws {
+    @Test func `commits during a run cause one more run`() async throws {
         let runs = Shared(0)
         let pool = pool
         var values = pool.values { db in
@@ -137,7 +137,7 @@ import Testing
             if runs.withLock({
                 $0 += 1; return $0
             }) == 2 {
-                // On another connection, as another thread would.
+                // Writes on another connection, from another thread.
                 let other = Thread {
                     for number in 10..<60 {
                         try? pool.write {
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `cancelling the task ends the values`() async throws {
+    @Test func `cancelling the task ends the sequence`() async throws {
         let (stream, told) = AsyncStream.makeStream(of: Int?.self)
         let values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
         let task = Task {
@@ -192,7 +192,7 @@ import Testing
         await task.value
     }
 
-    @Test func `values of a closed file go on when it is open`() async throws {
+    @Test func `values of a closed file continue once it is open`() async throws {
         let other = try TemporaryDatabase()
         let pool = SecureDatabasePool(url: other.url)
         var values = pool.values { _ in 1 }.makeAsyncIterator()

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a file is, told from its bytes.
+/// Identifying a file by its bytes.
 @Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {
     typealias Finding = FileDiagnosis.Finding
 
@@ -15,7 +15,7 @@ import Testing
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
     private static let wrongKey = DatabaseKey.raw(SecretBytes.random(count: 32))
 
-    /// What is found, with the proof that looking has changed nothing, times of access included.
+    /// Returns the finding, and checks that diagnosing changed nothing, not even access times.
     private func finding(
         _ key: DatabaseKey? = Self.key, cipher: CipherConfiguration = .init(),
         sourceLocation: SourceLocation = #_sourceLocation
@@ -28,7 +28,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> FileDiagnosis {
         let content = try DirectorySnapshot(of: database.directory)
-        // After the look of the snapshot itself.
+        // After the snapshot, which reads the files itself.
         let times = try times()
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: key, cipher: cipher)
@@ -39,7 +39,7 @@ import Testing
         return diagnosis
     }
 
-    /// Of last access, change and modification, of all files.
+    /// Returns the times of last access, modification and status change of all files.
     private func times() throws -> [String: [Int]] {
         var times: [String: [Int]] = [:]
         for name in try database.fileNames() {
@@ -53,7 +53,7 @@ import Testing
         return times
     }
 
-    /// Ten pages, with three rows, all in the one file.
+    /// Makes a file of ten pages, with three rows and without side files.
     private func makeFile(_ rows: Int = 3) throws -> Data {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (x)")
@@ -64,7 +64,7 @@ import Testing
         return try Data(contentsOf: database.url)
     }
 
-    /// Writes bytes without making the file anew.
+    /// Overwrites bytes without recreating the file.
     private func patch(_ bytes: [UInt8], at offset: Int) throws {
         let file = try FileHandle(forWritingTo: database.url)
         try file.seek(toOffset: UInt64(offset))
@@ -72,9 +72,9 @@ import Testing
         try file.close()
     }
 
-    // MARK: - What is no encrypted database
+    // MARK: - Files that are not encrypted databases
 
-    @Test func `a missing file is missing, and its side files are named`() throws {
+    @Test func `a missing file is reported as missing, and its side files are named`() throws {
         #expect(try finding() == .missing)
         try Data("log".utf8).write(to: URL(fileURLWithPath: database.path + "-wal"))
         let diagnosis = try diagnosis()
@@ -87,7 +87,7 @@ import Testing
         #expect(try finding() == .empty)
     }
 
-    @Test func `a directory and a link are no databases`() throws {
+    @Test func `a directory and a symbolic link are not databases`() throws {
         try FileManager.default.createDirectory(
             at: database.url, withIntermediateDirectories: false)
         #expect(try finding() == .notADatabase)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [54, 4096, 40960])
-    func `text and zeros are no database`(_ size: Int) throws {
+    func `text and zeros are not a database`(_ size: Int) throws {
         let text = String(repeating: "A line of text, and no database.\n", count: size / 32 + 1)
         for content in [Data(text.utf8.prefix(size)), Data(count: size)] {
             try content.write(to: database.url)
@@ -118,14 +118,14 @@ import Testing
         try Data((0..<40960).map { _ in .random(in: 0...255) }).write(to: database.url)
         #expect(try finding() == .wrongKey)
         #expect(try finding(nil) == .keyNeeded)
-        // But not when they are no whole pages.
+        // But not if they are not whole pages.
         try Data((0..<40900).map { _ in .random(in: 0...255) }).write(to: database.url)
         #expect(try finding() == .notADatabase)
     }
 
     // MARK: - Keys and formats
 
-    @Test func `a sound file is sound, also under a passphrase`() throws {
+    @Test func `a sound file is reported as sound, under a passphrase too`() throws {
         _ = try makeFile()
         let diagnosis = try diagnosis()
         #expect(diagnosis.finding == .ok)
@@ -141,13 +141,13 @@ import Testing
                 .finding == .ok)
     }
 
-    @Test func `a wrong key is a wrong key`() throws {
+    @Test func `a wrong key is reported as a wrong key`() throws {
         _ = try makeFile()
         #expect(try finding(Self.wrongKey) == .wrongKey)
         #expect(try finding(.passphrase("a guess")) == .wrongKey)
     }
 
-    @Test func `a key that cannot be one is an error`() throws {
+    @Test func `an invalid key is an error`() throws {
         _ = try makeFile()
         #expect(
             storageError {
@@ -156,7 +156,7 @@ import Testing
             }?.kind == .authenticationFailed)
     }
 
-    @Test(arguments: [1, 2, 3]) func `the formats of SQLCipher 1 to 3 are told`(
+    @Test(arguments: [1, 2, 3]) func `the formats of SQLCipher 1 to 3 are identified`(
         _ version: Int
     ) throws {
         try Fixture.copy("sqlcipher-\(version)-passphrase.db", to: database)
@@ -165,7 +165,7 @@ import Testing
         #expect([.wrongKey, .notADatabase].contains(try finding(.passphrase("another"))))
         try FileManager.default.removeItem(at: database.url)
         try Fixture.copy("sqlcipher-\(version)-raw-key.db", to: database)
-        // With a raw key, 2 and 3 are the same.
+        // With a raw key, versions 2 and 3 are the same.
         #expect(
             try finding(.raw(SecretBytes(copying: Fixture.rawKey)))
                 == .legacyFormat(version: max(version, version == 2 ? 3 : version)))
@@ -179,7 +179,7 @@ import Testing
         #expect(try finding(.raw(SecretBytes(copying: Fixture.rawKey))) == .ok)
     }
 
-    @Test func `another page size or HMAC is named`() throws {
+    @Test func `another page size and another HMAC are identified`() throws {
         let db = try database.openStore {
             $0.journalMode = .delete
             $0.cipher.pageSize = 8192
@@ -195,7 +195,9 @@ import Testing
             storageError { _ = try database.openStore() }?.description.contains("8192") == true)
     }
 
-    @Test func `a plaintext header is told from a plain file, and its salt opens it`() throws {
+    @Test func `a plaintext header is distinguished from a plain file, and its salt opens it`()
+        throws
+    {
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
         cipher.salt = Data((1...16).map { UInt8($0) })
@@ -213,7 +215,7 @@ import Testing
 
     // MARK: - Damage
 
-    @Test func `damaged pages are named, the first one among them`() throws {
+    @Test func `damaged pages are listed, including the first one`() throws {
         let whole = try makeFile()
         for pages in [[3], [1], [2, 10], [1, 5, 6], Array(1...9)] {
             try whole.write(to: database.url)
@@ -222,12 +224,12 @@ import Testing
                 try patch([whole[offset] ^ 4], at: offset)
             }
             #expect(try finding() == .corrupt(pages: pages))
-            // Under another key it is that which is wrong.
+            // With another key, it is the key that is wrong.
             #expect(try finding(Self.wrongKey) == .wrongKey)
         }
     }
 
-    @Test func `a swapped page, and a page of another file under the same key, are damaged`()
+    @Test func `a swapped page, and a page of another file with the same key, are damaged`()
         throws
     {
         let whole = try makeFile()
@@ -251,14 +253,14 @@ import Testing
     }
 
     @Test(arguments: [4096 * 7, 4096 * 7 + 1, 4096 * 6 - 200, 4096 * 2, 4096, 5000])
-    func `a file that was cut off is truncated`(_ size: Int) throws {
+    func `a file that was cut off is reported as truncated`(_ size: Int) throws {
         let whole = try makeFile()
         try whole.prefix(size).write(to: database.url)
         #expect(try finding() == .truncated)
     }
 
     @Test(arguments: [1, 100, 4096, 5000])
-    func `bytes at the end of the file are noticed`(_ size: Int) throws {
+    func `extra bytes at the end of the file are reported`(_ size: Int) throws {
         let whole = try makeFile()
         try (whole + Data(repeating: 7, count: size)).write(to: database.url)
         #expect(try finding() == .corrupt(pages: [11]))
@@ -266,7 +268,7 @@ import Testing
 
     // MARK: - With side files
 
-    @Test func `pages in the log count`() throws {
+    @Test func `pages in the log are counted`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (x)")
         for _ in 0..<5 { try db.executeUpdate("INSERT INTO t VALUES (randomblob(10000))") }
@@ -282,13 +284,13 @@ import Testing
         #expect(diagnosis.description.contains("15 of 15 pages"))
     }
 
-    @Test func `what a broken transaction has left is told as it will be read`() throws {
+    @Test func `an interrupted transaction is diagnosed as it will be read`() throws {
         _ = try makeFile()
         let db = try database.openStore {
             $0.journalMode = .delete
             $0.cacheSize = 0
         }
-        // So much that pages reach the file before the commit.
+        // Enough that pages reach the file before the commit.
         try db.executeStatements("BEGIN; UPDATE t SET x = randomblob(200000)")
         let copy = try TemporaryDatabase()
         for suffix in ["", "-journal"] {
@@ -302,9 +304,8 @@ import Testing
         #expect(try copy.openStore().int("SELECT count(*) FROM t") == 3)
     }
 
-    /// As on a busy machine: what was read while it was written to looks as if nothing had
-    /// happened.
-    @Test func `a file that changes twice in a tick of the system's clock is looked at again`()
+    /// As on a busy machine, a file that was written to while it was read looks unchanged.
+    @Test func `a file that changes twice within a tick of the system's clock is examined again`()
         throws
     {
         let whole = try makeFile()
@@ -318,7 +319,7 @@ import Testing
         #endif
         var isRepaired = false
         let diagnosis = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) {
-            // At the end of the first look.
+            // At the end of the first pass.
             guard !isRepaired, $0.fraction == 1 else { return }
             isRepaired = true
             try patch([whole[20_000]], at: 20_000)
@@ -329,7 +330,7 @@ import Testing
         #expect(diagnosis.finding == .ok, "\(diagnosis)")
     }
 
-    @Test func `a file that is open, and written to, is never called damaged`() throws {
+    @Test func `an open file that is written to is never reported as damaged`() throws {
         let db = try database.openStore()
         try db.executeUpdate("CREATE TABLE t (x)")
         let queue = SecureDatabaseQueue(databaseStore: db)
@@ -349,12 +350,12 @@ import Testing
             #expect(diagnosis.finding == .ok, "\(diagnosis)")
         }
         rounds.end()
-        // Its locks are still there: another process cannot have dropped them by looking.
+        // Diagnosing must not have dropped its locks.
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) > 0 FROM t") } == 1)
     }
 
     #if os(Linux)
-        @Test func `looking at a file that is open drops none of its locks`() throws {
+        @Test func `diagnosing an open file drops none of its locks`() throws {
             let db = try database.openStore { $0.journalMode = .delete }
             try db.executeStatements("CREATE TABLE t (x); BEGIN EXCLUSIVE")
             defer { db.close() }
@@ -369,9 +370,9 @@ import Testing
         }
     #endif
 
-    // MARK: - Handling
+    // MARK: - Progress and errors
 
-    @Test func `progress is told, and throwing from it ends the work`() throws {
+    @Test func `progress is reported, and throwing from it ends the diagnosis`() throws {
         _ = try makeFile(500)
         var seen: [FileProgress] = []
         _ = try SecureDatabaseStore.diagnose(at: database.url, key: Self.key) { seen.append($0) }
@@ -385,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `the error of open carries the finding`() throws {
+    @Test func `the error of open contains the finding`() throws {
         let whole = try makeFile()
         try patch([whole[100] ^ 1], at: 100)
         let error = storageError { _ = try database.openStore() }

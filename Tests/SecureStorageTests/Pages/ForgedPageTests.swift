@@ -2,10 +2,10 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Pages that an attacker with the key has changed and authenticated again: every call ends with a
-/// result or an error of the library, soon, and without taking more memory than the file is worth.
+/// Pages that an attacker with the key has changed and authenticated again.
 ///
-/// The same as a target of `make fuzz`: `forgeries`.
+/// Every call ends soon, with a result or an error of the library, and takes no more memory than
+/// the file justifies. `make fuzz` has the same as a target: `forgeries`.
 @Suite(.timeLimit(.minutes(600)), .engine(has: "ENABLE_FTS4")) struct ForgedPageTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -34,7 +34,7 @@ import Testing
         return try Data(contentsOf: database.url)
     }
 
-    /// What `body` throws has to be the library's.
+    /// Runs `body`, which may throw only the library's errors.
     private func allowing(_ body: () throws -> Void) {
         do {
             try body()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `pages that were changed with the key lead to results or errors, and to no end`()
+    @Test func `pages changed with the key lead to results or errors, and never end the process`()
         throws
     {
         let whole = try makeFile()
@@ -52,7 +52,7 @@ import Testing
         for _ in 0..<environmentNumber("SECURESTORAGE_FORGERIES", default: 6) {
             var file = whole
             for _ in 0..<Int.random(in: 1...3) {
-                // The first pages are roots, and the way to all others.
+                // The first pages are roots and lead to all others.
                 let page =
                     Bool.random() ? Int.random(in: 1...min(20, pages)) : .random(in: 1...pages)
                 try forge.forge(page, of: &file) { content in
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// Puts a number where the layout has one, mostly, or any byte anywhere.
+    /// Mostly overwrites a number of the layout, sometimes any byte anywhere.
     private static func change(_ page: inout [UInt8], isFirst: Bool, pages: Int) {
         let numbers: [UInt32] = [
             0, 1, 2, .max, 0x7fff_ffff, UInt32(pages), UInt32(pages + 1),
@@ -106,7 +106,7 @@ import Testing
             case 0 where isFirst: [16, 20, 24, 28, 32, 36, 52, 56, 64, 92].randomElement() ?? 28
             case 0, 1: start + Int.random(in: 0..<24)
             case 2: Int.random(in: (isFirst ? 16 : 0)..<(page.count - 4))
-            // A link to an overflow page stands before another cell, or at the end.
+            // A link to an overflow page precedes another cell or is at the end.
             default: page.count - 4
             }
         switch Int.random(in: 0..<3) {
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(.engine(has: "ENABLE_DBSTAT_VTAB"))
-    func `a record that claims terabytes and a chain that leads round in a circle end soon`()
+    func `overflow chains that lead round in a circle end soon`()
         throws
     {
         let whole = try makeFile()
@@ -133,7 +133,7 @@ import Testing
         let forge = try PageForge(key: TemporaryDatabase.key, of: whole)
         var file = whole
         let first = UInt8(try #require(overflow.first))
-        // All chains into one circle.
+        // Leads all chains into one circle.
         for page in overflow {
             try forge.forge(page, of: &file) { $0.replaceSubrange(0..<4, with: [0, 0, 0, first]) }
         }
@@ -142,7 +142,7 @@ import Testing
             at: database.url, key: SalvageFile.key, to: target.url)
         #expect(report.damagedPages.isEmpty)
         #expect(!report.isWhole)
-        // Nobody can tell any more whose these pages are.
+        // Which rows these pages belong to can no longer be determined.
         #expect(report.tables.first { $0.name == "t" }?.rowsSaved == rows)
         #expect(report.tables.first { $0.name == "t" }?.rowsLost == 10)
         #expect(report.description.hasPrefix("no page is damaged, but not all rows could be saved"))

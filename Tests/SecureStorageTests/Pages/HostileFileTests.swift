@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Files and side files that somebody has forged without the key cost neither time nor memory.
+/// Files and side files that were forged without the key cost neither time nor memory.
 @Suite(.timeLimit(.minutes(10))) struct HostileFileTests {
     let database: TemporaryDatabase
 
@@ -30,7 +30,7 @@ import Testing
         try content.write(to: database.url)
     }
 
-    /// A journal without records, which speaks of more pages than fit anywhere.
+    /// Writes a journal without records that claims more pages than fit anywhere.
     private func forgeJournal() throws {
         let pageCount: [UInt8] = [0xff, 0xff, 0xff, 0xff]
         let journal: [UInt8] =
@@ -46,7 +46,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test func `a forged number of pages in a journal is not believed`() throws {
+    @Test func `a forged page count in a journal is not trusted`() throws {
         try makeFile()
         try forgeJournal()
         try isQuick {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `salvage does not go through pages that only a forged journal speaks of`() throws {
+    @Test func `salvage does not visit pages that only a forged journal claims`() throws {
         try makeFile()
         try damage(page: 1)
         try forgeJournal()
@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func `a wrong raw key is never told to be a damaged salt, at any page size`() throws {
+    @Test func `a wrong raw key is never reported as a damaged salt, even with large pages`() throws
+    {
         var cipher = CipherConfiguration()
         cipher.pageSize = 65536
         try makeFile(pageSize: cipher.pageSize)
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `looking at a file that is open does not use up descriptors`() throws {
+    @Test func `diagnosing an open file does not use up descriptors`() throws {
         try makeFile()
         let db = try database.openStore { $0.journalMode = .delete }
         defer { db.close() }
@@ -116,7 +117,7 @@ import Testing
         #expect(Descriptors.count(of: database.path) == 0)
     }
 
-    @Test func `a file that somebody writes to without a log is never called damaged`() throws {
+    @Test func `a file written to without a log is never reported as damaged`() throws {
         let db = try database.openStore { $0.journalMode = .delete }
         try db.executeUpdate("CREATE TABLE t (x)")
         let queue = SecureDatabaseQueue(databaseStore: db)
@@ -139,7 +140,7 @@ import Testing
     }
 }
 
-/// Set by one thread, seen by others.
+/// A flag that one thread sets and others read.
 private final class Marking: @unchecked Sendable {
     // @unchecked: only touched under `lock`.
     private let lock = NSLock()

@@ -4,8 +4,8 @@ import Testing
 
 /// First pages that claim another page size.
 ///
-/// SQLite takes the size from there, and SQLCipher its own: where they differ, the engine writes
-/// outside of its memory. So no engine gets to see such a page.
+/// SQLite uses that size, and SQLCipher its own. If they differ, the engine writes out of bounds,
+/// so no engine may see such a page.
 @Suite struct MisstatedSizeTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -15,7 +15,7 @@ import Testing
         target = try TemporaryDatabase(name: "saved.db")
     }
 
-    /// Page size and reserved bytes, where 4096 and 80 are right.
+    /// Wrong page sizes and counts of reserved bytes; 4096 and 80 are right.
     static let sizes: [(Int, Int)] = [
         (512, 80), (1024, 0), (2048, 80), (8192, 255), (65536, 80), (3, 80), (0, 80), (4096, 0),
         (4096, 79),
@@ -35,7 +35,7 @@ import Testing
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
     }
 
-    /// With sectors of 512 bytes.
+    /// Returns a journal header with sectors of 512 bytes.
     private static func journalHeader(
         records: Int, nonce: Int, pages: Int, pageSize: Int = 4096
     ) -> [UInt8] {
@@ -43,7 +43,7 @@ import Testing
         return header + [UInt8](repeating: 0, count: 512 - header.count)
     }
 
-    /// In its record of page 1; no checksum covers these bytes.
+    /// Changes the journal's record of page 1, in bytes that no checksum covers.
     private static func misstateFirstPage(
         ofJournal records: inout [UInt8], _ pageSize: Int, _ reserved: Int
     ) throws {
@@ -73,14 +73,14 @@ import Testing
         let diagnosis = try SecureDatabaseStore.diagnose(
             at: database.url, key: SalvageFile.key, cipher: cipher)
         #expect(isFinding(diagnosis.finding), "\(diagnosis)", sourceLocation: sourceLocation)
-        // Reads the pages by itself.
+        // Salvage reads the pages itself.
         _ = try? SecureDatabaseStore.salvage(
             at: database.url, key: SalvageFile.key, cipher: cipher, to: target.url,
             replacing: true)
     }
 
     @Test(arguments: sizes)
-    func `a first page that somebody with the key has written is damage`(
+    func `a first page forged with the key is damage`(
         _ pageSize: Int, _ reserved: Int
     ) throws {
         let db = try database.openStore { $0.journalMode = .delete }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: sizes)
-    func `a plaintext header, which nothing protects, is damage`(
+    func `a forged plaintext header, which nothing protects, is damage`(
         _ pageSize: Int, _ reserved: Int
     ) throws {
         let db = try database.openStore {
@@ -110,8 +110,8 @@ import Testing
         try expectDamage(in: database, headerSize: 32)
     }
 
-    /// A closed file with a plaintext header, and a log of the frames of these pages; each was the
-    /// whole database once.
+    /// Makes a closed file with a plaintext header, and a log of these frames, each of which ends a
+    /// commit.
     private func laidLog(
         _ frames: [(number: UInt32, isMisstated: Bool)], frameSize: Int = 4096
     ) throws -> TemporaryDatabase {
@@ -131,7 +131,7 @@ import Testing
         for frame in frames {
             var page = Array(stored[(first + 24)..<(first + 24 + 4096)])
             if frame.isMisstated { Self.misstate(&page, 512, 80) }
-            // The number, and the size of the database after the commit.
+            // The page number, and the size of the database after the commit.
             bytes += [0, 0, 0, UInt8(frame.number), 0, 0, 0, 2] + stored[16..<24]
             bytes += [UInt8](repeating: 0, count: 8) + page
             bytes += [UInt8](repeating: 0, count: frameSize - 4096)
@@ -141,10 +141,10 @@ import Testing
         return copy
     }
 
-    @Test func `a log's page that says so is not read, wherever it stands`() throws {
+    @Test func `a log's page with a misstated size is not read, wherever it is`() throws {
         for frames in [
             [(1, true)], [(1, true), (1, false)], [(1, false), (1, true)],
-            // At page 0 the engine ends.
+            // The engine stops at page 0.
             [(1, true), (0, false), (1, false)],
         ] as [[(UInt32, Bool)]] {
             let copy = try laidLog(frames.map { (number: $0.0, isMisstated: $0.1) })
@@ -157,7 +157,7 @@ import Testing
         try expectDamage(in: copy, headerSize: 32) { _ in true }
     }
 
-    @Test func `a log beside a journal without records is not read either`() throws {
+    @Test func `such a log is not read beside a journal without records either`() throws {
         let copy = try laidLog([(1, true)])
         let pages = try Data(contentsOf: copy.url).count / 4096
         let journal = Self.journalHeader(records: 0, nonce: 0x0102_0304, pages: pages)
@@ -165,9 +165,9 @@ import Testing
         try expectDamage(in: copy, headerSize: 32) { _ in true }
     }
 
-    /// The engine takes neither name for that of a super-journal, and plays the journal back.
+    /// The engine accepts neither name as a super-journal's, and plays the journal back.
     @Test(arguments: ["\0", String(repeating: "/x", count: 300)])
-    func `a name at a journal's end that no file can have hides nothing`(_ name: String) throws {
+    func `an impossible file name at a journal's end hides nothing`(_ name: String) throws {
         let copy = try hotJournal(headerSize: 32)
         let journal = URL(fileURLWithPath: copy.path + "-journal")
         var records = try [UInt8](Data(contentsOf: journal))
@@ -179,13 +179,13 @@ import Testing
         try expectDamage(in: copy, headerSize: 32) { _ in true }
     }
 
-    @Test func `a journal beside a file without HMAC is not played back by a migration`() throws {
+    @Test func `a migration does not play back a journal beside a file without HMAC`() throws {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
         let file = try [UInt8](Data(contentsOf: database.url))
         for pageSize in [512, 4096] {
             var journal = Self.journalHeader(
                 records: 2, nonce: 0, pages: file.count / 4096, pageSize: pageSize)
-            // The second record counts for the engine, where no page is in its memory.
+            // The second record counts for the engine, whose cache is empty here.
             for isMisstated in [false, true] {
                 var page = Array(file[..<4096])
                 if isMisstated { page[4096 - 16] ^= 0x12 }
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: sizes)
-    func `a journal's page that says so is not played back`(
+    func `a journal's page with a misstated size is not played back`(
         _ pageSize: Int, _ reserved: Int
     ) throws {
         let copy = try hotJournal(headerSize: 32)
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// As a kill in the middle of a transaction leaves it.
+    /// Makes the files that a kill in the middle of a transaction leaves.
     private func hotJournal(headerSize: Int) throws -> TemporaryDatabase {
         let db = try database.openStore {
             $0.journalMode = .delete
@@ -234,9 +234,9 @@ import Testing
         return copy
     }
 
-    /// The engine takes the size of its pages from there too, and keeps it.
+    /// The engine takes its page size from there too, and keeps it.
     @Test(arguments: [0, 32], [512, 1024, 2048, 8192, 65536])
-    func `a journal whose header says so is not played back`(
+    func `a journal whose header misstates the page size is not played back`(
         _ headerSize: Int, _ pageSize: Int
     ) throws {
         let copy = try hotJournal(headerSize: headerSize)
@@ -249,13 +249,13 @@ import Testing
         }
     }
 
-    /// Without an HMAC nobody needs the key: the page's initialisation vector changes the first
-    /// block bit by bit.
-    @Test func `a page without HMAC that says so is not migrated`() throws {
+    /// Without an HMAC an attacker needs no key: the initialisation vector changes the first block
+    /// bit by bit.
+    @Test func `a page without HMAC that misstates its reserved bytes is not migrated`() throws {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)
         var file = try [UInt8](Data(contentsOf: database.url))
         let page = try #require([4096, 1024].first { file.count % $0 == 0 })
-        // 16 or 80 bytes are reserved, and now 0 or 64, or 64 or 0.
+        // 16 or 80 bytes are reserved: the first vector makes that 0 or 64, the second 64 or 0.
         let vectors = [0x10, 0x50].map { file[page - 16 + 4] ^ $0 }
         var refused = 0
         for vector in vectors {

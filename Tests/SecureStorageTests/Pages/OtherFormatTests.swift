@@ -11,13 +11,13 @@ import Testing
 
     init() throws { database = try TemporaryDatabase() }
 
-    /// A file of Fixtures/ and what it is.
+    /// A file in Fixtures/ and its expected diagnosis.
     struct Sample: CustomStringConvertible, Sendable {
         let name: String
         let finding: Finding
-        /// In the error of `open`, beside the path.
+        /// Words in the error of `open`, besides the path.
         let words: [String]
-        /// In the first row.
+        /// The version named in the first row.
         let version: String
         var isMigrated = true
 
@@ -58,7 +58,9 @@ import Testing
         ]
     }
 
-    @Test(arguments: samples) func `the right key is never called wrong`(_ sample: Sample) throws {
+    @Test(arguments: samples) func `the right key is never reported as wrong`(_ sample: Sample)
+        throws
+    {
         try Fixture.copy(sample.name + ".db", to: database)
         let before = try Data(contentsOf: database.url)
         let diagnosis = try SecureDatabaseStore.diagnose(at: database.url, key: sample.key)
@@ -77,7 +79,7 @@ import Testing
         #expect(try Data(contentsOf: database.url) == before)
     }
 
-    @Test(arguments: samples) func `it is migrated, or the error says who can`(
+    @Test(arguments: samples) func `each file is migrated, or the error says how to do it`(
         _ sample: Sample
     ) throws {
         try Fixture.copy(sample.name + ".db", to: database)
@@ -101,7 +103,7 @@ import Testing
         #expect(try db.verifyIntegrity().isSound)
     }
 
-    @Test func `a file of SQLCipher 3 with other pages opens with the configuration that is found`()
+    @Test func `a file of SQLCipher 3 with other pages opens with the detected configuration`()
         throws
     {
         try Fixture.copy("sqlcipher-3-large-pages.db", to: database)
@@ -119,7 +121,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM note") == 3)
     }
 
-    @Test func `SQLCipher 4's own derivation is found where another one is named`() throws {
+    @Test func `SQLCipher 4's own derivation is detected if another one is configured`() throws {
         let db = database.store()
         try db.open(with: "a passphrase")
         db.close()
@@ -131,7 +133,7 @@ import Testing
             ).finding == .otherCipher(CipherConfiguration()))
     }
 
-    @Test func `a file without HMACs is known by its first page, and salvage says what it is`()
+    @Test func `a file without HMACs is recognised by its first page, and salvage says so`()
         throws
     {
         try Fixture.copy("sqlcipher-4-no-hmac.db", to: database)

@@ -3,12 +3,12 @@ import Logging
 import SecureStorage
 import Testing
 
-/// Damage in the log and in the journal of a crash, as far as it can be proved, and no further.
+/// Damage in the log or journal of a crash is reported as far as it can be proved, and no further.
 @Suite(.timeLimit(.minutes(10))) struct SideFileDamageTests {
     private static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
     private static let frameSize = 24 + DamagedState.pageSize
 
-    /// What the library makes of a state.
+    /// The library's findings about a state.
     private struct Findings {
         var diagnosis: FileDiagnosis.Finding
         var error: SecureStorageError?
@@ -59,7 +59,7 @@ import Testing
     // MARK: - Log
 
     @Test(arguments: [0, 10, 20, 30, 32, 40, 48, 56, 500])
-    func `a byte that drops commits from the log is told by open, diagnose and verify`(
+    func `a byte that drops commits from the log is reported by open, diagnose and verify`(
         _ offset: Int
     ) throws {
         let state = try DamagedState.log(isMoved: false)
@@ -77,7 +77,7 @@ import Testing
         #expect(found.warnings.contains { $0.contains("8 commits") }, "\(found.warnings)")
     }
 
-    @Test func `with synchronous normal, a power cut can leave the same, and open says nothing`()
+    @Test func `with synchronous normal a power cut can leave the same, and open reports nothing`()
         throws
     {
         let state = try DamagedState.log(isMoved: false)
@@ -88,7 +88,7 @@ import Testing
         #expect(found.warnings.isEmpty && found.report?.isSound == true)
     }
 
-    @Test func `a log is refused whose later pages are in the file, since the states would mix`()
+    @Test func `a log whose later pages are in the file is refused, since the states would mix`()
         throws
     {
         let state = try DamagedState.log(isMoved: true)
@@ -96,7 +96,7 @@ import Testing
         let frames = (log.count - 32) / Self.frameSize
         let ends = (0..<frames).filter { log[32 + $0 * Self.frameSize + 7] != 0 }
         try #require(ends.count == 8)
-        // In the third of eight transactions, of which five are in the file.
+        // Damages the third of eight transactions, of which five are in the file.
         let damaged = changed(state, "-wal") { $0[32 + (ends[1] + 1) * Self.frameSize + 300] ^= 1 }
         for synchronous in SecureDatabaseConfiguration.Synchronous.allCases {
             let found = try look(at: damaged) { $0.synchronous = synchronous }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction that was cut short at the end of the log is no damage`() throws {
+    @Test func `a transaction cut short at the end of the log is not damage`() throws {
         let state = try DamagedState.log(isMoved: false)
         let log = try #require(state.files["-wal"])
         for missing in [1, Self.frameSize, 3 * Self.frameSize / 2] {
@@ -120,7 +120,7 @@ import Testing
             #expect(found.diagnosis == .ok && found.warnings.isEmpty)
             #expect(found.rows == state.committed[7] && found.report?.isSound == true)
         }
-        // In any order: its last frame is there, and the one before it is not.
+        // Frames arrive in any order: the last frame is present, the one before it is missing.
         let found = try look(
             at: changed(state, "-wal") {
                 let start = $0.count - 2 * Self.frameSize
@@ -131,7 +131,7 @@ import Testing
         #expect(found.rows == state.committed[7])
     }
 
-    @Test func `what a longer transaction has left behind a shorter one is no damage`() throws {
+    @Test func `the remains of a longer transaction after a shorter one are not damage`() throws {
         let database = try TemporaryDatabase()
         let db = SecureDatabaseStore(
             fullDatabasePath: database.path,
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a finished journal, and one that was just begun, are no damage`() throws {
+    @Test func `a finished journal and one that was just begun are not damage`() throws {
         let state = try DamagedState.atRest()
         let journal = try #require(try DamagedState.spilledJournal("persist").files["-journal"])
         for content in [
@@ -232,7 +232,7 @@ import Testing
             + [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         state.files["-journal", default: Data()] += record
         let found = try look(at: state)
-        // What a half-written file holds is what counts then.
+        // Then the content of the half-written file counts.
         #expect(found.error?.description.contains("journal") != true)
         #expect(found.rows != state.committed.last)
     }

@@ -2,8 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A terabyte that is a hole costs no more than what is stored: no list of its pages, and no
-/// reading of zeros.
+/// Files with a hole of a terabyte cost no more than what is stored.
+///
+/// No list of their pages is built, and no zeros are read.
 @Suite(.timeLimit(.minutes(10))) struct SparseFileTests {
     let database: TemporaryDatabase
     let target: TemporaryDatabase
@@ -19,7 +20,9 @@ import Testing
         try #require(truncate(path, off_t(size)) == 0)
     }
 
-    /// A tenth of a second when nothing else runs; a list of the pages took a hundred times as
+    /// Runs `body` and checks that it is quick.
+    ///
+    /// It takes a tenth of a second on an idle machine; a list of the pages took a hundred times as
     /// long.
     private func isQuick<R>(_ body: () throws -> R) rethrows -> R {
         let start = ContinuousClock.now
@@ -28,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a terabyte of nothing, or behind some noise, is no database at once`(_ hasNoise: Bool)
+    func `a terabyte of nothing, alone or after some noise, is quickly refused`(_ hasNoise: Bool)
         throws
     {
         let noise = Data((0..<40960).map { _ in UInt8.random(in: 0...255) })
@@ -65,7 +68,7 @@ import Testing
         return try Data(contentsOf: database.url).count / 4096
     }
 
-    @Test func `a database with a terabyte behind it keeps its rows`() throws {
+    @Test func `a database followed by a terabyte of nothing keeps its rows`() throws {
         let pages = try makeFile()
         try extend(database.path)
         let finding = try isQuick {
@@ -82,7 +85,7 @@ import Testing
     }
 
     @Test
-    func `a header that speaks of all pages that there can be is reported with a list that ends`()
+    func `a header that claims the maximum number of pages is reported with a limited list`()
         throws
     {
         _ = try makeFile()
@@ -106,7 +109,7 @@ import Testing
         #expect(report.tables.map(\.rowsSaved) == [500])
     }
 
-    @Test func `a log of a terabyte of nothing does not count`() throws {
+    @Test func `a log of a terabyte of nothing is ignored`() throws {
         _ = try makeFile()
         try Data(count: 32).write(to: URL(fileURLWithPath: database.path + "-wal"))
         try extend(database.path + "-wal")

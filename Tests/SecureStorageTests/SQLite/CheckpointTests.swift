@@ -12,20 +12,20 @@ import Testing
         try db.executeUpdate("CREATE TABLE t (a)")
     }
 
-    /// More than the thousand pages that call for a checkpoint.
+    /// More than the thousand pages that trigger a checkpoint.
     private let large = Data(repeating: 1, count: 5_000_000)
 
     private func size(_ path: String) throws -> Int {
         try Data(contentsOf: URL(fileURLWithPath: path)).count
     }
 
-    @Test func `a long log is moved into the file by itself`() throws {
+    @Test func `a long log is checkpointed automatically`() throws {
         #expect(try size(database.path) < 1_000_000)
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
         #expect(try size(database.path) > large.count)
     }
 
-    @Test func `so is that of an attached file`() throws {
+    @Test func `a long log of an attached file is checkpointed automatically`() throws {
         let other = try TemporaryDatabase()
         try other.openStore().executeUpdate("CREATE TABLE u (a)")
         try db.executeUpdate(
@@ -35,14 +35,14 @@ import Testing
         #expect(try size(database.path) < 1_000_000)
     }
 
-    @Test func `the app's own busy timeout outlasts a checkpoint`() throws {
+    @Test func `a checkpoint keeps the app's own busy timeout`() throws {
         try db.executeUpdate("PRAGMA busy_timeout = 1234")
         try db.executeUpdate("INSERT INTO t VALUES (?)", values: [large])
         #expect(try size(database.path) > large.count)
         #expect(try db.int("PRAGMA busy_timeout") == 1234)
     }
 
-    @Test func `a query that is being read goes on beside the commit of a long log`() throws {
+    @Test func `a query being read continues after the commit of a long log`() throws {
         try db.executeStatements("CREATE TABLE n (a); INSERT INTO n VALUES (1), (2), (3)")
         let rs = try db.executeQuery("SELECT a FROM n")
         #expect(try rs.next())
@@ -53,7 +53,9 @@ import Testing
         #expect(try !rs.next())
     }
 
-    @Test func `a transaction whose snapshot is old is told to begin again`() throws {
+    @Test func `a transaction with an outdated snapshot gets an error that says to begin again`()
+        throws
+    {
         let other = try database.openStore()
         try db.beginDeferredTransaction()
         #expect(try db.int("SELECT count(*) FROM t") == 0)

@@ -48,10 +48,11 @@ import Testing
         }
     }
 
-    /// SQLite takes a blob for a text wherever it wants one, in the encoding of the database.
+    /// SQLite accepts a blob wherever it expects text, in the encoding of the database.
     @Test(.enabled(if: SQLCipherShell.isInstalled), arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
     func `no bound blob is in a message, as text or in hexadecimal`(_ encoding: String) throws {
-        // Only the first statement on a new file chooses it, and that is the library's own.
+        // Only the first statement on a new file chooses the encoding, and the library runs that
+        // one itself.
         let file = try TemporaryDatabase()
         _ = try SQLCipherShell(
             file.path, key: "x'\(TemporaryDatabase.key.hex)'",
@@ -82,7 +83,7 @@ import Testing
             for suffix in ["", "\0rest", ":x", " \"", "!"] {
                 guard var blob = (prefix + marker + suffix).data(using: units) else { continue }
                 for isCut in [false, true] {
-                    // No whole text any more.
+                    // No longer complete text.
                     if isCut { blob.append(0xff) }
                     for sql in statements {
                         let text = message {
@@ -96,10 +97,10 @@ import Testing
                 }
             }
         }
-        #expect(count > 100, "most of them fail")
+        #expect(count > 100, "most of the statements fail")
     }
 
-    @Test func `what stays of a message is what the engine says itself`() throws {
+    @Test func `the engine's own words stay in a message`() throws {
         try db.executeUpdate("CREATE VIRTUAL TABLE search USING fts5 (body)")
         let text = message {
             let rs = try db.executeQuery(
@@ -109,7 +110,7 @@ import Testing
         #expect(text.contains("no such column: …"), "\(text)")
     }
 
-    @Test func `a key in SQL is in no message`() {
+    @Test func `no message contains a key from SQL`() {
         let key = "2DD29CA851E7B56E4697B0E1F08507293D761A05CE4D1B628663F411A8086D99"
         let statements = [
             "PRAGMA key = x'\(key)'", "PRAGMA rekey = \"x'\(key)'\"", "PRAGMA key = '\(key)' x",
@@ -132,7 +133,7 @@ import Testing
         "ATTACH 'a' AS b KEYS 'hunter2'", "PRAGMA key = \"hunter2", "pragma_key('hunter2')",
         "SELECT 1; PRAGAM rekey = x'hunter2'", "RAGMA key('hunter2');",
     ])
-    func `a key behind a misspelt word is in no message`(_ sql: String) {
+    func `no message contains a key after a misspelt word`(_ sql: String) {
         for error in [
             storageError { try db.executeUpdate(sql) },
             storageError { try db.executeStatements(sql) },
@@ -152,9 +153,9 @@ import Testing
         #expect(text.contains("NOT NULL constraint failed: u.name"))
     }
 
-    // MARK: - What the schema says itself
+    // MARK: - Words of the schema
 
-    @Test func `what an app's trigger says is shown, whatever words the values have`() throws {
+    @Test func `the message of an app's trigger is shown, whatever words the values have`() throws {
         try db.executeStatements(
             """
             CREATE TABLE u (name TEXT);
@@ -210,9 +211,9 @@ import Testing
         }
     }
 
-    /// SQLite 3.47 takes any expression there; before that the trigger cannot be made.
+    /// SQLite 3.47 accepts any expression in RAISE; earlier versions cannot create the trigger.
     @Test(.engine(since: "3.47.0"))
-    func `what a trigger makes of a value is left out`() throws {
+    func `text that a trigger makes from a value is left out`() throws {
         try db.executeStatements(
             """
             CREATE TABLE u (name TEXT);
@@ -228,8 +229,7 @@ import Testing
 
     // MARK: - Attached files
 
-    @Test func `a file that is attached without its key: the error says what KEY it needs`() throws
-    {
+    @Test func `attaching a file without its key is an error that says what KEY it needs`() throws {
         let passphrase = "correct horse battery"
         let (first, second) = (try TemporaryDatabase(), try TemporaryDatabase(name: "other.db"))
         let other = second.store()
@@ -255,16 +255,16 @@ import Testing
                 #expect(!text.contains("hunter2") && !text.contains("horse"), "\(text)")
             }
         }
-        // A path that is bound is a value.
+        // A bound path is a value.
         let text = message { try db.executeUpdate("ATTACH ? AS other", second.path) }
         #expect(text.contains("salt of its own"), "\(text)")
         #expect(!text.contains("other.db"), "\(text)")
-        // As the error says.
+        // As the error advises.
         try db.executeUpdate("ATTACH ? AS other KEY ?", second.path, passphrase)
         #expect(try db.int("SELECT a FROM other.u") == 1)
     }
 
-    @Test func `a missing file that is attached is named`() throws {
+    @Test func `a missing file that is attached is named in the error`() throws {
         let path = database.directory.path + "/none/other.db"
         for sql in ["ATTACH '\(path)' AS other", "ATTACH '\(path)' AS other KEY 'hunter2'"] {
             let text = message { try db.executeUpdate(sql) }
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func `what a function quotes is left out, wherever it came from`() throws {
+    @Test func `text that a function quotes is left out, wherever it came from`() throws {
         try db.executeStatements("CREATE TABLE t (a); INSERT INTO t VALUES ('hunter2')")
         for (sql, values) in [
             ("SELECT json_extract('{}', ?)", [Data("hunter2".utf8)]),
@@ -286,7 +286,9 @@ import Testing
         }
     }
 
-    @Test func `a table of attachments with a key keeps its messages`() throws {
+    @Test func `an error in a table named attachment with a column named key keeps its message`()
+        throws
+    {
         try db.executeUpdate("CREATE TABLE attachment (key TEXT PRIMARY KEY)")
         try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')")
         let text = message { try db.executeUpdate("INSERT INTO attachment (key) VALUES ('x')") }
@@ -317,7 +319,7 @@ import Testing
         try rival.rollback()
     }
 
-    @Test func `a wrong key's error says so and holds neither key`() throws {
+    @Test func `the error for a wrong key says so and contains neither key`() throws {
         db.close()
         for text in [
             message { try db.open(with: "wrong horse battery staple") },

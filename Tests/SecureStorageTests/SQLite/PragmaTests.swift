@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"])
-    func `no pragma changes the key behind the store's back`(_ pragma: String) throws {
+    func `no pragma can change the key`(_ pragma: String) throws {
         let secret = String(repeating: "ab", count: 32)
         #expect(storageError { try db.executeUpdate("PRAGMA \(pragma) = '\(secret)'") } != nil)
         #expect(storageError { try db.executeStatements("PRAGMA \(pragma)('\(secret)')") } != nil)
@@ -30,7 +30,7 @@ import Testing
         "temp_store = FILE", "temp_store_directory = '/tmp'", "wal_autocheckpoint = 0",
         "cipher_compatibility = 3", "mmap_size = 1048576", "hard_heap_limit = 1000000",
         "soft_heap_limit = 1000000",
-        // A commit that does not last.
+        // Commits that are not durable.
         "synchronous = OFF", "synchronous = 0", "main.synchronous(off)",
         "\"main\".synchronous = NO",
         "SYNCHRONOUS = 'false'", "synchronous = 1", "synchronous = NORMAL", "synchronous = 256",
@@ -40,9 +40,9 @@ import Testing
         "[journal_mode] = `persist`", "temp.journal_mode = off", "fullfsync = OFF",
         "checkpoint_fullfsync = 0", "wal_checkpoint", "wal_checkpoint(PASSIVE)",
         "main.wal_checkpoint = TRUNCATE",
-        // Nobody else at the file.
+        // No other connection to the file.
         "locking_mode = EXCLUSIVE", "main.'locking_mode'(exclusive)",
-        // What is left behind, and read unchecked.
+        // Remnants of deleted data, and unchecked reading.
         "secure_delete = OFF", "secure_delete(0)", "main.secure_delete = FAST",
         "secure_delete = 'no'", "cell_size_check = OFF", "cell_size_check = 2",
         "trusted_schema = ON", "TRUSTED_SCHEMA(1)", "'trusted_schema' = yes",
@@ -50,7 +50,7 @@ import Testing
         "writable_schema = RESET", "schema_version = 7", "page_size = 8192", "page_size = 512",
         "data_store_directory = 'x'", "lock_proxy_file = '/tmp/x'",
     ])
-    func `what the store is responsible for is refused, whatever the spelling`(
+    func `a pragma for a setting that the store owns is refused, whatever the spelling`(
         _ pragma: String
     ) throws {
         for sql in ["PRAGMA \(pragma)", "EXPLAIN PRAGMA \(pragma)", ";\u{FEFF}pragma \(pragma);"] {
@@ -88,13 +88,15 @@ import Testing
         "journal_size_limit = 1000", "cache_size = 100", "optimize", "schema_version",
         "nonsense = 1",
     ])
-    func `what only looks, and what is the app's own, is allowed`(_ pragma: String) throws {
+    func `pragmas that only read, and those that are the app's own, are allowed`(_ pragma: String)
+        throws
+    {
         try db.executeStatements("PRAGMA \(pragma)")
         try db.executeUpdate("INSERT INTO t VALUES (2)")
         #expect(try db.int("SELECT count(*) FROM t") == 2)
     }
 
-    @Test func `the configuration says what a pragma may lower`() throws {
+    @Test func `the configuration determines what a pragma may lower`() throws {
         db.close()
         let normal = try database.openStore {
             $0.synchronous = .normal
@@ -108,7 +110,7 @@ import Testing
         }
         normal.close()
         let full = try database.openStore { $0.journalMode = .delete }
-        // FULL syncs less than the store does in this mode.
+        // FULL syncs less than the store does in this journal mode.
         #expect(
             storageError { try full.executeStatements("PRAGMA synchronous = FULL") }?.code == 23)
         #expect(try full.int("PRAGMA synchronous") == 3)
@@ -144,7 +146,7 @@ import Testing
         try db.executeUpdate("INSERT INTO t VALUES (2)")
     }
 
-    /// The authorizer hears of the PRAGMA that a table-valued one runs inside.
+    /// The authorizer is called for the PRAGMA that a table-valued one runs inside.
     @Test func `a table-valued pragma is refused like its statement`() throws {
         var configuration = SecureDatabaseConfiguration()
         configuration.secondInstance = .allowed
@@ -168,7 +170,7 @@ import Testing
         ].map { try db.strings("PRAGMA \($0)").first ?? nil }
     }
 
-    @Test func `each pragma that the engine knows has a rule`() throws {
+    @Test func `each pragma of the engine has a rule`() throws {
         let rules = PragmaRules(configuration: SecureDatabaseConfiguration())
         let names = try db.strings("SELECT name FROM pragma_pragma_list").compactMap { $0 }
         #expect(names.count > 50)
@@ -200,7 +202,9 @@ import Testing
         "; -- c\n VACUUM \"main\" INTO ?",
         "\u{FEFF}VACUUM 'main'INTO ?", "VACUUM [main] INTO ?", "VACUUM INTO(SELECT ?)",
     ])
-    func `VACUUM INTO is refused, and its message names the library's own`(_ sql: String) throws {
+    func `VACUUM INTO is refused, and the error names the library's own function`(_ sql: String)
+        throws
+    {
         let copy = database.directory.appendingPathComponent("copy.db").path
         let error = storageError { try db.executeUpdate(sql, values: [copy]) }
         #expect(error?.code == 23)
@@ -220,7 +224,7 @@ import Testing
         #expect(try db.int("SELECT count(*) FROM t") == 1)
     }
 
-    @Test func `ATTACH makes no file`() throws {
+    @Test func `ATTACH creates no file`() throws {
         let missing = database.directory.appendingPathComponent("missing.db").path
         for name in [missing, "file:\(missing)", "file:\(missing)?mode=rwc"] {
             let error = storageError {
@@ -232,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: ["load_extension(?)", "fts3_tokenizer(?)", "fts3_tokenizer(?, x'00')"])
-    func `no function loads code or lends a pointer`(_ call: String) throws {
+    func `no function loads code or exposes a pointer`(_ call: String) throws {
         let error = storageError { _ = try db.executeQuery("SELECT \(call)", values: ["simple"]) }
         #expect(error?.code == 23)
         #expect(error?.description.contains("loads no code") == true)

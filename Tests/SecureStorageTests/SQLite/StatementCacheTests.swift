@@ -14,7 +14,7 @@ import Testing
         connection = try db.openConnection()
     }
 
-    @Test func `a statement that was given back is handed out again`() throws {
+    @Test func `a returned statement is handed out again`() throws {
         let first = try connection.statement(for: "SELECT 1")
         first.giveBack()
         let second = try connection.statement(for: "SELECT 1")
@@ -31,7 +31,7 @@ import Testing
         #expect(try connection.statement(for: "SELECT 1") === first)
     }
 
-    @Test func `the least recently used statement leaves first`() throws {
+    @Test func `the least recently used statement is evicted first`() throws {
         let cache = StatementCache(capacity: 3)
         func use(_ sql: String) throws -> Statement {
             let statement =
@@ -69,7 +69,7 @@ import Testing
         #expect(connection.statements.count == 0)
     }
 
-    @Test func `without caching each call prepares anew and keeps nothing`() throws {
+    @Test func `without caching, each call prepares its statement and keeps nothing`() throws {
         db.shouldCacheStatements = false
         for _ in 1...3 { #expect(try db.int("SELECT 5") == 5) }
         try db.executeUpdate("PRAGMA user_version = 1")
@@ -89,7 +89,7 @@ import Testing
         #expect(statement.runCount == 50)
     }
 
-    @Test func `values are cleared when a statement goes back`() throws {
+    @Test func `values are cleared when a statement is returned`() throws {
         let statement = try connection.statement(for: "SELECT ?")
         try statement.bind([String(repeating: "secret", count: 100)])
         #expect(try statement.step())
@@ -99,7 +99,8 @@ import Testing
         #expect(again.storageClass(at: 0) == .null)
     }
 
-    @Test func `a thousand result sets at once leave no more than the cache holds`() throws {
+    @Test func `a thousand open result sets leave no more statements than the cache holds`() throws
+    {
         let open = try (1...1000).map { try db.executeQuery("SELECT \($0)") }
         #expect(connection.statements.count == 1000)
         for rs in open { rs.close() }

@@ -19,7 +19,7 @@ import Testing
         try db.executeStatements("CREATE TABLE t (a CHECK (a > 0)); INSERT INTO t VALUES (1)")
     }
 
-    /// The error of a statement, which has to be that it was refused.
+    /// Returns the message of a statement's error, which must be a refusal.
     @discardableResult
     private func refusal(
         _ sql: String, _ values: [(any SQLiteDatatypeBridgeable)?] = [],
@@ -44,7 +44,7 @@ import Testing
         return message
     }
 
-    @Test func `ATTACH reaches nothing, however the file is named`() throws {
+    @Test func `ATTACH opens no file, however the file is named`() throws {
         refusal("ATTACH ? AS v KEY ?", [victim.path, Self.victimKey])
         refusal("ATTACH '\(victim.path)' AS v KEY \"\(Self.victimKey)\"")
         refusal("ATTACH '\(victim.directory.path)' || '/victim.db' AS v")
@@ -67,18 +67,18 @@ import Testing
         "table_info(t)", "foreign_key_check", "user_version = 3", "application_id = 4",
         "encoding = 'UTF-8'", "page_size", "integrity_check", "synchronous",
     ])
-    func `pragmas that look, and what numbers the file, are allowed`(_ pragma: String) throws {
+    func `pragmas that only read or that number the file are allowed`(_ pragma: String) throws {
         try db.executeStatements("PRAGMA \(pragma)")
     }
 
-    @Test func `what a dump begins with is allowed where it does nothing`() throws {
+    @Test func `the first statement of a dump is allowed where it has no effect`() throws {
         try db.beginTransaction()
         try db.executeStatements("PRAGMA foreign_keys = OFF")
         try db.commit()
         #expect(try db.int("PRAGMA foreign_keys") == 1)
     }
 
-    @Test func `functions of the app are only called when they are for everybody`() throws {
+    @Test func `only innocuous functions of the app can be called`() throws {
         try db.makeFunction(named: "Secret") { _ in "hunter2" }
         try db.makeFunction(named: "harmless", isInnocuous: true) { _ in 7 }
         try db.makeAggregate(named: "collected", initial: 0, step: { _, _ in }) { $0 }
@@ -90,7 +90,7 @@ import Testing
         #expect(try db.int("SELECT harmless() + length('abc')") == 10)
     }
 
-    @Test func `functions and modules that reach out of the database are refused`() throws {
+    @Test func `functions and modules that reach outside the database are refused`() throws {
         refusal("SELECT load_extension(?)", ["evil"])
         refusal("SELECT fts3_tokenizer('simple')")
         refusal("SELECT sqlcipher_export('main')")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `what stays within the database works`() throws {
+    @Test func `SQL that stays within the database works`() throws {
         try db.executeStatements(
             """
             CREATE VIRTUAL TABLE words USING fts5 (x);
@@ -131,7 +131,7 @@ import Testing
         #expect(try db.verifyIntegrity().isSound)
     }
 
-    @Test func `what the library does itself works`() throws {
+    @Test func `the library's own operations work`() throws {
         var migrations = SchemaMigrations()
         migrations.add("one") { try $0.executeUpdate("CREATE TABLE m (a)") }
         _ = try migrations.apply(to: db)

@@ -2,17 +2,17 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Every pair of public calls of a pool at the same moment, and all of them in a mix.
+/// Every pair of a pool's public calls at the same moment, and all of them in a mix.
 ///
-/// No call hangs, and what each says is true: nothing is damaged, no key is wrong, what was written
-/// is there.
+/// No call hangs, and every outcome is true: nothing is damaged, no key is wrong, and what was
+/// written is there.
 @Suite(.serialized, .timeLimit(.minutes(240))) struct PoolStormTests {
     @Test(arguments: StormedPool.callNames)
-    func `a call beside each other call`(_ name: String) async throws {
+    func `each call runs beside each other call`(_ name: String) async throws {
         try await StormedPool.blowPairs(of: name)
     }
 
-    @Test func `the calls that stop others, in pairs`() async throws {
+    @Test func `the calls that stop others run in pairs`() async throws {
         try await Storm.apart {
             let names = ["suspend", "close", "rekey", "resume", "read", "write"]
             for (one, other) in Storm.pairs(of: names) {
@@ -24,17 +24,17 @@ import Testing
     }
 
     @Test(arguments: [2, 4])
-    func `all calls in a mix`(_ threads: Int) async throws {
+    func `all calls run in a mix`(_ threads: Int) async throws {
         try await StormedPool.mix(threads: threads)
     }
 }
 
-/// A pool under a storm, and what is known to be in its file.
+/// A pool under a storm, and the known contents of its file.
 private final class StormedPool: StormedWorld {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool
     private let stored = Shared(0)
-    /// The number of the file's key; held while it is changed.
+    /// The number of the file's key; locked while the key changes.
     private let key = Shared(1)
     private let copies = Shared(0)
 
@@ -101,7 +101,7 @@ private final class StormedPool: StormedWorld {
             }
         case "values": try readFirstValue()
         case "checkpoint":
-            // Busy when a reader of an older state is in the way, which is no error of it.
+            // Busy if a reader uses an older snapshot, which is not an error of the checkpoint.
             do { try pool.checkpoint() } catch SecureStorageError.backingStoreError(5, _) {}
         case "close": pool.close()
         case "closeInBlock": try pool.read { _ in pool.close() }
@@ -126,11 +126,11 @@ private final class StormedPool: StormedWorld {
             let copy = database.directory.appendingPathComponent("copy-\(number).db")
             try pool.backup(to: copy)
             try FileManager.default.removeItem(at: copy)
-        default: Issue.record("no call has the name \(name)")
+        default: Issue.record("no call is named \(name)")
         }
     }
 
-    /// Whether nobody holds a lock when it says so.
+    /// Suspends, and checks that no lock is held if the suspension stays in force.
     private func suspend(_ keepsReads: Bool, isResumed: Bool) {
         expectTruth("suspend") {
             let isFree = try pool.suspend(
@@ -139,13 +139,13 @@ private final class StormedPool: StormedWorld {
             #expect(isFree, "\(storm)")
             #if os(Linux)
                 let locked = HeldLocks.onFiles(of: database.path)
-                #expect(locked == [], "\(storm): suspended, and still locked")
+                #expect(locked == [], "\(storm): suspended, but still locked")
             #endif
         }
     }
 
     private func open() throws {
-        // Which key the file has is only known while it is not changed: each in turn, then once
+        // The file's key is known only while it is not being changed: try both, then both once
         // more.
         var failure: (any Error)?
         for number in [1, 2, 1, 2] {
@@ -191,13 +191,13 @@ private final class StormedPool: StormedWorld {
             try body()
         } catch SecureStorageError.closed, SecureStorageError.suspended {
         } catch SecureStorageError.backingStoreError(9, _) {
-            // Interrupted, on its own or by a suspension.
+            // Interrupted directly or by a suspension.
         } catch {
             Issue.record("\(storm): \(name): \(error)")
         }
     }
 
-    /// Nothing runs: the pool works, and holds what was stored.
+    /// Checks, while nothing runs, that the pool works and holds what was stored.
     func settle() throws {
         pool.resume()
         if !pool.isOpen() { try pool.open(with: .raw(Self.key(key.current))) }

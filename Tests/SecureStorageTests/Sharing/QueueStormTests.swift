@@ -2,26 +2,26 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Every pair of public calls of a queue at the same moment, and all of them in a mix; see
+/// Every pair of a queue's public calls at the same moment, and all of them in a mix; see
 /// `PoolStormTests`.
 @Suite(.serialized, .timeLimit(.minutes(240))) struct QueueStormTests {
     @Test(arguments: StormedQueue.callNames)
-    func `a call beside each other call`(_ name: String) async throws {
+    func `each call runs beside each other call`(_ name: String) async throws {
         try await StormedQueue.blowPairs(of: name)
     }
 
     @Test(arguments: [2, 4])
-    func `all calls in a mix`(_ threads: Int) async throws {
+    func `all calls run in a mix`(_ threads: Int) async throws {
         try await StormedQueue.mix(threads: threads)
     }
 }
 
-/// A queue under a storm, and what is known to be in its file.
+/// A queue under a storm, and the known contents of its file.
 private final class StormedQueue: StormedWorld {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
     private let stored = Shared(0)
-    /// The number of the file's key; only changed in the queue's turn.
+    /// The number of the file's key; changed only in the queue's turn.
     private let key = Shared(1)
     private let copies = Shared(0)
     private let current: Shared<String>
@@ -96,7 +96,7 @@ private final class StormedQueue: StormedWorld {
                 _ = try await iterator.next()?.get()
             }
         case "checkpoint":
-            // Busy when a reader of an older state is in the way, which is no error of it.
+            // Busy if a reader uses an older snapshot, which is not an error of the checkpoint.
             do { try queue.checkpoint() } catch SecureStorageError.backingStoreError(5, _) {}
         case "close": try queue.inDatabase { $0.close() }
         case "open": try open()
@@ -112,7 +112,7 @@ private final class StormedQueue: StormedWorld {
         case "asyncVerify":
             try wait { [self] queue in expectSound(try await queue.verifyIntegrity()) }
         case "backup", "asyncBackup", "export": try copy(name)
-        default: Issue.record("no call has the name \(name)")
+        default: Issue.record("no call is named \(name)")
         }
     }
 
@@ -142,14 +142,14 @@ private final class StormedQueue: StormedWorld {
         #expect(report.isSound, "\(storm): \(report)")
     }
 
-    /// Whether nobody holds a lock when it says so.
+    /// Suspends, and checks that no lock is held if the suspension stays in force.
     private func suspend(isResumed: Bool) {
         let isFree = queue.suspend(waiting: .milliseconds(Int64.random(in: 0...3)))
         guard !isResumed else { return }
         #expect(isFree, "\(storm)")
         #if os(Linux)
             let locked = HeldLocks.onFiles(of: database.path)
-            #expect(locked == [], "\(storm): suspended, and still locked")
+            #expect(locked == [], "\(storm): suspended, but still locked")
         #endif
     }
 
@@ -183,13 +183,13 @@ private final class StormedQueue: StormedWorld {
             try body()
         } catch SecureStorageError.closed, SecureStorageError.suspended {
         } catch SecureStorageError.backingStoreError(9, _) {
-            // Interrupted, on its own or by a suspension.
+            // Interrupted directly or by a suspension.
         } catch {
             Issue.record("\(storm): \(name): \(error)")
         }
     }
 
-    /// Nothing runs: the queue works, and holds what was stored.
+    /// Checks, while nothing runs, that the queue works and holds what was stored.
     func settle() throws {
         queue.resume()
         try open()

@@ -2,13 +2,13 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// One file, several processes.
+/// One file shared by several processes.
 @Suite(.timeLimit(.minutes(60))) struct SharedDatabaseTests {
     private let database: TemporaryDatabase
     private let shared: SharedDatabase
     static let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
 
-    /// Seconds that a storm of processes lasts.
+    /// The duration of a storm of processes, in seconds.
     private static let seconds = environmentNumber("SECURESTORAGE_SECONDS", default: 3)
 
     init() throws {
@@ -36,7 +36,7 @@ import Testing
         return migrations
     }
 
-    @Test func `who may only read gets nil until somebody has made the file`() throws {
+    @Test func `a read-only open returns nil until the file has been created`() throws {
         #expect(try shared.openReadOnly(with: Self.key) == nil)
         #expect(try database.fileNames().isEmpty)
         let none = SharedDatabase(at: database.url.appendingPathComponent("none/test.db"))
@@ -63,7 +63,7 @@ import Testing
         #expect(storageError { _ = try shared.open(with: Self.key) } != nil)
     }
 
-    @Test func `the log stays, empty, so that a reader needs to make none`() throws {
+    @Test func `the log is kept, empty, so that a reader need not create one`() throws {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         try writer.write { try $0.executeUpdate("UPDATE counter SET value = 7") }
         writer.close()
@@ -75,7 +75,7 @@ import Testing
         #expect(try reader.read { try $0.int("SELECT value FROM counter") } == 7)
         reader.close()
         #expect(try database.fileNames() == names)
-        // A copy takes its place all the same, and it can be moved and removed.
+        // A copy can still replace the file, and the file can be moved and removed.
         let place = try TemporaryDatabase()
         let other = try place.openStore()
         try other.export(
@@ -93,7 +93,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: database.path + "-wal")[.size] as? Int
     }
 
-    /// Some hundred kilobytes, too few for a checkpoint.
+    /// Writes some hundred kilobytes, too few for a checkpoint.
     private func fillLog(_ writer: SecureDatabasePool) throws {
         try writer.write {
             for _ in 0..<100 {
@@ -103,7 +103,7 @@ import Testing
         #expect(try logSize() ?? 0 > 300_000)
     }
 
-    @Test func `the log is empty although one that only reads closes last`() throws {
+    @Test func `the log is empty even if a reader closes last`() throws {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         let reader = try #require(try shared.openReadOnly(with: Self.key))
         #expect(try reader.read { try $0.int("SELECT count(*) FROM entry") } == 0)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `a store that keeps its log empties it beside a reader, and with a transaction open`()
+    func `a store that keeps its log empties it despite a reader and an open transaction`()
         throws
     {
         let writer = try database.openStore { $0.keepsWriteAheadLog = true }
@@ -139,7 +139,7 @@ import Testing
 
     @Test
     func
-        `a snapshot that is read when the writer closes keeps the log, until the next writer closes`()
+        `a snapshot in use when the writer closes keeps the log until the next writer closes`()
         throws
     {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
@@ -157,7 +157,7 @@ import Testing
         #expect(try logSize() == 0)
     }
 
-    @Test func `who has to wait too long gets an error that says so`() throws {
+    @Test func `a writer that waits too long gets a busy error`() throws {
         let writer = try shared.open(with: Self.key, migrations: Self.migrations)
         var impatient = shared.configuration
         impatient.busyTimeout = .milliseconds(20)
@@ -169,7 +169,7 @@ import Testing
                 try other.write { try $0.executeUpdate("UPDATE counter SET value = 2") }
             }
             #expect(error?.isBusy == true)
-            // Reading waits for nobody.
+            // Reads do not wait.
             let value = try other.read { try $0.int("SELECT value FROM counter") }
             #expect(value == 0)
         }
@@ -177,7 +177,9 @@ import Testing
         try other.write { try $0.executeUpdate("UPDATE counter SET value = 3") }
     }
 
-    @Test func `processes that start at once make and migrate the file once`() async throws {
+    @Test func `processes that start at the same time create and migrate the file once`()
+        async throws
+    {
         let path = database.path
         let count = environmentNumber("SECURESTORAGE_PROCESSES", default: 8)
         await withTaskGroup(of: Void.self) { group in
@@ -236,7 +238,7 @@ import Testing
                 } == written)
         }
         #expect(try await pool.verifyIntegrity().isSound)
-        // What one process alone does on this machine, for comparison.
+        // The rate of one process alone on this machine, for comparison.
         let start = ContinuousClock.now
         var alone = 0
         while .now - start < .seconds(1) {
@@ -248,7 +250,7 @@ import Testing
         )
     }
 
-    @Test func `a kill of any of them disturbs no other, and loses nothing`() async throws {
+    @Test func `a kill of one process disturbs no other and loses nothing`() async throws {
         let path = database.path
         for round in 1...SuddenDeath.count(2) {
             let pool = try shared.open(with: Self.key, migrations: Self.migrations)
@@ -291,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `a directory for programs of one user is made for them alone`() async throws {
+    @Test func `a directory for the programs of one user is private to that user`() async throws {
         let parent = database.directory.path
         await #expect(processExitsWith: .success) {
             [parent = parent as String] in
@@ -315,8 +317,7 @@ import Testing
     }
 }
 
-/// What the processes of a storm do, each with a file of its own in which it notes what was
-/// committed.
+/// The work of one process in a storm, which counts its commits in a separate file.
 struct SharedDatabaseStorm {
     let path: String
     let number: Int
@@ -356,7 +357,7 @@ struct SharedDatabaseStorm {
                     try db.int("SELECT count(*) FROM entry") ?? 0
                 )
             }
-            // One moment, and never an earlier one than before.
+            // Each read sees one snapshot, never an earlier one than the last.
             #expect(value == entries)
             #expect(value >= last)
             last = value

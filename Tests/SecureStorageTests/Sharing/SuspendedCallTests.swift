@@ -2,8 +2,9 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// What a call throws that a suspension has ended: an app repeats it after `resume()`, so no such
-/// call may look like one that has failed for another reason.
+/// What a call throws when a suspension ends it.
+///
+/// An app repeats such a call after `resume()`, so its error must not look like any other failure.
 @Suite(.timeLimit(.minutes(10))) struct SuspendedCallTests {
     private let database: TemporaryDatabase
 
@@ -25,7 +26,7 @@ import Testing
         return SecureDatabaseQueue(databaseStore: db)
     }
 
-    /// What `call` throws when `databases` are suspended while it runs.
+    /// Returns what `call` throws if `database` is suspended while it runs.
     private func error(
         suspending database: any SuspendableDatabase, during call: @Sendable () throws -> Void
     ) -> (any Error)? {
@@ -33,8 +34,8 @@ import Testing
         let hasSuspended = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             usleep(50_000)
-            // Announced while nothing runs yet, it refuses the call with the same error, which is
-            // no less right.
+            // A suspension announced before anything runs refuses the call with the same error,
+            // which is just as correct.
             database.suspend(waiting: .milliseconds(50))
             hasEnded.wait()
             database.resume()
@@ -47,8 +48,7 @@ import Testing
         return thrown
     }
 
-    @Test func `a statement of a queue that a suspension ends throws that it is suspended`() throws
-    {
+    @Test func `a queue's statement that a suspension ends throws suspended`() throws {
         let queue = try openQueue()
         let calls: [@Sendable () throws -> Void] = [
             { try queue.inDatabase { _ = try $0.int(Self.endless) } },
@@ -75,7 +75,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 0)
     }
 
-    @Test func `a statement of a pool that a suspension ends throws that it is suspended`() throws {
+    @Test func `a pool's statement that a suspension ends throws suspended`() throws {
         let pool = try openPool()
         let calls: [@Sendable () throws -> Void] = [
             { try pool.read { _ = try $0.int(Self.endless) } },
@@ -89,7 +89,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(*) FROM t") } == 0)
     }
 
-    @Test func `a wait for a lock that a suspension ends throws that it is suspended`() throws {
+    @Test func `a wait for a lock that a suspension ends throws suspended`() throws {
         let db = try database.openStore()
         let store = try SecureKeyValueStore(databaseStore: db, name: "settings")
         let queue = SecureDatabaseQueue(databaseStore: db)
@@ -102,7 +102,7 @@ import Testing
         #expect(try store.getString("k") == "v")
     }
 
-    @Test func `asynchronous calls that a suspension ends throw that they are suspended`()
+    @Test func `asynchronous calls that a suspension ends throw suspended`()
         async throws
     {
         let pool = try openPool()
@@ -122,8 +122,8 @@ import Testing
         await #expect(throws: SecureStorageError.suspended) { try await counting.value }
     }
 
-    /// It is ended by its `resume()`, which may come before the statement has noticed.
-    @Test func `a suspension that is over when the statement ends was one nevertheless`() throws {
+    /// The suspension ends with `resume()`, which may come before the statement has noticed it.
+    @Test func `a statement throws suspended even if the suspension is over when it ends`() throws {
         let queue = try openQueue()
         let begun = DispatchSemaphore(value: 0)
         let resumed = DispatchSemaphore(value: 0)
@@ -154,7 +154,7 @@ import Testing
             }
         }
         #expect(error == .suspended, "\(error as Any)")
-        // It is that suspension's, and not the next interruption's.
+        // The error belongs to that suspension, not to the next interruption.
         let interrupter = Rounds()
         Thread.detachNewThread {
             while !interrupter.isOver {
@@ -168,14 +168,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a loop over rows that a suspension ends throws that it is suspended`(
+    func `a loop over rows that a suspension ends throws suspended`(
         _ isPool: Bool
     ) async throws {
         let pool = isPool ? try openPool() : nil
         let queue = isPool ? nil : try openQueue()
         let counting =
             "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
-        // One that is between two rows, and one that waits for its first.
+        // One loop is between two rows, the other waits for its first.
         for query in [counting, Self.endless] {
             let rows =
                 pool?.rows(as: Int.self) { try $0.executeQuery(query) }
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `a loop over rows whose pool is closed says so`() async throws {
+    @Test func `a loop over rows whose pool is closed throws closed`() async throws {
         let pool = try openPool()
         var rows = pool.rows(as: Int.self) {
             try $0.executeQuery(

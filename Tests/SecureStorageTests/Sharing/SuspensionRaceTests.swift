@@ -2,8 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Suspension, the end of one, closing and a change of the key beside each other, in an order that
-/// is forced.
+/// Suspending, resuming, closing and changing the key at the same time, in a forced order.
 @Suite(.timeLimit(.minutes(10))) struct SuspensionRaceTests {
     private let database: TemporaryDatabase
     private let pool: SecureDatabasePool
@@ -19,7 +18,7 @@ import Testing
 
     private static let newKey = DatabaseKey.raw(SecretBytes(copying: Data(repeating: 7, count: 32)))
 
-    /// Runs `body` on a thread of its own; the semaphore is signalled at its end.
+    /// Runs `body` on a separate thread; the semaphore is signalled when it ends.
     private func apart(_ body: @escaping @Sendable () throws -> Void) -> DispatchSemaphore {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -29,7 +28,7 @@ import Testing
         return done
     }
 
-    @Test func `resuming during a change of the key lets no reader in`() throws {
+    @Test func `resuming during a key change admits no reader`() throws {
         var reading: DispatchSemaphore?
         var wasLetIn = false
         try pool.changeEncryptionKey(with: Self.newKey) { [pool] _ in
@@ -44,7 +43,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
     }
 
-    @Test func `what asks the pool while the key is changed gets an error, and does not hang`()
+    @Test func `calls from inside a key change fail instead of hanging`()
         throws
     {
         var errors: [SecureStorageError?] = []
@@ -62,7 +61,7 @@ import Testing
         #expect(try pool.read { try $0.int("SELECT count(b) FROM t") } == 1)
     }
 
-    @Test func `a suspension that is ended before it has begun says so`() throws {
+    @Test func `a suspension that is ended before it takes effect returns false`() throws {
         let isReading = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
         let outcome = Shared<Bool?>(nil)
@@ -77,7 +76,7 @@ import Testing
             let isFree = pool.suspend(waiting: .seconds(60))
             outcome.withLock { $0 = isFree }
         }
-        // Until it is announced a reader is let in.
+        // Until the suspension is announced, readers are admitted.
         let late = apart { [pool] in
             while outcome.current == nil { _ = try pool.read { try $0.int("SELECT 1") } }
         }
@@ -93,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a second caller waits for the suspension of the first`(_ isPool: Bool) throws {
+    func `a second caller waits for the first caller's suspension`(_ isPool: Bool) throws {
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
         let isInside = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
@@ -121,14 +120,14 @@ import Testing
         #expect(outcomes.current == [true, true])
     }
 
-    @Test func `a pool that is being closed is suspended when it is closed`() throws {
+    @Test func `a pool that is being closed is not suspended until it is closed`() throws {
         let isReading = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
         let read = apart { [pool] in
             try pool.read { _ in
                 isReading.signal()
                 goOn.wait()
-                // Inside a block, closing does not wait.
+                // Inside a block, `close()` does not wait.
                 pool.close()
             }
         }
@@ -146,7 +145,9 @@ import Testing
 
     #if os(Linux)
         @Test(arguments: [true, false])
-        func `no lock is left of a loop over rows that is being read`(_ isPool: Bool) async throws {
+        func `no lock of a running loop over rows remains after a suspension`(_ isPool: Bool)
+            async throws
+        {
             let queue = isPool ? nil : SecureDatabaseQueue(databaseStore: try database.openStore())
             if !isPool { await pool.close() }
             let begun = DispatchSemaphore(value: 0)
@@ -169,7 +170,7 @@ import Testing
             _ = await loop.result
         }
 
-        @Test func `what was read while the pool was suspended leaves no file`() async {
+        @Test func `reads during a suspension leave no file behind`() async {
             await #expect(processExitsWith: .success) {
                 let database = try TemporaryDatabase()
                 let place = database.directory.appendingPathComponent("temporary")
@@ -187,7 +188,7 @@ import Testing
                             try pool.read { db in
                                 _ = try db.int("SELECT count(*) FROM t")
                                 gate.pass()
-                                // One goes on reading.
+                                // One reader resumes the pool and continues.
                                 if number == 0, ending == "resume" { pool.resume() }
                                 _ = try db.int("SELECT count(*) FROM t")
                             }

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A process that keeps off a file of a shared container for a while.
+/// A process that releases a file in a shared container for a while.
 @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
     private let database: TemporaryDatabase
 
@@ -31,7 +31,7 @@ import Testing
         @Test func `a suspended process holds no lock on the file`() throws {
             let pool = try openPool()
             _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
-            // The control: an open pool holds some.
+            // The control: an open pool holds locks.
             #expect(HeldLocks.onFiles(of: database.path) != [])
             #expect(pool.suspend())
             #expect(HeldLocks.onFiles(of: database.path) == [])
@@ -48,7 +48,7 @@ import Testing
             #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
         }
 
-        @Test func `reading goes on from a copy, without a lock on the file`() throws {
+        @Test func `reads continue from a copy, without a lock on the file`() throws {
             let pool = try openPool()
             #expect(try pool.suspend(keepingReads: true))
             #expect(HeldLocks.onFiles(of: database.path) == [])
@@ -59,7 +59,7 @@ import Testing
             #expect(HeldLocks.onFiles(of: database.path) == [])
             let error = storageError { try pool.write { try $0.executeUpdate("DELETE FROM t") } }
             #expect(error == .suspended)
-            // Once the pool has the file again, a new read sees it, also while an old one runs.
+            // Once the pool has the file again, a new read sees it, even while an old read runs.
             try pool.read { db in
                 pool.resume()
                 let rows = try db.strings("SELECT x FROM t")
@@ -82,7 +82,7 @@ import Testing
         #expect(try await pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
     }
 
-    /// On a thread of its own: it blocks.
+    /// Suspends on a separate thread, since the call blocks.
     private static func suspend(_ pool: SecureDatabasePool, keepingReads: Bool) async throws {
         let isSuspended = try await Task.detached {
             try pool.suspend(keepingReads: keepingReads)
@@ -90,7 +90,7 @@ import Testing
         #expect(isSuspended)
     }
 
-    @Test func `calls are refused with one error until it is resumed`() throws {
+    @Test func `calls are refused with one error until the database is resumed`() throws {
         let pool = try openPool()
         #expect(pool.suspend())
         #expect(pool.suspend())
@@ -120,7 +120,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 3)
     }
 
-    @Test func `what runs may end within the grace`() async throws {
+    @Test func `a running call may finish within the grace period`() async throws {
         let pool = try openPool()
         let begun = DispatchSemaphore(value: 0)
         let writing = Task {
@@ -141,7 +141,7 @@ import Testing
             ])
     }
 
-    @Test func `what does not end is interrupted and rolled back`() async throws {
+    @Test func `a call that does not finish is interrupted and rolled back`() async throws {
         let pool = try openPool()
         let begun = DispatchSemaphore(value: 0)
         let endless = "SELECT count(*) FROM (\(Self.endless))"
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a block that goes on after that gets the error at its next statement`(
+    func `a block that continues after the grace period gets the error at its next statement`(
         _ isPool: Bool
     ) throws {
         let pool = isPool ? try openPool() : nil
@@ -179,7 +179,7 @@ import Testing
         let goOn = DispatchSemaphore(value: 0)
         let error = Shared<SecureStorageError?>(nil)
         let isSuspended = Shared(false)
-        // Threads of their own, since all of them wait.
+        // Separate threads, since all of them wait.
         Threads.run(3) { number in
             switch number {
             case 0:
@@ -217,7 +217,7 @@ import Testing
         #expect(inPool ?? inQueue == 1)
     }
 
-    @Test func `inside a block of its own it says that it cannot`() throws {
+    @Test func `suspending inside the database's own block returns false`() throws {
         let pool = try openPool()
         try pool.write { _ in #expect(!pool.suspend(waiting: .zero)) }
         try pool.read { _ in #expect(!pool.suspend(waiting: .zero)) }
@@ -227,7 +227,7 @@ import Testing
         #expect(try queue.inDatabase { try $0.int("SELECT count(*) FROM t") } == 2)
     }
 
-    @Test func `a loop over rows ends`() async throws {
+    @Test func `suspending ends a loop over rows`() async throws {
         let pool = try openPool()
         var rows = pool.rows(of: { try $0.executeQuery(Self.endless) }) {
             $0.int(forColumnIndex: 0)
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `observers are told afterwards of what others have done meanwhile`(
+    func `observers learn afterwards of changes made during the suspension`(
         _ isPool: Bool
     ) async throws {
         let pool = isPool ? try openPool() : nil
@@ -262,7 +262,7 @@ import Testing
         #expect(try await iterator.next()?.get() == 2)
     }
 
-    @Test func `notifications come before and after`() async throws {
+    @Test func `notifications are posted before suspending and after resuming`() async throws {
         let pool = try openPool()
         let names = Shared<[String]>([])
         let observers = [Notification.Name.secureDatabaseWillSuspend, .secureDatabaseDidResume].map
@@ -282,7 +282,7 @@ import Testing
         #expect(names.current == ["will suspend", "did resume"])
     }
 
-    @Test func `a suspended pool can be closed, and opened again`() throws {
+    @Test func `a suspended pool can be closed and reopened`() throws {
         let pool = try openPool()
         try pool.suspend(keepingReads: true)
         pool.close()
@@ -291,7 +291,7 @@ import Testing
         #expect(try pool.read { try $0.strings("SELECT x FROM t") } == ["before"])
     }
 
-    @Test func `suspending and resuming under load harms nothing`() throws {
+    @Test func `suspending and resuming under load loses nothing`() throws {
         let pool = try openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE n (i INTEGER)") }
         let rounds = Rounds()
@@ -305,7 +305,7 @@ import Testing
                     usleep(2000)
                     pool.resume()
                     let before = stored.current
-                    // Until somebody was let in again.
+                    // Waits until a call has been admitted again.
                     for _ in 1...5000 where stored.current == before { usleep(1000) }
                     #expect(stored.current > before)
                 }
@@ -318,7 +318,7 @@ import Testing
                     stored.withLock { $0 += 1 }
                     _ = try pool.read { try $0.int("SELECT count(*) FROM n") }
                 }
-                // A statement may be interrupted, a call refused.
+                // A statement may be interrupted, and a call may be refused.
                 if let error { #expect(error == .suspended || error.code == 9, "\(error)") }
             }
         }

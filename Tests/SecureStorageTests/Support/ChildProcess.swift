@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that is run to its end, with text on its standard input.
+/// A program that is run to completion, with text on its standard input.
 struct ChildProcess {
     let status: Int32
     let output: String
@@ -22,7 +22,7 @@ struct ChildProcess {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
-        // All three at once: a full pipe would stop the program.
+        // All three at the same time: a full pipe would block the program.
         let collected = Collected()
         let both = DispatchGroup()
         DispatchQueue.global().async(group: both) {
@@ -40,7 +40,7 @@ struct ChildProcess {
         status = process.terminationStatus
     }
 
-    /// The executable file of that name; nil when there is none.
+    /// Returns the executable file with that name, or nil if none exists.
     static func find(_ program: String) -> URL? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let candidates =
@@ -51,7 +51,7 @@ struct ChildProcess {
     }
 
     private final class Collected: @unchecked Sendable {
-        // @unchecked: written before, read after the wait for the group.
+        // @unchecked: written before the wait for the group, read after it.
         var errors = Data()
     }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The file descriptors of this process, which is an exit test's: how many, and hardly any more.
+/// The file descriptors of this process, an exit test's: counts them and limits them.
 enum Descriptors {
-    /// Those of files below `directory`: what else is open may be the test runner's, and change at
-    /// any time.
+    /// Counts those of files below `directory`: other descriptors may be the test runner's, and
+    /// change at any time.
     static func count(below directory: String) -> Int {
         (0..<4096).filter { path(of: $0)?.hasPrefix(directory + "/") == true }.count
     }
 
-    /// Those of one file.
+    /// Counts those of one file.
     static func count(of file: String) -> Int {
         (0..<4096).filter { path(of: $0) == file }.count
     }
@@ -23,7 +23,7 @@ enum Descriptors {
         #endif
     }
 
-    /// Runs `body` when only `free` more can be opened.
+    /// Runs `body` while only `free` more descriptors can be opened.
     static func withOnly<R>(_ free: Int, _ body: () throws -> R) rethrows -> R {
         var limits = rlimit()
         #if canImport(Darwin)

@@ -6,9 +6,9 @@ struct DirectorySnapshot: Equatable, CustomStringConvertible {
         let type: mode_t
         let mode: mode_t
         let inode: UInt64
-        /// Seconds and nanoseconds; none for a directory, where a draft may come and go.
+        /// Seconds and nanoseconds; empty for a directory, where drafts may be created and removed.
         let modified: [Int]
-        /// Of a file its bytes; of a link the path that it holds.
+        /// The bytes of a file, or the target of a link.
         let content: Data
     }
 
@@ -57,7 +57,7 @@ extension DirectorySnapshot.Entry {
 }
 
 extension TemporaryDatabase {
-    /// The permission bits of a file in the directory; nil when it is not there.
+    /// Returns the permission bits of a file in the directory, or nil if it does not exist.
     func mode(of name: String) -> mode_t? {
         var status = stat()
         return lstat(directory.path + "/" + name, &status) == 0 ? status.st_mode & 0o7777 : nil

@@ -1,7 +1,7 @@
 import SecureStorage
 
 extension SecureStorageError {
-    /// Which case it is, without what it carries.
+    /// The case, without its associated values.
     enum Kind: String {
         case openFailed, closed, suspended, authenticationFailed, notEncrypted, legacyFormat
         case encryptionKeyChangeFailed, encryptionKeyChangeUnknown, typeConversionFailed

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A database whose process was killed: committed rows are in its log only, or a journal is hot.
+/// A database whose process was killed: committed rows are only in its log, or its journal is hot.
 enum KilledDatabase {
     static let rows = 50
     static let count = "SELECT count(*) FROM t"
@@ -22,7 +22,8 @@ enum KilledDatabase {
                 try db.executeUpdate("INSERT INTO t VALUES (randomblob(2000))")
             }
             if mode == "delete" {
-                // More than the cache holds: part of it is in the file, and has to be taken back.
+                // More than the cache holds: part of it is already in the file and must be rolled
+                // back.
                 try db.beginExclusiveTransaction()
                 try db.executeUpdate("UPDATE t SET x = randomblob(4000)")
                 try db.executeUpdate("INSERT INTO t SELECT randomblob(3000) FROM t, t AS u")

@@ -1,5 +1,6 @@
-/// Makes the checksums of a write-ahead log fit, which need no key: as
-/// [SQLite's file format](https://sqlite.org/fileformat2.html#the_write_ahead_log) has them.
+/// Recomputes the checksums of a write-ahead log, which need no key.
+///
+/// See [SQLite's file format](https://sqlite.org/fileformat2.html#the_write_ahead_log).
 enum LogChecksums {
     static func repair(_ log: inout [UInt8], pageSize: Int) {
         let isBigEndian = log[3] & 1 == 1

@@ -1,9 +1,9 @@
 import Foundation
 import Logging
 
-/// A log handler that keeps what it is given.
+/// A log handler that keeps the lines it receives.
 final class LogRecorder: LogHandler, @unchecked Sendable {
-    // @unchecked: `kept` and `keptWarnings` are only touched under `lock`; level and metadata are
+    // @unchecked: `kept` and `keptWarnings` are accessed only under `lock`; level and metadata are
     // set before use.
     private let lock = NSLock()
     private var kept: [String] = []

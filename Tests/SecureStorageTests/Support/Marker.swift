@@ -1,14 +1,14 @@
 import Foundation
 
-/// A text that must not be found where files are.
+/// A plaintext that must not be found in files.
 enum Marker {
-    /// One word, in lower case, so that a full-text index would hold it as it is.
+    /// One word in lower case, which a full-text index would store unchanged.
     static let text = "markedplaintext7f3ac2"
     static let blob = Data((0..<24).map { UInt8(truncatingIfNeeded: 0xd0 ^ ($0 &* 37)) })
 
     static let patterns = [Data(text.utf8), blob]
 
-    /// The names of the files below `directories` that hold one of `patterns`.
+    /// Returns the paths of the files below `directories` that contain one of `patterns`.
     static func places(
         in directories: [String], patterns: [Data] = patterns
     ) throws -> [String] {
@@ -21,10 +21,11 @@ enum Marker {
     }
 
     #if os(Linux)
-        /// Those of the files that this process has open, which hold one of `patterns`: a temporary
-        /// file is usually removed as soon as it is open.
+        /// Returns the files this process has open that contain one of `patterns`.
         ///
-        /// For exit tests. It drops the locks of all SQLite connections of the process.
+        /// Temporary files, for example, are usually unlinked as soon as they are open.
+        ///
+        /// For exit tests: it drops the locks of all SQLite connections of the process.
         static func placesInOpenFiles(patterns: [Data] = patterns) throws -> [String] {
             let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             let paths = numbers.map { "/proc/self/fd/\($0)" }
@@ -39,7 +40,7 @@ enum Marker {
 
     private static func holding(_ patterns: [Data], _ paths: [String]) -> [String] {
         paths.filter { path in
-            // A side file may go meanwhile.
+            // A side file may have been removed in the meantime.
             guard let file = FileManager.default.contents(atPath: path) else { return false }
             return patterns.contains { file.range(of: $0) != nil }
         }

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
 
-    /// Bytes to look for in this process's memory, kept in a form that the search does not find.
+    /// Bytes to search for in this process's memory, kept in a form that the search does not find.
     struct Needle: Sendable {
         private static let mask: UInt8 = 0x5a
         private let masked: [UInt8]
@@ -17,7 +17,7 @@
                 })
         }
 
-        /// How often the bytes stand in `memory`.
+        /// Counts the occurrences of the bytes in `memory`.
         func count(in memory: UnsafeRawBufferPointer) -> Int {
             guard var place = memory.baseAddress else { return 0 }
             let end = place + memory.count
@@ -34,10 +34,9 @@
             return count
         }
 
-        /// How often the bytes stand in what this process can write to: heap, stacks, globals.
+        /// Counts the occurrences of the bytes in writable memory: heap, stacks, globals.
         func countInProcess() throws -> Int {
-            // String(contentsOfFile:) would stop after the first pages: the file says it has no
-            // size.
+            // String(contentsOfFile:) would stop after the first pages: the file reports no size.
             let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
                 .readToEnd()
             let memory = open("/proc/self/mem", O_RDONLY)
@@ -57,7 +56,7 @@
                     guard read > 0 else { break }
                     count += self.count(in: UnsafeRawBufferPointer(rebasing: chunk[..<read]))
                     guard read == chunk.count else { break }
-                    // One that lies across two chunks is found in the second.
+                    // An occurrence that spans two chunks is found in the second.
                     position += UInt64(read - masked.count + 1)
                 }
             }

@@ -2,8 +2,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// Changes pages of an encrypted file as an attacker with its key would: each is decrypted,
-/// changed, and encrypted and authenticated again.
+/// Changes pages of an encrypted file as an attacker with its key would: decrypts, changes,
+/// encrypts and authenticates each.
 ///
 /// For files with a raw key and SQLCipher 4's defaults.
 struct PageForge {
@@ -19,10 +19,9 @@ struct PageForge {
             outputByteCount: 32, unsafeUncheckedRounds: 2)
     }
 
-    /// Lets `change` change page `number` of a file, which begins with 1 and has 4016 bytes that
-    /// count.
+    /// Lets `change` modify the 4016 content bytes of a file's page `number`, counted from 1.
     ///
-    /// The first 16 bytes of page 1 are the salt in the file, and zeros here.
+    /// The first 16 bytes of page 1 are the salt in the file, and zeros in the content.
     func forge(_ number: Int, of file: inout Data, _ change: (inout [UInt8]) -> Void) throws {
         let start = file.startIndex + (number - 1) * Self.pageSize
         let clear = number == 1 ? 16 : 0

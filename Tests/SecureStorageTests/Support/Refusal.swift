@@ -3,8 +3,9 @@ import SecureStorage
 import Testing
 
 extension TemporaryDatabase {
-    /// Checks that opening the path fails, by a read-write and by a read-only store, and does
-    /// nothing else: nothing in the directory changes, no key gets into the error.
+    /// Checks that a read-write and a read-only store fail to open the path and do nothing else.
+    ///
+    /// Nothing in the directory changes, and no key appears in the error.
     ///
     /// Returns the read-write store's error.
     @discardableResult
@@ -18,7 +19,7 @@ extension TemporaryDatabase {
         ) { try $0.open(with: key) { _ in Unexpected() } }
     }
 
-    /// As above, with a passphrase.
+    /// Checks the same with a passphrase.
     @discardableResult
     func expectRefusal(
         _ kind: SecureStorageError.Kind, path: String? = nil, mentioning words: [String] = [],
@@ -67,6 +68,6 @@ extension TemporaryDatabase {
         return errors[0]
     }
 
-    /// What an initialization handler throws that must not run.
+    /// The error of an initialization handler that must not run.
     struct Unexpected: Error {}
 }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Where threads or processes wait for each other, to do the next thing at once.
+/// Makes threads or processes wait for each other, to do the next thing at the same time.
 enum Rendezvous {
-    /// Processes: each leaves a file `name` in `directory` and waits until there are `count` files.
+    /// Waits for other processes: each creates a file `name` in `directory` and waits until `count`
+    /// files exist.
     ///
     /// Gives up after ten seconds: the others may have died, which their own test reports.
     static func meet(in directory: String, as name: String, count: Int) {
@@ -16,9 +17,9 @@ enum Rendezvous {
     }
 }
 
-/// A value that threads share.
+/// A value shared by threads.
 final class Shared<Value: Sendable>: @unchecked Sendable {
-    // @unchecked: `value` is only touched under `lock`.
+    // @unchecked: `value` is accessed only under `lock`.
     private let lock = NSLock()
     private var value: Value
 
@@ -31,9 +32,9 @@ final class Shared<Value: Sendable>: @unchecked Sendable {
     var current: Value { withLock { $0 } }
 }
 
-/// Lets threads go on when `count` have arrived.
+/// Lets threads continue when `count` have arrived.
 final class Gate: @unchecked Sendable {
-    // @unchecked: `missing` is only touched under `condition`.
+    // @unchecked: `missing` is accessed only under `condition`.
     private let condition = NSCondition()
     private var missing: Int
 

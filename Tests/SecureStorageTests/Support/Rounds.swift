@@ -2,7 +2,7 @@ import Foundation
 
 /// Ends a loop on another thread.
 final class Rounds: @unchecked Sendable {
-    // @unchecked: only touched under `lock`.
+    // @unchecked: accessed only under `lock`.
     private let lock = NSLock()
     private var wasEnded = false
 

@@ -6,27 +6,27 @@ struct SQLCipherShell {
 
     /// The lines of the last run's standard output.
     let lines: [String]
-    /// What it wrote to standard error.
+    /// The text it wrote to standard error.
     let errors: String
 
-    /// Runs `script` on the file at `path`, keyed with `key` (a passphrase, or `x'…'` for a raw
-    /// key; nil for none) and then set up with the pragmas of `settings`.
+    /// Runs `script` on the file at `path`, after setting `key` (a passphrase, `x'…'` for a raw
+    /// key, or nil for none) and then the pragmas of `settings`.
     ///
-    /// Everything goes through standard input: arguments are readable for all users.
+    /// Everything goes through standard input, because all users can read arguments.
     init(
         _ path: String, key: String?, settings: [String] = [], _ script: String
     ) throws {
         var input = ""
         if let key {
-            // Both as SQLCipher's manual has them.
+            // Both as in SQLCipher's manual.
             input +=
                 key.hasPrefix("x'")
                 ? "PRAGMA key = \"\(key)\";\n"
                 : "PRAGMA key = '\(key.replacingOccurrences(of: "'", with: "''"))';\n"
         }
         for setting in settings { input += "PRAGMA \(setting);\n" }
-        // What comes before this line are the answers of the pragmas.
-        // No statement: of a script that brings its own key, the file is not read before that.
+        // The output before this line is that of the pragmas. The line is not a statement, which
+        // would read the file before a script that sets its own key has done so.
         input += ".print '\(Self.separator)'\n" + script + "\n"
         let process = try ChildProcess("sqlcipher", ["-batch", "-bail", path], input: input)
         let all = process.output.split(separator: "\n", omittingEmptySubsequences: false)

@@ -2,20 +2,20 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A file of one program, one cipher configuration and one shape of content, for tests of what can
-/// be saved of it.
+/// A file of one program, one cipher configuration and one shape of content, for tests of
+/// salvaging.
 struct SalvageFile: CustomTestStringConvertible {
     /// The program that writes the file.
     enum Maker: Hashable {
         case library
-        /// The `sqlcipher` shell with the settings of the connection, or with those of its process,
-        /// which leave fewer bytes of a page free.
+        /// The `sqlcipher` shell with per-connection settings, or with those of its process, which
+        /// leave fewer bytes of a page free.
         case shell(processSettings: Bool)
-        /// A Python with `sqlcipher3`, by its path.
+        /// A Python with `sqlcipher3`, by the interpreter's path.
         case python(String)
     }
 
-    /// What is in the file beside a table of rows.
+    /// The content of the file besides a table of rows.
     enum Shape: String, CaseIterable {
         case overflow, withoutRowID, indexes, fts4, fts5, rtree, utf16, autoVacuum
     }
@@ -87,8 +87,9 @@ struct SalvageFile: CustomTestStringConvertible {
             : [key] + pages.map { "cipher_\($0)" }
     }
 
-    /// Rows with a tag first, so that they are known wherever they turn up, in about a hundred
-    /// pages; the long ones are of 00000003 over and over, which is a page number too.
+    /// Rows in about a hundred pages, each with a tag first, by which it is recognised anywhere.
+    ///
+    /// The long ones repeat 00000003, which is also a page number.
     private var script: String {
         let long = shape == .overflow ? 5 : 25
         let rows = """
@@ -148,9 +149,9 @@ struct SalvageFile: CustomTestStringConvertible {
         return before + "BEGIN; " + rows + extra + " COMMIT;"
     }
 
-    // MARK: - What is in a file
+    // MARK: - Content
 
-    /// Everything that an app can see of the database, a line each.
+    /// Returns everything that an app can see of the database, one line each.
     static func content(of db: SecureDatabaseStore) throws -> [String] {
         var lines = try db.strings(
             "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema "
@@ -169,7 +170,7 @@ struct SalvageFile: CustomTestStringConvertible {
         return lines.map { $0 ?? "NULL" }
     }
 
-    /// The rows of a table with their storage classes, bytes and row ids.
+    /// Returns the rows of a table with their storage classes, bytes and row ids.
     static func rows(of table: String, in db: SecureDatabaseStore) throws -> [String] {
         let columns = try db.strings(
             "SELECT name FROM pragma_table_info('\(table)')"

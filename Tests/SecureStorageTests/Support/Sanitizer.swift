@@ -1,7 +1,6 @@
 import Foundation
 
-/// Whether the tests run under ThreadSanitizer or AddressSanitizer, whose shadow of the memory is
-/// terabytes large.
+/// Detects ThreadSanitizer and AddressSanitizer, whose shadow memory is terabytes large.
 enum Sanitizer {
     static var isPresent: Bool {
         let program = dlopen(nil, RTLD_NOW)

@@ -1,7 +1,8 @@
 import Foundation
 
 #if os(Linux)
-    /// A file system of a few hundred kilobytes in memory, mounted for as long as this lives.
+    /// A file system of a few hundred kilobytes in memory, mounted for the lifetime of the
+    /// instance.
     final class SmallDisk: Sendable {
         let directory: URL
 
@@ -22,23 +23,22 @@ import Foundation
         }
 
         deinit {
-            // Lazily: a descriptor that is still open must not leave the mount behind.
+            // Lazily: a descriptor that is still open must not leave the mount in place.
             _ = try? ChildProcess("umount", ["-l", directory.path])
             rmdir(directory.path)
         }
     }
 
-    /// Fills the file system of a directory, but for a chosen rest.
+    /// Fills a directory's file system, except for a given number of bytes.
     ///
-    /// For exit tests. Where a test starts another process, that one has for a moment a copy of
-    /// every descriptor, and a removed file keeps its space: this must not be decided by other
-    /// tests.
+    /// For exit tests. A process that a test starts has a copy of every descriptor for a moment,
+    /// which keeps the space of removed files allocated; other tests must not cause that.
     struct Ballast {
         let directory: String
 
         var path: String { directory + "/ballast" }
 
-        /// Takes all but `spare` bytes of the space that is left.
+        /// Uses all remaining space except `spare` bytes.
         func fill(leaving spare: Int = 0) throws {
             var space = statvfs()
             guard statvfs(directory, &space) == 0 else { throw CocoaError(.fileReadUnknown) }

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Calls that threads make at the same moment, again and again, with a watch over them.
+/// Repeats calls on several threads at the same moment, and detects calls that hang.
 ///
-/// The figures are small by default; `make soak` raises them.
+/// The defaults are small; `make soak` raises them.
 enum Storm {
-    /// One call of the library, which judges by itself whether its outcome is true.
+    /// One call of the library, which checks its own outcome.
     struct Call: Sendable {
         let name: String
         let run: @Sendable () -> Void
     }
 
-    /// How often each group of calls is made in the storm of pairs.
+    /// How often each group of calls is made in a storm of pairs.
     static var rounds: Int { number("SECURESTORAGE_ROUNDS") ?? 3 }
 
     /// How long a storm of mixed calls lasts.
@@ -26,7 +26,7 @@ enum Storm {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     }
 
-    /// Runs `body` on a thread of its own, since it blocks: those of tasks are few, and the calls
+    /// Runs `body` on a separate thread, since it blocks: tasks share few threads, and the calls
     /// need them.
     static func apart(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
@@ -34,18 +34,18 @@ enum Storm {
         }
     }
 
-    /// All pairs of `calls`, each call with itself too.
+    /// Returns all pairs of `calls`, including each call with itself.
     static func pairs<Call>(of calls: [Call]) -> [(Call, Call)] {
         calls.indices.flatMap { first in
             calls[first...].map { (calls[first], $0) }
         }
     }
 
-    /// Makes all calls at once, a thread each, `rounds` times.
+    /// Makes all calls at the same time, one thread each, `rounds` times.
     ///
     /// After each round, when no call is running, `settle` is called; its error ends the storm.
     ///
-    /// - Returns: False when calls did not end. They are reported, and their threads left behind.
+    /// - Returns: False if calls did not end. They are reported, and their threads are abandoned.
     static func blow(
         _ calls: [Call], rounds: Int, settle: () throws -> Void
     ) rethrows -> Bool {
@@ -57,7 +57,7 @@ enum Storm {
             for thread in threads where !thread.wait(until: deadline) {
                 let hanging = threads.filter(\.isRunning).map(\.call.name).joined(separator: ", ")
                 let all = calls.map(\.name).joined(separator: ", ")
-                Issue.record("of \(all) did not end: \(hanging)")
+                Issue.record("of \(all), these did not end: \(hanging)")
                 return false
             }
             try settle()
@@ -65,9 +65,9 @@ enum Storm {
         return true
     }
 
-    /// Lets `count` threads make calls of their own choice for `duration`.
+    /// Lets `count` threads make random calls for `duration`.
     ///
-    /// - Returns: How many calls were made; nil when one did not end.
+    /// - Returns: The number of calls made, or nil if one did not end.
     static func mix(
         _ calls: [Call], threads count: Int, for duration: Duration, seed: UInt64
     ) -> Int? {
@@ -98,9 +98,9 @@ enum Storm {
     }
 }
 
-/// A thread that makes one call as often as it is told to.
+/// A thread that makes one call each time it is started.
 private final class StormThread: @unchecked Sendable {
-    // @unchecked: `hasEnded` is written before the last `go`, `running` has a lock.
+    // @unchecked: `hasEnded` is written before the last `go`; `running` has a lock.
     let call: Storm.Call
     private let go = DispatchSemaphore(value: 0)
     private let done = DispatchSemaphore(value: 0)
@@ -114,7 +114,7 @@ private final class StormThread: @unchecked Sendable {
             while true {
                 go.wait()
                 if hasEnded { return }
-                // Not always the same of two first.
+                // Varies which of two calls comes first.
                 for _ in 0..<Int.random(in: 0..<40, using: &random) { sched_yield() }
                 call.run()
                 running.withLock { $0 = false }
@@ -132,7 +132,7 @@ private final class StormThread: @unchecked Sendable {
 
     func wait(until deadline: DispatchTime) -> Bool { done.wait(timeout: deadline) == .success }
 
-    /// A thread whose call does not end stays.
+    /// Ends the thread, unless its call hangs.
     func end() {
         guard !isRunning else { return }
         hasEnded = true
@@ -140,7 +140,7 @@ private final class StormThread: @unchecked Sendable {
     }
 }
 
-/// A generator whose numbers can be had once more (splitmix64).
+/// A generator whose numbers are reproducible (splitmix64).
 struct StormRandom: RandomNumberGenerator {
     var state: UInt64
 
@@ -154,9 +154,9 @@ struct StormRandom: RandomNumberGenerator {
 }
 
 #if os(Linux)
-    /// The locks of this process, as the kernel sees them.
+    /// The locks of this process, as the kernel reports them.
     enum HeldLocks {
-        /// The suffixes of the files, among the database's and its side files, on which this
+        /// Returns the suffixes of those files, of the database and its side files, on which this
         /// process holds a lock.
         static func onFiles(of path: String) -> [String] {
             let own = list().split(separator: "\n").map { $0.split(separator: " ") }
@@ -168,7 +168,7 @@ struct StormRandom: RandomNumberGenerator {
             }
         }
 
-        // Not with Foundation, which reads no more than a part of a file without a size.
+        // Not with Foundation, which reads only part of a file that reports no size.
         private static func list() -> String {
             let descriptor = open("/proc/locks", O_RDONLY)
             guard descriptor >= 0 else { return "" }

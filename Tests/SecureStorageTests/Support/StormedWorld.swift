@@ -1,29 +1,29 @@
 import Testing
 
-/// What a storm goes over: something with public calls, and what is known to be in its file.
+/// The subject of a storm: an object with public calls, and the known contents of its file.
 protocol StormedWorld: AnyObject, Sendable {
-    /// All that `call` knows.
+    /// All names that `call` accepts.
     static var callNames: [String] { get }
 
-    /// - Parameter storm: Its name, for reports.
-    /// - Throws: When its file cannot be made.
+    /// - Parameter storm: The storm's name, for reports.
+    /// - Throws: An error if the file cannot be created.
     init(storm: String) throws
 
-    /// Names the calls that come now.
+    /// Sets the name of the calls that follow, for reports.
     func begin(_ storm: String)
 
-    /// The call of a name; `names` are those made at the same time, where they are known.
+    /// Returns the call with a name; `names` are the calls made at the same time, if known.
     func call(_ name: String, beside names: [String]?) -> Storm.Call
 
-    /// Nothing runs: it works, and holds what was stored.
+    /// Checks, while nothing runs, that it works and holds what was stored.
     func settle() throws
 
-    /// Closes it, and looks at what it leaves.
+    /// Closes it and checks what it leaves behind.
     func end() throws
 }
 
 extension StormedWorld {
-    /// Makes a call beside itself and each that follows it in the alphabet.
+    /// Makes a call beside itself and each call that follows it in the alphabet.
     static func blowPairs(of name: String) async throws {
         try await Storm.apart {
             let world = try Self(storm: name)
@@ -34,14 +34,14 @@ extension StormedWorld {
         }
     }
 
-    /// - Returns: False when a call did not end, which is reported.
+    /// - Returns: False if a call did not end, which is reported.
     func blow(_ one: String, _ other: String, rounds: Int) throws -> Bool {
         begin("\(one) beside \(other)")
         let calls = [one, other].map { call($0, beside: [one, other]) }
         return try Storm.blow(calls, rounds: rounds, settle: settle)
     }
 
-    /// Lets threads make calls of their own choice.
+    /// Lets threads make random calls.
     static func mix(threads: Int) async throws {
         try await Storm.apart {
             let seed = UInt64.random(in: 0...UInt64.max)

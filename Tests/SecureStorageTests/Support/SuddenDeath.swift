@@ -1,8 +1,8 @@
 import Foundation
 
-/// Ends this process, which is an exit test's, as a crash or a power cut would.
+/// Ends this process, an exit test's, as a crash or a power cut would.
 enum SuddenDeath {
-    /// SIGKILL from another thread after `microseconds`.
+    /// Sends SIGKILL from another thread after `microseconds`.
     static func after(microseconds: Int) {
         Thread.detachNewThread {
             usleep(UInt32(microseconds))
@@ -10,8 +10,9 @@ enum SuddenDeath {
         }
     }
 
-    /// Random times around the end of the work that is to be killed, whatever it takes on this
-    /// machine: a kill that came too late moves the next ones forward.
+    /// Random times around the end of the work to be killed, however long it takes on this machine.
+    ///
+    /// A kill that came too late makes the next ones earlier.
     struct Moment {
         private var latest = 100_000
         private var last = 0
@@ -27,11 +28,12 @@ enum SuddenDeath {
     }
 
     #if os(Linux)
-        /// The kernel's SIGXFSZ at the first write that would make a file longer.
+        /// Makes the kernel send SIGXFSZ at the first write that would extend a file beyond
+        /// `bytes`.
         static func whenAFileGrows(beyond bytes: Int) {
             var limits = rlimit(rlim_cur: UInt(bytes), rlim_max: UInt(bytes))
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
-            // Worker threads of libdispatch block it.
+            // libdispatch's worker threads block the signal.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGXFSZ)
@@ -44,18 +46,19 @@ enum SuddenDeath {
         while true { pause() }
     }
 
-    /// Prints what a campaign of kills met, so that one sees that they fell where they should.
+    /// Prints what a campaign of kills hit, to show that the kills fell where they should.
     static func report(_ line: String) {
         if ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"] != nil { print(line) }
     }
 
-    /// How often a test kills a process: a few times, or as often as `make crash` says.
+    /// Returns how often a test kills a process: a few times, or as often as `make crash`
+    /// specifies.
     static func count(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? usual
     }
 }
 
-/// A number from the environment, for longer runs than the usual one.
+/// Returns a number from the environment, for longer runs than usual.
 func environmentNumber(_ name: String, default usual: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
 }

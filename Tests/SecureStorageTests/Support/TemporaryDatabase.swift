@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
 
-/// A path for a database in a directory of its own, which goes with its last reference.
+/// A path for a database in a separate directory, which is removed with the last reference.
 final class TemporaryDatabase: Sendable {
     let directory: URL
     let url: URL
@@ -17,21 +17,20 @@ final class TemporaryDatabase: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    /// A closed store on the path.
+    /// Returns a closed store on the path.
     func store(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
-        // Many tests look at a file with a second store, and need no warning.
+        // Many tests examine a file with a second store, and need no warning.
         configuration.secondInstance = .allowed
-        // A test that is about waiting says how long; the others wait as long as a busy machine
-        // takes.
+        // A test of waiting sets its own timeout; the others wait as long as a busy machine needs.
         configuration.busyTimeout = .seconds(120)
         configure(&configuration)
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 
-    /// A store that is open with ``key``, which costs no key derivation.
+    /// Returns a store opened with ``key``, which needs no key derivation.
     func openStore(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) throws -> SecureDatabaseStore {
@@ -40,7 +39,7 @@ final class TemporaryDatabase: Sendable {
         return store
     }
 
-    /// A pool that is open with ``key``.
+    /// Returns a pool opened with ``key``.
     func openPool(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) throws -> SecureDatabasePool {
@@ -50,12 +49,12 @@ final class TemporaryDatabase: Sendable {
         return pool
     }
 
-    /// The names in the directory, hidden ones too.
+    /// Returns the names in the directory, including hidden ones.
     func fileNames() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
     }
 
-    /// The files as they are now, as a crash would leave them, in a directory of their own.
+    /// Copies the files as they are now, as a crash would leave them, to a separate directory.
     func copiedFiles() throws -> TemporaryDatabase {
         let copy = try TemporaryDatabase(name: url.lastPathComponent)
         for name in try fileNames() where !name.hasSuffix("-shm") {
@@ -71,7 +70,7 @@ final class TemporaryDatabase: Sendable {
 }
 
 extension SecureDatabaseStore {
-    /// The first column of every row, as text.
+    /// Returns the first column of every row, as text.
     func strings(_ sql: String) throws -> [String?] {
         let rs = try executeQuery(sql)
         defer { rs.close() }
@@ -80,7 +79,7 @@ extension SecureDatabaseStore {
         return strings
     }
 
-    /// The first column of the first row, as a number.
+    /// Returns the first column of the first row, as a number.
     func int(_ sql: String) throws -> Int? {
         let rs = try executeQuery(sql)
         defer { rs.close() }
@@ -88,7 +87,7 @@ extension SecureDatabaseStore {
     }
 }
 
-/// What `body` throws, as the library's error.
+/// Returns the error that `body` throws, as the library's type.
 func storageError(_ body: () throws -> Void) -> SecureStorageError? {
     do {
         try body()
@@ -99,7 +98,7 @@ func storageError(_ body: () throws -> Void) -> SecureStorageError? {
 }
 
 extension SecureStorageError {
-    /// The code of the cases that have one.
+    /// The code, for the cases that have one.
     var code: Int? {
         switch self {
         case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),

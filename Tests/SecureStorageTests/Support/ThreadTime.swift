@@ -1,11 +1,11 @@
 import Foundation
 
-/// The processor time of a thread, which other threads and processes do not lengthen.
+/// The processor time of a thread, which other threads and processes do not affect.
 enum ThreadTime {
-    /// Of the calling thread.
+    /// The time of the calling thread.
     static var now: Duration { Clock.current.now }
 
-    /// The clock of one thread, which others may read as well where the system allows it.
+    /// The clock of one thread, which other threads can read where the system allows it.
     struct Clock: Sendable {
         private let identifier: clockid_t
 
@@ -18,7 +18,7 @@ enum ThreadTime {
                 return Clock(identifier: identifier)
             }
         #else
-            /// There is no clock of another thread: that of the process, which shows more.
+            /// The clock of the process, which shows more: no clock of another thread is available.
             static var ofThisThread: Clock { Clock(identifier: CLOCK_PROCESS_CPUTIME_ID) }
         #endif
 

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Threads of their own: `concurrentPerform` runs no more at a time than there are cores.
+/// Runs separate threads: `concurrentPerform` runs only as many at a time as there are cores.
 enum Threads {
-    /// For campaigns of many calls; `make soak` makes it more.
+    /// The number of calls in campaigns; `make soak` raises it.
     static var callsPerThread: Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
     }
 
-    /// Runs `body` with the numbers from 0 in as many threads, and waits for them.
+    /// Runs `body` on `count` threads, numbered from 0, and waits for them.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let done = DispatchGroup()
         for number in 0..<count {
@@ -22,15 +22,15 @@ enum Threads {
 }
 
 #if os(Linux)
-    /// Starts threads one after the other, each when the one before sleeps: in its block, or
+    /// Starts threads one after another, each when the previous one sleeps: in its block, or
     /// waiting for its turn.
     extension Threads {
-        /// Runs `body` with the numbers from 0 in as many threads, which arrive in this order.
+        /// Runs `body` on `count` threads, numbered from 0, which arrive in this order.
         ///
         /// - Parameters:
-        ///   - count: How many.
+        ///   - count: The number of threads.
         ///   - release: Called when all have arrived.
-        ///   - body: Returns in the end.
+        ///   - body: The work of a thread, which must return in the end.
         static func arrive(
             _ count: Int, release: () -> Void, _ body: @escaping @Sendable (Int) -> Void
         ) {

@@ -2,7 +2,7 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// Numbers in columns whose type is TEXT, where SQLite stores what they are spelled as.
+/// Numbers in columns of type TEXT, where SQLite stores their text.
 @Suite struct TextColumnTests {
     private let database: TemporaryDatabase
     private let db: SecureDatabaseStore
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["0x10", "nan", "NaN", "infinity", "1p3", "", " 1", "1e", "--1", "1,5"])
-    func `text that is no number for SQLite is none here`(_ text: String) throws {
+    func `text that is not a number for SQLite is not one here`(_ text: String) throws {
         let rs = try row("SELECT ?", text)
         #expect(rs.double(forColumnIndex: 0) == nil)
         #expect(rs.int(forColumnIndex: 0) == nil)
@@ -59,7 +59,7 @@ import Testing
         0.0, -0.0, 1.0, -1.5, 1e14, 1e15, 123_456_789_012_345_678, 1e-4, 1e-5, 0.1, 1.0 / 3, 1e300,
         -1e-300, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude,
     ])
-    func `a REAL as text is what SQLite makes of it`(_ number: Double) throws {
+    func `a REAL reads as the text that SQLite makes of it`(_ number: Double) throws {
         let rs = try row("SELECT ?1 AS number, CAST(?1 AS TEXT) AS text", number)
         let text = rs.string(forColumnName: "text")
         #expect(rs.string(forColumnName: "number") == text)

@@ -11,7 +11,7 @@ import Testing
         db = try database.openStore()
     }
 
-    /// Binds `value` and reads it back as its own type, and its storage class.
+    /// Binds `value` and returns it read back as its own type, with its storage class.
     private func roundTrip<T: SQLiteDatatypeBridgeable>(_ value: T) throws -> (T?, String?) {
         let rs = try db.executeQuery("SELECT v, typeof(v) FROM (SELECT ? AS v)", values: [value])
         defer { rs.close() }
@@ -54,7 +54,7 @@ import Testing
         "", "a", "a\0b", "\0", "é", "e\u{301}", "𝄞", "👩‍👩‍👧‍👦", "quote ' and \" and ; --",
         String(repeating: "x", count: 100_000),
     ])
-    func `text survives byte by byte`(_ text: String) throws {
+    func `text round-trips byte by byte`(_ text: String) throws {
         let (read, storage) = try roundTrip(text)
         #expect(read.map { Array($0.utf8) } == Array(text.utf8))
         #expect(storage == "text")
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [Data(), Data([0]), Data([0, 1, 0]), Data(repeating: 0xff, count: 70_000)])
-    func `a blob survives, and an empty one is not NULL`(_ data: Data) throws {
+    func `a blob round-trips, and an empty one is not NULL`(_ data: Data) throws {
         let (read, storage) = try roundTrip(data)
         #expect(read == data)
         #expect(storage == "blob")
@@ -80,9 +80,9 @@ import Testing
         0.0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity,
         -.infinity,
     ])
-    func `a double keeps every bit, infinities too`(_ number: Double) throws {
+    func `a double keeps every bit, and so do infinities`(_ number: Double) throws {
         let (read, storage) = try roundTrip(number)
-        // A zero is stored without its sign.
+        // Zero is stored without its sign.
         #expect(read?.bitPattern == number.bitPattern || number == 0 && read == 0)
         #expect(storage == "real")
     }
@@ -136,7 +136,7 @@ import Testing
         #expect(rs.bool(forColumnIndex: 2) == true)
     }
 
-    // MARK: - Types of an app
+    // MARK: - An app's own types
 
     enum Colour: String, SQLiteDatatypeBridgeable { case red, green }
 
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an enum needs no code, another type one conversion each way`() throws {
+    @Test func `an enum needs no code, another type one conversion in each direction`() throws {
         #expect(try roundTrip(Colour.green) == (.green, "text"))
         #expect(try roundTrip(Level.high) == (.high, "integer"))
         let identifier = Identifier(UUID())

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A run of the real program, to its end.
+/// A completed run of the real program.
 struct Program {
     let status: Int32
     let output: Data
@@ -13,7 +13,7 @@ struct Program {
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { String($0) }
     }
 
-    /// The executable that was built with the tests: beside their bundle.
+    /// The executable built with the tests, next to their bundle.
     static let path: String = {
         let bundles = [CommandLine.arguments[0]] + Bundle.allBundles.map(\.bundlePath)
         let bundle = bundles.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
@@ -26,7 +26,7 @@ struct Program {
         return "securestorage"
     }()
 
-    /// Runs `program` with files for its input and outputs, so that nothing can block.
+    /// Runs `program` with files as its input and outputs, so that nothing can block.
     init(
         _ arguments: [String], program: String = Program.path, input: Data = Data(),
         directory: String, environment: [String: String] = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program at a terminal of its own, as a user would have it, made by `script`.
+/// The program in a separate terminal, as a user would run it, made by `script`.
 final class PseudoTerminal: @unchecked Sendable {
     // @unchecked: `seen` is only touched under `lock`.
     private let lock = NSLock()
@@ -9,7 +9,7 @@ final class PseudoTerminal: @unchecked Sendable {
     private let process = Process()
     private let input = Pipe()
 
-    /// Not in every container: a terminal of one's own needs the system's `/dev/ptmx`.
+    /// Whether terminals can be made; some containers lack the system's `/dev/ptmx`.
     static let isAvailable: Bool = {
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         guard terminal >= 0 else { return false }
@@ -17,11 +17,11 @@ final class PseudoTerminal: @unchecked Sendable {
         return FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
     }()
 
-    /// Runs a script of the shell in `workspace`, in which `securestorage` is the program.
+    /// Runs a shell script in `workspace`, with `securestorage` in its path.
     init(_ workspace: Workspace, _ script: String, columns: Int = 80) throws {
         let file = workspace.file("terminal-\(UUID().uuidString).sh")
         let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
-        // A terminal of `script` has no size of its own.
+        // The terminal that `script` makes has no size.
         try """
         stty cols \(columns) rows 24
         export PATH=\(directory):$PATH TERM=xterm XDG_STATE_HOME=\(workspace.path)/state
@@ -58,10 +58,10 @@ final class PseudoTerminal: @unchecked Sendable {
         lock.withLock { seen += String(decoding: data, as: UTF8.self) }
     }
 
-    /// Everything that the terminal has shown.
+    /// The terminal's output that `expect` has not consumed.
     var screen: String { lock.withLock { seen } }
 
-    /// Waits until the terminal shows `text`, and takes away what was up to its end.
+    /// Waits until the terminal shows `text`, and consumes the output up to its end.
     @discardableResult
     func expect(
         _ text: String, within seconds: Double = 30,
@@ -89,11 +89,11 @@ final class PseudoTerminal: @unchecked Sendable {
     /// Types a line.
     func type(_ line: String) { send(line + "\r") }
 
-    /// Ends the shell with Ctrl-D, and waits for its status, which has to be 0.
+    /// Ends the shell with Ctrl-D and waits for its status, which must be 0.
     ///
-    /// A prompt may have been shown before libedit has the terminal, whose line discipline then
-    /// makes a NUL of the Ctrl-D. That has libedit insert the next key as it is, whatever it is. So
-    /// what has come into the line is taken away with Ctrl-U before each further try.
+    /// A prompt may appear before libedit controls the terminal. The line discipline then turns the
+    /// Ctrl-D into a NUL, which makes libedit insert the next key literally, whatever it is. Each
+    /// further attempt therefore clears the line with Ctrl-U first.
     func leave(sourceLocation: SourceLocation = #_sourceLocation) throws {
         for attempt in 0..<100 where !screen.contains("[status ") {
             send(attempt == 0 ? "\u{4}" : "\u{15}\u{4}")

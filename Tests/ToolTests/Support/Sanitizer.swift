@@ -1,6 +1,6 @@
 import Foundation
 
-/// Whether the tests run under ThreadSanitizer or AddressSanitizer, whose shadow of the memory is
+/// Whether the tests run under ThreadSanitizer or AddressSanitizer, whose shadow memory is
 /// terabytes large.
 enum Sanitizer {
     static var isPresent: Bool {

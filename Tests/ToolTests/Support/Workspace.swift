@@ -2,11 +2,11 @@ import Foundation
 import SecureStorage
 import Testing
 
-/// A directory of its own, with a key file, which goes with its last reference.
+/// A separate directory with a key file, deleted with its last reference.
 final class Workspace: Sendable {
     let path: String
 
-    /// A raw key, which costs no derivation.
+    /// A raw key, which needs no derivation.
     static let rawKey = String(repeating: "0123456789abcdef", count: 4)
 
     init() throws {
@@ -40,19 +40,19 @@ final class Workspace: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
-    /// Runs the program on the key of the workspace.
+    /// Runs the program with the workspace's key.
     @discardableResult
     func run(
         _ arguments: String..., input: String = "", environment: [String: String] = [:]
     ) throws -> Program {
-        // Behind the verb: a `--` ends the options.
+        // After the verb, because a `--` ends the options.
         let verb = arguments.first == "kv" ? 2 : 1
         return try Program(
             arguments.prefix(verb) + ["--key-file", "key", "--raw-key"] + arguments.dropFirst(verb),
             input: Data(input.utf8), directory: path, environment: environment)
     }
 
-    /// Runs a script, in which `securestorage` is the program.
+    /// Runs a shell script with `securestorage` in its path.
     func shell(_ script: String, environment: [String: String] = [:]) throws -> Program {
         let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
         let all = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -62,13 +62,13 @@ final class Workspace: Sendable {
             ["-c", script], program: "/bin/bash", directory: path, environment: environment)
     }
 
-    /// Runs SQL in a script of the shell, which has to succeed.
+    /// Runs SQL as a script of the program's shell, which must succeed.
     func fill(_ name: String, _ sql: String) throws {
         let program = try run("shell", name, input: sql)
         try #require(program.status == 0, "\(program.errors)")
     }
 
-    /// The library's view of a file.
+    /// Opens a file with the library.
     func store(_ name: String) throws -> SecureDatabaseStore {
         let store = SecureDatabaseStore(fullDatabasePath: file(name))
         try store.open(with: .passphrase("x'\(Self.rawKey)'"))

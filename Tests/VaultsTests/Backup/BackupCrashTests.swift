@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// Kills, full disks, and what is on the disk meanwhile.
+/// Tests of kills, full disks, and what is on the disk during a backup or a restore.
 @Suite(.timeLimit(.minutes(10)))
 struct BackupCrashTests {
     @Test func `a kill at any time leaves the old backup or the new one`() async throws {
@@ -34,7 +34,7 @@ struct BackupCrashTests {
                 SuddenDeath.now()
             }
             #expect(result?.exitStatus == .signal(SIGKILL))
-            // Before the check, which clears them.
+            // Count leftovers before `verify`, which removes them.
             if !(try vault.leftovers().isEmpty) { leftovers += 1 }
             let after = try await VaultBackup.verify(at: vault.backup, unlockedBy: code).generation
             #expect(after >= before)
@@ -46,11 +46,11 @@ struct BackupCrashTests {
         _ = try vault.withQueue {
             try VaultBackup.make(of: $0, at: vault.backup, unlockedBy: [code], replacing: true)
         }
-        #expect(try vault.leftovers() == [], "what the killed ones left is gone")
+        #expect(try vault.leftovers() == [], "leftovers of the killed processes are gone")
     }
 
     @Test
-    func `a kill at any time of a restore leaves the old vault or the new one, with its keys`()
+    func `a kill at any time during a restore leaves the old vault or the new one, with its keys`()
         async throws
     {
         let source = try TestVault(rows: 400)
@@ -65,7 +65,7 @@ struct BackupCrashTests {
         var moment = SuddenDeath.Moment()
         var (old, new, unfinished) = (0, 0, 0)
         for round in 1...SuddenDeath.count(4) {
-            // In turns over nothing, and over the vault that is there.
+            // Alternate between an empty device and one with an existing vault.
             if round % 2 == 1 {
                 try SecureDatabaseStore.remove(at: device.url)
                 for name in try device.keyStore.names() { try device.keyStore.remove(name) }
@@ -100,7 +100,7 @@ struct BackupCrashTests {
                 #expect(try device.keyStore.names() == [])
                 moment.note(wasTooLate: false)
                 old += 1
-                // For the next round, which wants one.
+                // The next round needs an existing vault.
                 try device.restore(source.backup, code)
                 continue
             }
@@ -119,7 +119,7 @@ struct BackupCrashTests {
         #expect(try device.leftovers() == [])
     }
 
-    // Not `async`: in the closures above the calls of that kind would be preferred.
+    // Not `async`: in the `async` closures above, the `async` calls would be preferred.
 
     private static func make(
         of queue: SecureDatabaseQueue, at url: URL, _ code: RecoveryCode
@@ -145,7 +145,7 @@ struct BackupCrashTests {
         func look(_: VaultBackupProgress) throws {
             looks += 1
             #expect(try Marker.places(in: directories) == [])
-            // The database's first 16 bytes are its salt; in plain they would be this.
+            // A database begins with its 16-byte salt; a plaintext one begins with this.
             #expect(
                 try Marker.places(in: directories, patterns: [Data("SQLite format 3".utf8)]) == [])
         }
@@ -157,7 +157,7 @@ struct BackupCrashTests {
         try other.restore(vault.backup, code, progress: look)
         try other.checkRestored(rows: 50)
         #expect(looks > 10)
-        // That such a look would find it:
+        // Confirm that the search finds plaintext.
         try Data(Marker.text.utf8).write(to: vault.place.directory.appendingPathComponent("plain"))
         #expect(try Marker.places(in: directories).count == 1)
     }
@@ -196,7 +196,7 @@ struct BackupCrashTests {
         }
 
         @Test(.enabled(if: SmallDisk.isAvailable))
-        func `a full disk leaves no half restored vault and no key`() async throws {
+        func `a full disk leaves no partly restored vault and no key`() async throws {
             let disk = try SmallDisk(kilobytes: 8192)
             await #expect(processExitsWith: .success) { [directory = disk.directory as URL] in
                 let vault = try TestVault(rows: 600)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// Backups that were changed: never a crash, never a restored vault.
+/// Tests that a modified backup never causes a crash and never yields a restored vault.
 @Suite(.timeLimit(.minutes(10)))
 struct BackupDamageTests {
     let vault: TestVault
@@ -14,7 +14,7 @@ struct BackupDamageTests {
     private let scratch: TestVault
 
     init() throws {
-        // Six chunks.
+        // Enough rows for six chunks.
         vault = try TestVault(rows: 380)
         scratch = try TestVault(emptyWith: InMemoryKeyStore())
         let (vault, code) = (vault, code)
@@ -28,7 +28,7 @@ struct BackupDamageTests {
 
     private var streamHeader: Int { 4 + 1 + 1 + VaultBackupHeader.keyName.utf8.count + 16 }
 
-    /// What restoring these bytes throws; nothing may be left of it.
+    /// Returns the error that restoring these bytes throws, and checks that nothing is left behind.
     private func error(_ bytes: Data) throws -> VaultBackupError? {
         try bytes.write(to: scratch.backup)
         let start = ContinuousClock.now
@@ -39,7 +39,7 @@ struct BackupDamageTests {
         return error
     }
 
-    @Test func `every byte of the header that is changed is damage`() throws {
+    @Test func `a change to any byte of the header is damage`() throws {
         #expect(bytes.count > header.bytes.count + 5 * 65_552)
         for index in 0..<(header.bytes.count + streamHeader) {
             var changed = bytes
@@ -50,21 +50,21 @@ struct BackupDamageTests {
         }
     }
 
-    @Test func `a header whose checksum was made to fit does not open`() throws {
+    @Test func `a modified header with a matching checksum does not open`() throws {
         let length = header.bytes.count
         for index in 4..<(length - 8) {
             var changed = bytes
             changed[index] ^= 0x04
             let fitting = WrappedKeyTests.withChecksum(changed.prefix(length))
             let error = try error(fitting + bytes.dropFirst(length))
-            // An attacker's choice, but never a vault.
+            // An attacker can choose the error, but never gets a vault.
             let kinds = ["damaged", "unsupportedVersion", "noSuchKey", "wrongRecoveryCode"]
             #expect(
                 kinds.contains(error?.kind ?? ""), "byte \(index): \(String(describing: error))")
         }
     }
 
-    @Test func `a body that was changed, cut, swapped or added to is damage`() throws {
+    @Test func `a body that was modified, truncated, reordered or extended is damage`() throws {
         let other = try Data(
             contentsOf: {
                 let url = vault.place.directory.appendingPathComponent("other")
@@ -86,12 +86,12 @@ struct BackupDamageTests {
         }
     }
 
-    @Test func `chunks of another backup of the same vault are damage`() throws {
+    @Test func `chunks from another backup of the same vault are damage`() throws {
         let url = vault.place.directory.appendingPathComponent("other")
         _ = try vault.withQueue { try VaultBackup.make(of: $0, at: url, unlockedBy: [code]) }
         let other = try Data(contentsOf: url)
         let otherHeader = try OpenedBackup(at: url).header.bytes
-        // A whole stream under another header, and single chunks.
+        // A whole stream under another header, then single chunks.
         #expect(try error(header.bytes + other.dropFirst(otherHeader.count))?.kind == "damaged")
         for chunk in 0..<5 {
             let start = streamHeader + chunk * SealedStream.sealedChunkLength
@@ -101,15 +101,15 @@ struct BackupDamageTests {
                 with: other[(otherHeader.count + start)..<(otherHeader.count + start + 65_552)])
             #expect(try error(changed)?.kind == "damaged")
         }
-        // The other one is whole.
+        // The other backup itself is intact.
         try VaultBackup.verify(at: url, unlockedBy: code)
     }
 
-    @Test func `a password that would cost too much is refused before it is derived`() throws {
+    @Test func `a password with unacceptable parameters is refused before derivation`() throws {
         let password = PasswordKey("p", parameters: try .cheapest)
         let record = try WrappedKey(
             wrapping: .random(name: VaultBackupHeader.keyName), with: password.makeKey())
-        // Kind, two names, then N, r and p.
+        // The kind and two names precede N, r and p.
         let place =
             4 + 1 + 1 + 1 + VaultBackupHeader.keyName.utf8.count + 1 + "password".utf8.count
         for (exponent, blockSize, parallelism): (UInt8, UInt32, UInt32) in [
@@ -126,7 +126,7 @@ struct BackupDamageTests {
                 }
             }
             let set = try setBytes(around: WrappedKeyTests.withChecksum(changed))
-            // The vault's header with that set in the place of its own.
+            // Replace the key set in the vault's header with the modified one.
             let own = header.keySet.bytes
             let range = try #require(header.bytes.range(of: own))
             var bytes = header.bytes
@@ -147,7 +147,7 @@ struct BackupDamageTests {
         }
     }
 
-    /// A set of one record, as `WrappedKeySet.bytes` would be.
+    /// Returns a key set of one record, encoded like `WrappedKeySet.bytes`.
     private func setBytes(around record: Data) throws -> Data {
         var writer = RecordFrame.begin(WrappedKeySet.magic, version: WrappedKeySet.version)
         writer.name(VaultBackupHeader.keyName)
@@ -158,14 +158,14 @@ struct BackupDamageTests {
         return RecordFrame.end(writer)
     }
 
-    @Test func `a file that is no backup is told from a damaged one`() throws {
+    @Test func `a file that is not a backup is distinguished from a damaged one`() throws {
         for bytes in [Data(), Data("SQLite format 3\0".utf8), Data(count: 100_000)] {
             #expect(try error(bytes)?.kind == "notABackup")
         }
         for length in [4, 5, 8, 9, 100, header.bytes.count - 1, header.bytes.count] {
             #expect(try error(bytes.prefix(length))?.kind == "damaged")
         }
-        // A length that no header has: nothing of that size is read.
+        // No header has this length: the reader must not read that many bytes.
         var changed = bytes
         changed.replaceSubrange(5..<9, with: [0xff, 0xff, 0xff, 0xff])
         #expect(try error(changed)?.kind == "damaged")

@@ -5,7 +5,7 @@ import Vaults
 
 /// The snippets of `Docs/Backups.md`, compiled and run; `DocumentationTests` compares the text.
 @Suite(.timeLimit(.minutes(10))) struct BackupSnippets {
-    @Test func `a backup, a list, a restore`() throws {
+    @Test func `making, listing and restoring a backup`() throws {
         let vault = try TestVault(rows: 3)
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         let (backupURL, databaseURL) = (vault.backup, other.url)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// What restoring replaces, and what it does with keys.
+/// Tests of what a restore replaces and what it does with keys.
 @Suite(.timeLimit(.minutes(10)))
 struct RestoreTests {
     let vault: TestVault
@@ -23,7 +23,7 @@ struct RestoreTests {
         return url
     }
 
-    @Test func `a vault or a key that is there is not replaced unless told to`() throws {
+    @Test func `an existing vault or key is replaced only on request`() throws {
         let backup = try makeBackup()
         let key = try vault.keyStore.read("db")
         #expect(
@@ -40,15 +40,15 @@ struct RestoreTests {
         try other.checkRestored(rows: 5)
     }
 
-    @Test func `a backup takes the place of the same vault of the same or an earlier generation`()
+    @Test func `a backup replaces the same vault of the same or an earlier generation`()
         throws
     {
         let backup = try makeBackup()
         let key = try vault.keyStore.read("db")
         try vault.restore(backup, code, replacing: .sameVaultNotNewer)
         try vault.checkRestored(rows: 5)
-        #expect(try vault.keyStore.read("db") != key, "the old key opens nothing any more")
-        // Again, over what has both keys already, and has changed.
+        #expect(try vault.keyStore.read("db") != key, "the old key no longer opens anything")
+        // Restore again, now that both keys exist and the vault has changed.
         let kek = try vault.keyStore.read("kek")
         try vault.withStore { try $0.executeUpdate("DELETE FROM login") }
         #expect(
@@ -60,7 +60,7 @@ struct RestoreTests {
     }
 
     @Test(arguments: [VaultReplacement.sameVault, .sameVaultNotNewer])
-    func `the keys of a vault that lies elsewhere are not replaced`(
+    func `the keys of a vault at another path are not replaced`(
         _ replacing: VaultReplacement
     ) throws {
         let backup = try makeBackup()
@@ -71,7 +71,7 @@ struct RestoreTests {
                 try VaultBackup.restore(
                     from: backup, to: elsewhere, unlockedBy: code, keyStore: vault.keyStore,
                     keyNames: TestVault.names, replacing: replacing)
-            })?.kind == "taken", "the key of the vault is another's")
+            })?.kind == "taken", "the key belongs to the vault at another path")
         #expect(try vault.keyStore.read("db") == key)
         #expect(try vault.withStore(VaultIdentity.read)?.generation == 1)
         #expect(!SecureDatabaseStore.exists(at: elsewhere))
@@ -92,7 +92,7 @@ struct RestoreTests {
                 == .olderThanCurrent(backup: 1, current: 1))
     }
 
-    @Test func `what is written anew and is the same is no change`() throws {
+    @Test func `rewriting identical content is not a change`() throws {
         let backup = try makeBackup()
         try vault.withStore { store in
             try store.executeStatements(
@@ -102,7 +102,7 @@ struct RestoreTests {
         try vault.checkRestored(rows: 5)
     }
 
-    @Test func `an older backup is refused unless told to, and nothing is changed`() throws {
+    @Test func `an older backup is refused unless requested, and nothing is changed`() throws {
         let old = try makeBackup("old")
         _ = try makeBackup()
         let (file, key) = (try Data(contentsOf: vault.url), try vault.keyStore.read("db"))
@@ -121,7 +121,7 @@ struct RestoreTests {
     func `another vault is not replaced`(_ replacing: VaultReplacement) throws {
         let backup = try makeBackup()
         let other = try TestVault(rows: 1)
-        // Without an id there is nothing to compare.
+        // Without an ID, vaults cannot be compared.
         #expect(
             backupError({
                 try other.restore(backup, code, replacing: replacing)
@@ -133,7 +133,7 @@ struct RestoreTests {
         #expect(
             backupError { try other.restore(backup, code, replacing: replacing) }
                 == .otherVault(backup: mine, current: id))
-        // Its key is lost: whose it is cannot be told.
+        // Without its key, the vault cannot be identified.
         try other.keyStore.remove("db")
         #expect(
             backupError({
@@ -143,18 +143,18 @@ struct RestoreTests {
         try other.checkRestored(rows: 5)
     }
 
-    @Test func `a vault that is open is not replaced`() throws {
+    @Test func `an open vault is not replaced`() throws {
         let backup = try makeBackup()
         try vault.withStore { store throws -> Void in
             let error = backupError { try vault.restore(backup, code, replacing: .sameVault) }
-            #expect(error?.kind == "inUse", "it was replaced")
+            #expect(error?.kind == "inUse", "the open vault was replaced")
             #expect(try store.int(forQuery: "SELECT count(*) FROM login") == 5)
         }
         #expect(try vault.keyStore.names() == ["db"])
         #expect(try vault.leftovers() == [])
     }
 
-    @Test func `what preparing throws leaves everything as it was`() throws {
+    @Test func `an error thrown while preparing leaves everything unchanged`() throws {
         struct No: Error {}
         let backup = try makeBackup()
         let other = try TestVault(emptyWith: InMemoryKeyStore())
@@ -167,7 +167,8 @@ struct RestoreTests {
         #expect(try other.keyStore.names() == [])
     }
 
-    @Test func `a key store that fails leaves the old vault or one that can be finished`() throws {
+    @Test func `a failing key store leaves the old vault or a restore that can be finished`() throws
+    {
         let backup = try makeBackup()
         for failing in 1...12 {
             let keyStore = FailingKeyStore(failing: failing)
@@ -186,7 +187,7 @@ struct RestoreTests {
         }
     }
 
-    @Test func `there is nothing to finish where nothing was interrupted`() throws {
+    @Test func `there is nothing to finish unless a restore was interrupted`() throws {
         let backup = try makeBackup()
         func finish(_ vault: TestVault) throws -> Bool {
             try VaultBackup.finishInterruptedRestore(
@@ -197,12 +198,12 @@ struct RestoreTests {
         #expect(try !finish(other))
         try other.restore(backup, code)
         #expect(try !finish(other))
-        // A key that opens nothing is dropped, when the right one is there.
+        // A key that opens nothing is dropped if the right one is present.
         try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
         try other.keyStore.store(.random(count: 32), forName: "kek (restoring)")
         #expect(try finish(other))
         try other.checkRestored(rows: 5)
-        // And neither when neither opens it.
+        // If neither key opens the vault, both are kept.
         let key = try other.keyStore.read("db")
         try other.keyStore.store(.random(count: 32), forName: "db")
         try other.keyStore.store(.random(count: 32), forName: "db (restoring)")
@@ -215,7 +216,7 @@ struct RestoreTests {
         try other.checkRestored(rows: 5)
     }
 
-    @Test func `names of keys that cannot be are refused`() throws {
+    @Test func `invalid key names are refused`() throws {
         let backup = try makeBackup()
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         for (one, two) in [("", "k"), ("k", "k"), (String(repeating: "k", count: 241), "k")] {
@@ -224,12 +225,12 @@ struct RestoreTests {
                     from: backup, to: other.url, unlockedBy: code, keyStore: other.keyStore,
                     keyNames: VaultKeyNames(database: one, keyEncryption: two))
             }
-            #expect(error?.kind == "unacceptableContents", "\(one) and \(two) were taken")
+            #expect(error?.kind == "unacceptableContents", "\(one) and \(two) were accepted")
         }
     }
 }
 
-/// A key store whose n-th call, and all that follow, fail as those of a locked keychain do.
+/// A key store whose n-th call and all later ones fail like those of a locked keychain.
 private final class FailingKeyStore: KeyStore, @unchecked Sendable {
     // @unchecked: `calls` is only touched under `lock`.
     private let lock = NSLock()

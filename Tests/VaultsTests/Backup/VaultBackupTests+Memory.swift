@@ -5,15 +5,15 @@
 
     @testable import Vaults
 
-    /// How much memory backups take.
+    /// Tests of how much memory backups need.
     extension VaultBackupTests {
-        /// Megabytes of database: a few, or as many as a campaign says (300).
+        /// The size of the database in megabytes: small by default, larger (300) in a campaign.
         static var megabytes: Int {
             environmentNumber("SECURESTORAGE_BACKUP_MEGABYTES", default: 24)
         }
 
         @Test(.enabled(if: !Sanitizer.isPresent))
-        func `making and restoring a backup takes the same memory, however large the vault is`()
+        func `making and restoring a backup takes the same memory for a vault of any size`()
             async throws
         {
             let keys = try KeyFolder()
@@ -40,7 +40,7 @@
             let file = try #require(
                 FileManager.default.attributesOfItem(atPath: vault.backup.path)[.size] as? Int)
             #expect(file > Self.megabytes * 1_000_000)
-            // SQLite's cache is 16 MiB for each of two connections, at most.
+            // SQLite's cache takes at most 16 MiB for each of two connections.
             #expect(numbers[2] - numbers[0] < 64 << 20, "\(text)")
             if Self.megabytes > 100 {
                 print("a backup of \(file >> 20) MiB: \(numbers.map { $0 >> 20 }) MiB at most")

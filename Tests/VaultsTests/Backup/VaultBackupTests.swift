@@ -4,10 +4,10 @@ import Testing
 
 @testable import Vaults
 
-/// Backups that are made, read and verified.
+/// Tests of making, reading and verifying backups.
 @Suite(.timeLimit(.minutes(10)))
 struct VaultBackupTests {
-    @Test func `a backup of a queue under four writers is restored on another machine`()
+    @Test func `a backup of a queue with four active writers is restored on another machine`()
         async throws
     {
         let vault = try TestVault(rows: 300)
@@ -24,7 +24,8 @@ struct VaultBackupTests {
         try checkOtherMachine(vault, code, counts)
     }
 
-    @Test func `a backup of a pool under four writers is restored on another machine`() async throws
+    @Test func `a backup of a pool with four active writers is restored on another machine`()
+        async throws
     {
         let vault = try TestVault(rows: 300)
         let code = RecoveryCode.random()
@@ -41,7 +42,7 @@ struct VaultBackupTests {
         try checkOtherMachine(vault, code, counts)
     }
 
-    @Test func `its metadata can be read without a key and is authenticated with one`() throws {
+    @Test func `metadata can be read without a key and is authenticated with one`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random(name: "paper")
         let password = PasswordKey("hunter2", name: "mine", parameters: try .cheapest)
@@ -83,7 +84,7 @@ struct VaultBackupTests {
         #expect(Set(made.map(\.vaultID)).count == 1)
     }
 
-    @Test func `a wrong password or code is told from damage`() throws {
+    @Test func `a wrong password or code is distinguished from damage`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random()
         let password = PasswordKey("hunter2", parameters: try .cheapest)
@@ -107,7 +108,7 @@ struct VaultBackupTests {
         #expect(!"\(VaultBackupError.wrongPassword(name: "password"))".contains("hunter"))
     }
 
-    @Test func `a code is taken as people type it`() throws {
+    @Test func `a code is accepted as people type it`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random()
         _ = try vault.withQueue {
@@ -119,7 +120,7 @@ struct VaultBackupTests {
         try VaultBackup.verify(at: vault.backup, unlockedBy: RecoveryCode("  \(typed)\n"))
     }
 
-    @Test func `while the key store is locked, a backup is made with keys that stay wrapped`()
+    @Test func `a backup can be made with wrapped keys while the key store is locked`()
         throws
     {
         let store = InMemoryKeyStore()
@@ -133,7 +134,7 @@ struct VaultBackupTests {
                     _ = try VaultBackup.make(
                         of: $0, at: vault.backup, unlockedBy: [code], dataKeys: [.wrapped(set)])
                 }
-            } != nil, "nobody could ever unwrap it")
+            } != nil, "the code of the backup cannot unwrap the set")
         try set.add(code, for: vault.data)
         vault.data.clear()
         _ = try vault.withQueue { queue in
@@ -171,7 +172,7 @@ struct VaultBackupTests {
         restored.close()
     }
 
-    @Test func `what a backup cannot hold is refused before any work`() throws {
+    @Test func `unacceptable contents are refused before any work`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random()
         func error(
@@ -201,7 +202,7 @@ struct VaultBackupTests {
         let costly = try ScryptParameters(costExponent: 15, blockSize: 8, parallelism: 16)
         #expect(
             error([PasswordKey("p", parameters: costly)])?.kind == "unacceptableParameters",
-            "a password that takes seconds")
+            "a derivation that takes seconds")
         let cleared = try DataEncryptionKey.random(name: "cleared")
         cleared.clear()
         #expect(error([code], [.key(cleared)]) != nil)
@@ -209,7 +210,7 @@ struct VaultBackupTests {
         #expect(try vault.withStore(VaultIdentity.read) == nil)
     }
 
-    @Test func `a file that is there is replaced only when asked for`() throws {
+    @Test func `an existing file is replaced only on request`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random()
         try Data("precious".utf8).write(to: vault.backup)
@@ -219,13 +220,14 @@ struct VaultBackupTests {
                     of: $0, at: vault.backup, unlockedBy: [code], replacing: replacing)
             }
         }
-        #expect(backupError({ try make(false) })?.kind == "taken", "it was replaced")
+        #expect(backupError({ try make(false) })?.kind == "taken", "the file was replaced")
         #expect(try Data(contentsOf: vault.backup) == Data("precious".utf8))
         try make(true)
         try VaultBackup.verify(at: vault.backup, unlockedBy: code)
     }
 
-    @Test func `progress goes through every step, and what it throws leaves nothing`() async throws
+    @Test func `progress covers every step, and an error thrown by it leaves nothing behind`()
+        async throws
     {
         struct Enough: Error {}
         let vault = try TestVault(rows: 100)
@@ -259,7 +261,7 @@ struct VaultBackupTests {
         }
     }
 
-    @Test func `a cancelled task leaves nothing`() async throws {
+    @Test func `a cancelled task leaves nothing behind`() async throws {
         let vault = try TestVault(rows: 100)
         let code = RecoveryCode.random()
         let queue = SecureDatabaseQueue(databaseStore: vault.place.store())
@@ -288,7 +290,7 @@ struct VaultBackupTests {
             try vault.place.fileNames().filter { $0.contains("backup") || $0.hasPrefix(".") } == [])
     }
 
-    @Test func `two calls for one file do not meet`() throws {
+    @Test func `two calls for one file exclude each other`() throws {
         let vault = try TestVault(rows: 1)
         let code = RecoveryCode.random()
         try vault.withQueue { queue -> Void in
@@ -299,7 +301,7 @@ struct VaultBackupTests {
                     try VaultBackup.make(of: queue, at: vault.backup, unlockedBy: [code])
                 }
             }
-            #expect(inner?.kind == "inUse", "both made it")
+            #expect(inner?.kind == "inUse", "both calls succeeded")
         }
         try VaultBackup.verify(at: vault.backup, unlockedBy: code)
     }
@@ -307,7 +309,7 @@ struct VaultBackupTests {
     // MARK: -
 
     private static func count(_ store: SecureDatabaseStore, _ worker: Int) throws {
-        // Two rows of one transaction: a backup has both or neither.
+        // Two rows in one transaction: a backup contains both or neither.
         try store.executeUpdate(
             """
             INSERT INTO counter VALUES (?, 1), (?, 1)
@@ -315,7 +317,9 @@ struct VaultBackupTests {
             """, worker, worker + 100)
     }
 
-    /// Writes with four tasks until `body` is done, and gives how often each had written before.
+    /// Runs four writing tasks until `body` is done, and returns how often each has written.
+    ///
+    /// The count is -1 for a task that was cancelled during a write.
     private func withWriters(
         _ write: @escaping @Sendable (Int) async throws -> Void,
         during body: () async throws -> VaultBackupMetadata
@@ -362,6 +366,7 @@ struct VaultBackupTests {
         }
         #expect(try other.leftovers() == [])
         #expect(
-            try other.keyStore.read("db") != vault.keyStore.read("db"), "a key of its own")
+            try other.keyStore.read("db") != vault.keyStore.read("db"),
+            "the restored vault has its own key")
     }
 }

@@ -5,10 +5,10 @@
 
     @testable import Vaults
 
-    /// Damaged records, key files and databases: in a process of its own, within bounds of time and
-    /// memory.
+    /// Damaged records, key files and databases, in a separate process and within bounds of time
+    /// and memory.
     ///
-    /// SECURESTORAGE_DAMAGES=10000 tries so many of each kind; the usual number is smaller.
+    /// SECURESTORAGE_DAMAGES=10000 tries that many of each kind; the default is smaller.
     @Suite(.timeLimit(.minutes(30)))
     struct DataVaultDamageTests {
         static let count = environmentNumber("SECURESTORAGE_DAMAGES", default: 300)
@@ -18,9 +18,7 @@
         }
 
         @Test(.enabled(if: !Sanitizer.isPresent), arguments: Kind.allCases)
-        func `a damaged vault is an error, quickly, and never destroys itself`(
-            _ kind: Kind
-        ) async throws {
+        func `a damaged vault fails quickly and never destroys itself`(_ kind: Kind) async throws {
             let home = try VaultHome()
             defer { withExtendedLifetime(home) {} }
             await #expect(processExitsWith: .success) {
@@ -36,8 +34,7 @@
                     round += 1
                     var time = Duration.seconds(60)
                     var isRefused = false
-                    // A second time for one that was slow: the machine may have been at something
-                    // else.
+                    // A slow one is measured again: the machine may have been busy.
                     for _ in 1...2 where time >= .seconds(2) {
                         var same = damage
                         let start = ContinuousClock.now
@@ -60,7 +57,7 @@
         }
     }
 
-    /// A vault that a single wrong password destroys, and what is done to its parts.
+    /// A vault that a single wrong password destroys, and the damage done to its parts.
     private struct DamagedVault {
         let home: VaultHome
         let keyStore: FileKeyStore
@@ -99,9 +96,10 @@
             deviceKey = try keyStore.read("datavault.device-key").copied
         }
 
-        /// Damages a part, and tries the vault with the right password or a wrong one.
+        /// Damages a part, then tries the vault with the right password and, unless the part is the
+        /// database, with wrong ones.
         ///
-        /// - Returns: False when the damage had no effect; throws for a fault of the library.
+        /// - Returns: False if the damage had no effect. Throws for a fault of the library.
         func refuses(_ kind: DataVaultDamageTests.Kind, _ damage: inout Damage) throws -> Bool {
             switch kind {
             case .record:
@@ -134,8 +132,7 @@
                 try overwrite(database, bytes)
                 defer { try? overwrite(database, databaseBytes) }
                 let isWhole = try readsAll()
-                // What an accident adds behind the last page belongs to no page, and changes
-                // nothing.
+                // Bytes appended after the last page belong to no page and change nothing.
                 try #require(!isWhole || bytes.starts(with: databaseBytes))
                 return !isWhole
             }
@@ -150,7 +147,7 @@
             return true
         }
 
-        /// Whether every value is what it was; an error of the vault is the other outcome.
+        /// Returns whether every value is unchanged, or false if the vault reports a read error.
         private func readsAll() throws -> Bool {
             defer { vault.lock() }
             do {
@@ -171,7 +168,8 @@
             try #require(try readsAll())
         }
 
-        /// In place, with the mode that the file has, and without what SQLite has left beside it.
+        /// Overwrites the file in place, keeping its mode, and removes the files that SQLite left
+        /// beside it.
         private func overwrite(_ url: URL, _ bytes: Data) throws {
             for suffix in ["-wal", "-shm"] { unlink(url.path + suffix) }
             let file = try FileHandle(forWritingTo: url)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// The app's handler: when it is called, when again, and who waits for it.
+/// The app's handler: when it is called, when it is called again, and which calls wait for it.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultDestructionTests {
     let home: VaultHome
@@ -26,7 +26,7 @@ struct DataVaultDestructionTests {
         return vault
     }
 
-    @Test func `why a vault is no more is told until the id is used again`() throws {
+    @Test func `the reason a vault is gone is reported until the id is used again`() throws {
         let vault = try destroyed()
         for _ in 1...2 {
             #expect(dataVaultError { _ = try vault.getString("name") }?.isSelfDestructed == true)
@@ -45,7 +45,7 @@ struct DataVaultDestructionTests {
         #expect(try new.dataNames == [])
     }
 
-    @Test func `a handler that comes later is called once, and not by a question`() throws {
+    @Test func `a handler set later is called once, and not by a query`() throws {
         _ = try destroyed()
         nonisolated(unsafe) var told: [DataVaultDestruction] = []
         container.onDestruction = { told.append($0) }
@@ -60,7 +60,7 @@ struct DataVaultDestructionTests {
         #expect(told.count == 1)
     }
 
-    @Test func `a handler that throws is called again, until it does not`() throws {
+    @Test func `a handler that throws is called again until it succeeds`() throws {
         nonisolated(unsafe) var calls = 0
         container.onDestruction = { _ in
             calls += 1
@@ -69,20 +69,20 @@ struct DataVaultDestructionTests {
         _ = try container.create(id: "a", password: "P4sSw0rD1")
         #expect(vaultCode { try container.delete(id: "a") } == 0)
         #expect(dataVaultError { _ = try container.vault(id: "a") }?.cause is CocoaError)
-        // Nor is there a new vault beside what the old one has left.
+        // Nor is a new vault created while the handler has not succeeded for the old one.
         #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 0)
         #expect(calls == 3)
         _ = try container.create(id: "a", password: "")
         #expect(calls == 4)
     }
 
-    @Test func `a vault of the same id is not made while the handler is at work`() throws {
+    @Test func `a vault with the same id is not created while the handler runs`() throws {
         _ = try container.create(id: "a", password: "P4sSw0rD1")
         container.onDestruction = { [gate] _ in gate.pass() }
         gate.close()
         let deletion = Answer { [container] in try container.delete(id: "a") }
         while !gate.isSomebodyWaiting { usleep(1000) }
-        // Others are told, and do not wait.
+        // Other calls get the error without waiting.
         #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
         nonisolated(unsafe) var isMade = false
         let creation = Answer { [home] in
@@ -97,7 +97,9 @@ struct DataVaultDestructionTests {
         try container.vault(id: "a").unlock(password: "P4sSw0rD2")
     }
 
-    @Test func `nor by another process`() async throws {
+    @Test func `another process does not create a vault with the same id while the handler runs`()
+        async throws
+    {
         _ = try await container.create(id: "a", password: "P4sSw0rD1")
         container.onDestruction = { [gate] _ in gate.pass() }
         gate.close()
@@ -124,8 +126,7 @@ struct DataVaultDestructionTests {
     }
 
     @Test(arguments: ["datavault.id.a", "datavault.device-key"])
-    func `a vault that cannot be read is deleted with the handler as well`(_ damaged: String) throws
-    {
+    func `deleting an unreadable vault calls the handler as well`(_ damaged: String) throws {
         nonisolated(unsafe) var told: [DataVaultDestruction] = []
         container.onDestruction = { told.append($0) }
         _ = try container.create(id: "a", password: "P4sSw0rD1")
@@ -140,7 +141,7 @@ struct DataVaultDestructionTests {
     }
 
     #if os(Linux)
-        @Test func `one handler is for all vaults of the class, and a group for one container`()
+        @Test func `all vaults of the class have one handler, and each group has one container`()
             async throws
         {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
@@ -151,7 +152,7 @@ struct DataVaultDestructionTests {
                 own.lock()
                 try DataVault.setAccessGroup("org.example.suite")
                 let shared = try CurrentContainer.shared.value
-                // A group can have the program's name.
+                // A group may have the program's name.
                 try DataVault.setAccessGroup(ProcessInfo.processInfo.processName)
                 try #require(try !DataVault.exists(id: "own"))
                 nonisolated(unsafe) var told: [String] = []

@@ -17,7 +17,7 @@ struct DataVaultEncryptionTests {
         other = try home.container().create(id: "b", password: "P4sSw0rD1")
     }
 
-    @Test func `data comes back from the vault that has encrypted it, and from no other`() throws {
+    @Test func `only the vault that encrypted data can decrypt it`() throws {
         for plaintext in [Data(), Data([1]), Data(repeating: 7, count: 100_000)] {
             let sealed = try vault.encrypt(plaintext)
             #expect(sealed.count == plaintext.count + 41)
@@ -36,7 +36,7 @@ struct DataVaultEncryptionTests {
         }
     }
 
-    @Test func `files come back, and one that was cut does not`() throws {
+    @Test func `files round-trip, and a truncated one is refused`() throws {
         func file(_ name: String, _ data: Data = Data()) throws -> URL {
             let url = home.url.appendingPathComponent(name)
             try data.write(to: url)
@@ -60,7 +60,7 @@ struct DataVaultEncryptionTests {
         #expect(codes == [6, 6])
     }
 
-    @Test func `streams come back in pieces`() throws {
+    @Test func `streams round-trip in pieces`() throws {
         nonisolated(unsafe) var sealed = Data()
         let writer = try vault.encryptingStream { sealed.append($0) }
         try writer.write(Data("one ".utf8))
@@ -72,7 +72,7 @@ struct DataVaultEncryptionTests {
         #expect(vaultCode { _ = try vault.decryptingStream { _ in Data() } } == 6)
     }
 
-    @Test func `a stream that has begun ends with a lock, at its next chunk`() throws {
+    @Test func `a lock ends an open stream at its next chunk`() throws {
         let plaintext = Data(repeating: 7, count: 3 * SealedStream.chunkLength)
         nonisolated(unsafe) var sealed = Data()
         let whole = try vault.encryptingStream { sealed.append($0) }
@@ -85,18 +85,16 @@ struct DataVaultEncryptionTests {
         vault.lock()
         #expect(vaultCode { try writers[0].write(plaintext) } == 8)
         #expect(vaultCode { try writers[1].finish() } == 8)
-        // Nor does it go on when the vault is unlocked again.
+        // Unlocking the vault again does not resume it.
         try vault.unlock(password: "P4sSw0rD1")
         #expect(vaultCode { _ = try reader.read() } == 8)
     }
 
-    @Test func `a file that is being encrypted when the vault is locked is not finished`()
-        throws
-    {
+    @Test func `locking the vault stops the encryption of a file`() throws {
         let (source, destination) = (Pipe(), Pipe())
         let (input, output) = (source.fileHandleForReading, destination.fileHandleForWriting)
         let call = Answer { [vault] in try vault.encrypt(input, to: output) }
-        // The header: it has begun.
+        // The header shows that the encryption has begun.
         _ = try destination.fileHandleForReading.read(upToCount: 1)
         vault.lock()
         try source.fileHandleForWriting.write(contentsOf: Data("text".utf8))
@@ -107,7 +105,7 @@ struct DataVaultEncryptionTests {
 
     #if os(Linux)
         @Test(.enabled(if: !Sanitizer.isPresent))
-        func `a lock takes the key from the streams that are at work`() async throws {
+        func `a lock clears the keys of open streams`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let vault = try VaultHome(path: path).container().vault(id: "a")
                 try vault.unlock(password: "P4sSw0rD1")

@@ -5,7 +5,7 @@
 
     @testable import Vaults
 
-    /// Programs of several users on one vault: the shared mode with group permissions.
+    /// Programs of several users that share a vault through group permissions.
     @Suite(
         .enabled(if: getuid() == 0, "needs root, to be other users in child processes"),
         .timeLimit(.minutes(30)))
@@ -33,7 +33,7 @@
                 try vault.unlock(password: "P4sSw0rD1")
                 #expect(try vault.getString("from 1") == "one")
                 try vault.setString("from 2", value: "two")
-                // The log and its index, too.
+                // Including the log and its index.
                 let modes = try home.sharedModes()
                 #expect(modes.keys.contains { $0.hasSuffix("-wal") })
                 #expect(modes.keys.contains { $0.hasSuffix("-shm") })
@@ -52,7 +52,9 @@
             }
         }
 
-        @Test func `nobody else gets in, nor a program that did not ask for a group`() async throws
+        @Test
+        func `other users are refused, and so is a program that did not request group access`()
+            async throws
         {
             _ = try await home.groupContainer().create(id: "a", password: "")
             await #expect(processExitsWith: .success) { [path = home.path as String] in
@@ -71,7 +73,10 @@
             }
         }
 
-        @Test func `the tries of all members count, and who was in is out`() async throws {
+        @Test
+        func `tries of all members count, and destruction reaches a member with the vault open`()
+            async throws
+        {
             var policy = DataVaultPasswordPolicy()
             policy.retryLimit = 3
             let vault = try await home.groupContainer()
@@ -97,7 +102,9 @@
             #expect(try home.sharedModes().keys.allSatisfy { !$0.contains(".vault") })
         }
 
-        @Test func `members who begin at once make one vault, and lose nothing`() async throws {
+        @Test func `members that start at the same time create one vault and lose nothing`()
+            async throws
+        {
             let rounds = 20
             for round in 1...rounds {
                 try Users.share(home.sharedDirectory.appendingPathComponent("\(round)"))
@@ -126,7 +133,7 @@
             }
         }
 
-        @Test func `what a killed member leaves is no obstacle to another one`() async throws {
+        @Test func `what a killed member leaves does not block another one`() async throws {
             var moment = SuddenDeath.Moment()
             for round in 1...SuddenDeath.count(3) {
                 await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -155,7 +162,7 @@
                     let left = try home.sharedModes().keys.filter { $0.contains(".vault") }
                     #expect(left == [])
                 }
-                // Also the very first steps, now and then.
+                // Every other round starts over, so that kills also hit the very first steps.
                 if round.isMultiple(of: 2) {
                     try FileManager.default.removeItem(at: home.sharedDirectory)
                     try Users.share(home.sharedDirectory)
@@ -163,7 +170,7 @@
             }
         }
 
-        @Test func `a log that SQLite was about to make when it was killed locks nobody out`()
+        @Test func `a log that was half created when SQLite was killed locks no one out`()
             async throws
         {
             do { _ = try await home.groupContainer().create(id: "a", password: "P4sSw0rD1") }
@@ -183,7 +190,7 @@
         }
 
         @Test(arguments: [0o770, 0o640] as [mode_t])
-        func `a database of another mode is refused, and its log is left to who has it open`(
+        func `a database with another mode is refused, and the log of an open one is kept`(
             _ mode: mode_t
         ) async throws {
             let container = try home.groupContainer()
@@ -195,7 +202,7 @@
             }()
             let vault = try container.vault(id: "a")
             try await vault.unlock(password: "P4sSw0rD1")
-            // As an administrator's `chmod -R` leaves it, with a log that nobody has written to.
+            // As an administrator's `chmod -R` leaves it, with a log that no one has written to.
             for suffix in ["", "-wal", "-shm"] { try #require(chmod(path + suffix, mode) == 0) }
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 Users.become(2)
@@ -217,10 +224,7 @@
             #expect(try vault.getString("name") == "of 2")
         }
 
-        @Test
-        func `a directory of another user's, or of a group that is not one's own, is refused`()
-            async throws
-        {
+        @Test func `a directory of another user or of a foreign group is refused`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 let home = VaultHome(path: path)
                 try #require(chown(home.sharedDirectory.path, 64_003, Users.group) == 0)
@@ -244,7 +248,7 @@
         }
 
         @Test(arguments: [0o700, 0o770, 0o2771, 0o2775, 0o3770, 0o2750] as [mode_t])
-        func `a directory of another mode is refused, with advice`(_ mode: mode_t) throws {
+        func `a directory with another mode is refused, with advice`(_ mode: mode_t) throws {
             try Users.share(home.sharedDirectory, mode: mode)
             let error = dataVaultError { _ = try home.groupContainer() }
             #expect(error?.code == 4)
@@ -256,7 +260,8 @@
             #expect(refusal?.kind == .refused)
         }
 
-        @Test func `a key file of another group, or one that is open to all, is refused`() throws {
+        @Test func `a key file of another group, or one that everyone can read, is refused`() throws
+        {
             let keys = home.sharedDirectory
             let store = try FileKeyStore(directory: keys, sharedWithGroup: true)
             try store.store(.uniform(1), forName: "k")
@@ -271,7 +276,7 @@
             #expect(try store.read("k") == .uniform(1))
         }
 
-        @Test func `an access group that is a path is a directory that a group shares`()
+        @Test func `an access group given as a path is a directory that a group shares`()
             async throws
         {
             for number in 1...2 {
@@ -300,10 +305,10 @@
     }
 
     extension VaultHome {
-        /// A directory that the group shares.
+        /// The directory that the group shares.
         fileprivate var sharedDirectory: URL { url.appendingPathComponent("shared") }
 
-        /// As `container()`, for the group; with a name, in a directory of that name.
+        /// Like `container()`, for the group; with a name, in a directory of that name.
         fileprivate func groupContainer(_ name: String = "") throws -> DataVaultContainer {
             try DataVaultContainer(
                 directory: sharedDirectory.appendingPathComponent(name), keyStore: nil,
@@ -311,7 +316,7 @@
                 makePasswordKey: { QuickPasswordKey(password: $0) })
         }
 
-        /// The modes of what is in the shared directory, and in that of the keys.
+        /// Returns the modes of the files in the shared directory, which include the keys.
         fileprivate func sharedModes(_ name: String = "") throws -> [String: mode_t] {
             let directory = sharedDirectory.appendingPathComponent(name).path
             var modes: [String: mode_t] = [:]
@@ -324,7 +329,7 @@
             return modes
         }
 
-        /// One of two members, who both want the vault to be there, and then write.
+        /// Plays one of two members that both create the vault if it is missing, then write to it.
         fileprivate func workTogether(_ number: Int, _ name: String) throws {
             let container = try groupContainer(name)
             _ = vaultCode { _ = try container.create(id: "a", password: "P4sSw0rD1") }

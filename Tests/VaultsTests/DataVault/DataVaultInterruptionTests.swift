@@ -4,8 +4,8 @@ import Testing
 
 @testable import Vaults
 
-/// Calls about a password that something comes in between of: a lock, a damaged file, others that
-/// go around the lock file.
+/// Password calls that are interrupted by a lock, a damaged file, or callers that bypass the lock
+/// file.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultInterruptionTests {
     let home: VaultHome
@@ -20,7 +20,7 @@ struct DataVaultInterruptionTests {
         vault.lock()
     }
 
-    /// Locks the vault while `call` derives a key, and gives the code that it ends with.
+    /// Locks the vault while `call` derives a key, and returns the error code of the call.
     private func code(_ call: @escaping @Sendable () throws -> Void) -> Int? {
         gate.close()
         let answer = Answer(call)
@@ -38,7 +38,7 @@ struct DataVaultInterruptionTests {
         try vault.unlock(password: "P4sSw0rD1")
     }
 
-    @Test func `a lock during a change of the password leaves the vault locked, with the new one`()
+    @Test func `a lock during a password change leaves the vault locked, with the new password`()
         throws
     {
         let changed = code { [vault] in
@@ -49,7 +49,7 @@ struct DataVaultInterruptionTests {
         try vault.unlock(password: "P4sSw0rD2")
     }
 
-    @Test func `a lock during a creation leaves the vault locked, and whole`() throws {
+    @Test func `a lock during creation leaves the vault locked and intact`() throws {
         try container.delete(id: "a")
         let created = code { [container] in
             _ = try container.create(id: "a", password: "P4sSw0rD3")
@@ -60,7 +60,7 @@ struct DataVaultInterruptionTests {
         #expect(try vault.dataNames == [])
     }
 
-    @Test func `a password is not changed when the values cannot be opened`() throws {
+    @Test func `a password is not changed if the database cannot be opened`() throws {
         let database = try #require(try home.databases().first)
         let bytes = try Data(contentsOf: database)
         for suffix in ["-wal", "-shm"] { unlink(database.path + suffix) }
@@ -72,7 +72,7 @@ struct DataVaultInterruptionTests {
         try vault.unlock(password: "P4sSw0rD1")
     }
 
-    @Test func `who comes past the lock file does not get two answers for one try`() throws {
+    @Test func `bypassing the lock file does not give two answers for one try`() throws {
         gate.close()
         let first = Answer { [vault] in try vault.unlock(password: "wrong password") }
         while !gate.isSomebodyWaiting { usleep(1000) }
@@ -84,21 +84,20 @@ struct DataVaultInterruptionTests {
         #expect(try container.records.read(vault.place)?.tries == 2)
     }
 
-    @Test func `a record that somebody else has stored is not overwritten`() throws {
+    @Test func `a record that another caller has stored is not overwritten`() throws {
         var old = try #require(try container.records.read(vault.place))
         var new = old
         new.tries = 7
         try container.records.store(&new, vault.place)
         #expect(vaultCode { try container.records.store(&old, vault.place) } == 7)
         #expect(try container.records.read(vault.place)?.tries == 7)
-        // One who stores the same anew is somebody else, too.
+        // A caller that stores the same record again counts as another caller, too.
         var same = try #require(try container.records.read(vault.place))
         try container.records.store(&same, vault.place)
         #expect(vaultCode { try container.records.requireStored(new, vault.place) } == 7)
     }
 
-    @Test func `a lock file that is missing is made, and had at once by who does not wait`() throws
-    {
+    @Test func `a missing lock file is created, and acquired without waiting`() throws {
         for access in [FileAccess.owner, .group] {
             let lock = VaultLock(path: home.path + "/some.lock", access: access)
             let hadIt = try lock.held(patience: .zero) { true }
@@ -109,7 +108,7 @@ struct DataVaultInterruptionTests {
         #expect(names.filter { $0.hasPrefix("some") } == [])
     }
 
-    @Test func `who has waited for a lock file that was replaced is not in beside the next one`()
+    @Test func `a lock file that is replaced while a caller waits still has one holder at a time`()
         throws
     {
         let lock = VaultLock(path: home.path + "/some.lock", access: .owner)
@@ -143,7 +142,7 @@ struct DataVaultInterruptionTests {
 
     #if os(Linux)
         @Test(.enabled(if: !Sanitizer.isPresent))
-        func `a right password opens the vault also when there is no memory to wrap it better`()
+        func `the right password opens the vault even without the memory for a stronger wrapping`()
             async throws
         {
             let vault = try await home.realContainer().create(id: "b", password: "P4sSw0rD1")
@@ -160,7 +159,7 @@ struct DataVaultInterruptionTests {
                 let most = size + (400 << 20)
                 var limit = rlimit(rlim_cur: most, rlim_max: most)
                 try #require(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
-                // Where so much is asked for, a new password cannot be set.
+                // At this cost, a new password cannot be set.
                 let changed = vaultCode {
                     try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD2")
                 }
@@ -172,7 +171,7 @@ struct DataVaultInterruptionTests {
     #endif
 }
 
-/// A call on a thread of its own.
+/// A call on a separate thread.
 final class Answer: @unchecked Sendable {
     // @unchecked: `found` is set before the group is left, and read after that.
     private let group = DispatchGroup()
@@ -186,7 +185,7 @@ final class Answer: @unchecked Sendable {
         }
     }
 
-    /// As of `vaultCode`; waits for the call.
+    /// The result of `vaultCode`; waits for the call.
     var code: Int? {
         group.wait()
         return found

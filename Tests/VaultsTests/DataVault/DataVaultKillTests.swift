@@ -11,7 +11,8 @@ struct DataVaultKillTests {
 
     init() throws { home = try VaultHome() }
 
-    @Test func `tries never go down without a success, whenever an unlock is killed`() async throws
+    @Test func `the number of tries never drops without a success, whenever an unlock is killed`()
+        async throws
     {
         let container = try home.realContainer()
         let vault = try await container.create(id: "a", password: "P4sSw0rD1")
@@ -21,7 +22,7 @@ struct DataVaultKillTests {
         var moment = SuddenDeath.Moment()
         let kills = SuddenDeath.count(3)
         for round in 1...kills {
-            // Half of them around the moment in which the try is stored, which is short.
+            // Half of the kills are near the short moment in which the try is stored.
             let isEarly = round.isMultiple(of: 2)
             let delay = isEarly ? Int.random(in: 0...15_000) : moment.next()
             let journal = home.url.appendingPathComponent("journal")
@@ -33,7 +34,7 @@ struct DataVaultKillTests {
                 SuddenDeath.after(microseconds: delay)
                 let error = dataVaultError { try vault.unlock(password: "wrong password") }
                 guard error?.code == 5 else { return }
-                // A whole try: the answer was given.
+                // The try is complete: the answer was given.
                 let file = open(path + "/journal", O_WRONLY)
                 pwrite(file, [1], 1, 0)
                 SuddenDeath.now()
@@ -53,13 +54,14 @@ struct DataVaultKillTests {
         #expect(try container.records.read(vault.place)?.tries == 0)
     }
 
-    /// What is done to a vault while its process is killed.
+    /// The operation on a vault during which its process is killed.
     enum Work: String, CaseIterable, Codable {
         case create, put, changePassword, delete, selfDestruct
     }
 
     @Test(arguments: Work.allCases)
-    func `a vault that is killed at any step exists wholly or not at all`(_ work: Work) async throws
+    func `a vault whose process is killed at any step is whole or does not exist`(_ work: Work)
+        async throws
     {
         let steps = StepCount()
         let whole = try subhome("whole")
@@ -80,7 +82,7 @@ struct DataVaultKillTests {
     }
 
     @Test(arguments: [Work.create, .put, .changePassword, .delete, .selfDestruct])
-    func `a vault that is killed at a random moment exists wholly or not at all`(
+    func `a vault whose process is killed at a random moment is whole or does not exist`(
         _ work: Work
     ) async throws {
         var moment = SuddenDeath.Moment()
@@ -108,7 +110,7 @@ struct DataVaultKillTests {
 
     private static func prepare(_ home: VaultHome, _ work: Work) throws {
         let container = try home.container()
-        // The device's key is there, or is made by the first vault, which is killed.
+        // For `.create` there is no device key yet either: the creation that is killed makes it.
         guard work != .create else { return }
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = work == .selfDestruct ? 1 : 0
@@ -117,7 +119,7 @@ struct DataVaultKillTests {
         try vault.setString("changed", value: "0")
     }
 
-    /// What the next start of the program finds.
+    /// Checks what the next start of the program finds, and returns the outcome.
     @discardableResult
     private static func check(
         _ home: VaultHome, _ work: Work, _ comment: Comment, isDone: Bool = false
@@ -154,7 +156,7 @@ struct DataVaultKillTests {
             #expect(work == .create || work == .delete || work == .selfDestruct, comment)
             if isDone { #expect(work != .create, comment) }
         }
-        // Whatever was left, the id can be used.
+        // Whatever was left, the id can be used again.
         try container.delete(id: "a")
         let new = try container.create(id: "a", password: "P4sSw0rD3")
         #expect(try new.dataNames == [], comment)
@@ -174,7 +176,7 @@ struct DataVaultKillTests {
 }
 
 extension VaultHome {
-    /// Does `work` over a key store that tells of each of its steps.
+    /// Performs `work` on a key store that reports each of its steps.
     fileprivate func run(
         _ work: DataVaultKillTests.Work, _ step: @escaping @Sendable (Int) -> Void
     ) throws {
@@ -194,7 +196,7 @@ extension VaultHome {
             try vault.unlock(password: "P4sSw0rD1")
             for number in 1...50 {
                 try vault.setString("changed", value: "\(number)")
-                // Only now it has to be there.
+                // The value must persist only from here on.
                 try Data("\(number)".utf8).write(
                     to: url.appendingPathComponent("journal"), options: .atomic)
             }
@@ -203,6 +205,6 @@ extension VaultHome {
 }
 
 private final class StepCount: @unchecked Sendable {
-    // @unchecked: one thread at a time has it.
+    // @unchecked: only one thread at a time uses it.
     var count = 0
 }

@@ -14,7 +14,9 @@ struct DataVaultLifecycleTests {
         container = try home.container()
     }
 
-    @Test func `a vault is made unlocked, found locked, and deleted once`() throws {
+    @Test func `a vault is unlocked when created, locked when found again, and deleted once`()
+        throws
+    {
         #expect(try !container.exists(id: "a"))
         #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
         var vault: DataVault? = try container.create(id: "a", password: "P4sSw0rD1")
@@ -42,14 +44,14 @@ struct DataVaultLifecycleTests {
         #expect(try home.keyStore().names() == ["datavault.device-key"])
     }
 
-    @Test func `there is one object for a vault, also of two containers`() throws {
+    @Test func `a vault has one object, even in two containers`() throws {
         let vault = try container.create(id: "a", password: "")
         #expect(try container.vault(id: "a") === vault)
         #expect(try home.container().vault(id: "a") === vault)
         #expect(try container.create(id: "b", password: "") !== vault)
     }
 
-    @Test func `a vault that is made anew under an id has nothing of the old one`() throws {
+    @Test func `a vault created again under an id has nothing of the old one`() throws {
         let old = try container.create(id: "a", password: "P4sSw0rD1")
         try old.setString("name", value: "old")
         let sealed = try old.encrypt(Data("old".utf8))
@@ -69,7 +71,7 @@ struct DataVaultLifecycleTests {
         String(repeating: "x", count: 255), String(repeating: "é", count: 127),
     ]
 
-    @Test func `ids are any text, are told apart by their bytes, and lead nowhere`() throws {
+    @Test func `ids may be any text, differ by their bytes, and never act as paths`() throws {
         let before = try FileManager.default.contentsOfDirectory(atPath: home.path).sorted()
         for (number, id) in Self.ids.enumerated() {
             let vault = try container.create(id: id, password: "")
@@ -89,7 +91,7 @@ struct DataVaultLifecycleTests {
         #expect(try container.ids() == [])
     }
 
-    @Test func `an id of no byte or of 256 is refused by every call`() throws {
+    @Test func `an id of 0 or 256 bytes is refused by every call`() throws {
         for (id, code) in [("", 4), (String(repeating: "x", count: 256), 9)] {
             #expect(vaultCode { _ = try container.create(id: id, password: "") } == code)
             #expect(vaultCode { _ = try container.vault(id: id) } == code)
@@ -99,7 +101,7 @@ struct DataVaultLifecycleTests {
         #expect(try home.fileNames() == [])
     }
 
-    @Test func `a database whose keys were lost is said to be there, refused, and deleted`() throws
+    @Test func `a database whose keys were lost is reported to exist, refused, and deleted`() throws
     {
         _ = try container.create(id: "a", password: "")
         let keys = home.url.appendingPathComponent("keys")
@@ -107,7 +109,7 @@ struct DataVaultLifecycleTests {
         let container = try home.container()
         #expect(try container.exists(id: "a"))
         #expect(vaultCode { _ = try container.create(id: "a", password: "") } == 1)
-        // Nor is a key made with which the rest of the directory would never open.
+        // Nor is a key created that could never open the rest of the directory.
         let other = dataVaultError { _ = try container.create(id: "b", password: "") }
         #expect(other?.code == 6)
         #expect(other?.description.contains("the key store was lost") == true)
@@ -121,9 +123,7 @@ struct DataVaultLifecycleTests {
         _ = try container.create(id: "a", password: "")
     }
 
-    @Test func `a device's key that was lost is not replaced, and its vaults can be deleted`()
-        throws
-    {
+    @Test func `a lost device key is not replaced, and its vaults can be deleted`() throws {
         _ = try container.create(id: "a", password: "")
         let store = try home.keyStore()
         let key = try store.read("datavault.device-key")
@@ -133,7 +133,7 @@ struct DataVaultLifecycleTests {
         #expect(try store.names() == ["datavault.id.a"])
         #expect(try container.exists(id: "a"))
         #expect(try container.ids() == ["a"])
-        // It comes back, from a backup.
+        // The key is restored from a backup.
         try store.store(key, forName: "datavault.device-key")
         try container.vault(id: "a").unlock(password: "")
         try store.remove("datavault.device-key")
@@ -142,7 +142,7 @@ struct DataVaultLifecycleTests {
         _ = try container.create(id: "a", password: "")
     }
 
-    @Test func `a key store that is locked makes nothing, and loses nothing`() throws {
+    @Test func `while the key store is locked, nothing is created and nothing is lost`() throws {
         let store = InMemoryKeyStore()
         let container = try home.container(store)
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
@@ -163,7 +163,7 @@ struct DataVaultLifecycleTests {
         #expect(try container.ids() == ["a"])
     }
 
-    @Test func `vaults of an earlier installation have keys and no file`() throws {
+    @Test func `vaults of an earlier installation have keys but no file`() throws {
         _ = try container.create(id: "old", password: "P4sSw0rD1")
         try FileManager.default.removeItem(at: home.directory)
         let container = try home.container()
@@ -177,14 +177,14 @@ struct DataVaultLifecycleTests {
         #expect(try container.idsOfEarlierInstallation() == [])
     }
 
-    @Test func `the list of ids has no gap and no false name`() throws {
+    @Test func `the list of ids is complete and has no false name`() throws {
         let ids = ["x", "y"].map { String(repeating: $0, count: 250) } + ["short"]
         for id in ids { _ = try container.create(id: id, password: "") }
         #expect(try container.ids() == ["short"] + ids.prefix(2))
         let store = try home.keyStore()
         let names = try store.names().filter { $0.hasPrefix("datavault.hash.") }
         #expect(names.count == 2)
-        // A damaged record tells its id where that is in the name.
+        // A damaged record's id is still listed if the record's name contains it.
         try store.store(.random(count: 100), forName: "datavault.id.short")
         #expect(try container.ids() == ["short"] + ids.prefix(2))
         try store.store(try store.read(names[1]), forName: names[0])
@@ -193,7 +193,7 @@ struct DataVaultLifecycleTests {
         #expect(try container.ids() == [])
     }
 
-    @Test func `files are this user's alone, named without the id, and not plaintext`() throws {
+    @Test func `files are private to the user, named without the id, and not plaintext`() throws {
         let vault = try container.create(id: Marker.text, password: Marker.text)
         try vault.setString(Marker.text, value: Marker.text)
         try vault.setValue("data", value: Marker.blob)
@@ -209,14 +209,14 @@ struct DataVaultLifecycleTests {
         }
     }
 
-    @Test func `a directory that others may write is refused`() throws {
+    @Test func `a directory that others can write to is refused`() throws {
         _ = chmod(home.directory.path, 0o777)
         #expect(vaultCode { _ = try home.container() } == 4)
         let web = try #require(URL(string: "https://example.org"))
         #expect(vaultCode { _ = try DataVaultContainer(directory: web) } == 4)
     }
 
-    @Test func `a link in place of the lock is not followed`() throws {
+    @Test func `a symbolic link in place of a lock file is not followed`() throws {
         _ = try container.create(id: "a", password: "")
         let names = try home.fileNames()
         let locks = names.filter { $0.hasSuffix(".lock") }
@@ -234,8 +234,7 @@ struct DataVaultLifecycleTests {
     }
 
     #if os(Linux)
-        @Test func `the guide's calls go to this program's vaults, or to shared ones`() async throws
-        {
+        @Test func `the guide's calls use this program's vaults, or shared ones`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 setenv("XDG_DATA_HOME", path, 1)
                 try #require(try DataVault.dataVaultIds() == [])
@@ -251,7 +250,7 @@ struct DataVaultLifecycleTests {
                 try #require(
                     FileManager.default.fileExists(
                         atPath: path + "/org.example.suite/SharedDataVaults"))
-                // The one of before stays what it is.
+                // The vault from before the switch is unaffected.
                 try vault.setString("name", value: "value")
                 vault.lock()
                 try vault.unlock("")

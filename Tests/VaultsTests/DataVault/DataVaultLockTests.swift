@@ -28,10 +28,10 @@ struct DataVaultLockTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `a vault locks itself after its time of inactivity, when it is touched`() throws {
+    @Test func `a vault locks itself at the first access after its lock timeout`() throws {
         home.clock.advance(by: .seconds(59))
         #expect(!vault.isLocked)
-        // Asking was no use.
+        // Reading the property did not count as use.
         home.clock.advance(by: .seconds(1))
         #expect(vault.isLocked)
         try vault.unlock(password: "P4sSw0rD1")
@@ -39,7 +39,7 @@ struct DataVaultLockTests {
         #expect(vaultCode { _ = try vault.getString("name") } == 8)
     }
 
-    @Test func `every use begins the time anew`() throws {
+    @Test func `every use restarts the lock timeout`() throws {
         let uses: [(DataVault) throws -> Void] = [
             { _ = try $0.getString("name") }, { try $0.setString("other", value: "x") },
             { _ = try $0.dataNames }, { _ = try $0.deleteValue("absent") },
@@ -55,13 +55,13 @@ struct DataVaultLockTests {
         }
     }
 
-    @Test func `an unlock of a vault that was due to lock checks the password`() throws {
+    @Test func `unlocking a vault that was due to lock checks the password`() throws {
         home.clock.advance(by: .seconds(60))
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
         #expect(vault.isLocked)
     }
 
-    @Test func `a use that takes long is no inactivity`() throws {
+    @Test func `a long use does not count as inactivity`() throws {
         _ = try vault.encrypt(Data())
         try vault.withOpened { _ in
             home.clock.advance(by: .seconds(600))
@@ -72,7 +72,7 @@ struct DataVaultLockTests {
         #expect(vault.isLocked)
     }
 
-    @Test func `the time can be changed and switched off while the vault is unlocked`() throws {
+    @Test func `the lock timeout can be changed and disabled while the vault is unlocked`() throws {
         var policy = try vault.passwordPolicy
         policy.lockTimeout = 10
         try vault.setPasswordPolicy(policy)
@@ -85,14 +85,14 @@ struct DataVaultLockTests {
         #expect(!vault.isLocked)
     }
 
-    @Test func `the clock of a container goes on while the machine sleeps, whoever sets the date`()
+    @Test func `a container's clock runs while the machine sleeps, whatever the date is set to`()
         throws
     {
         let container = try DataVaultContainer(directory: home.url.appendingPathComponent("other"))
         #expect(container.clock is SystemIdleClock)
     }
 
-    @Test func `a vault that nobody refers to any more is locked`() throws {
+    @Test func `a vault with no references left is locked`() throws {
         let container = try home.container()
         do { _ = try container.create(id: "b", password: "") }
         #expect(try container.vault(id: "b").isLocked)

@@ -16,7 +16,7 @@ struct DataVaultPasswordTests {
         vault = try home.lockedVault(in: container)
     }
 
-    @Test func `the password of an unlocked vault is changed in one record`() throws {
+    @Test func `changing the password of an unlocked vault changes one record`() throws {
         #expect(vaultCode { try vault.changePassword("P4sSw0rD2") } == 8)
         try vault.unlock(password: "P4sSw0rD1")
         let sealed = try vault.encrypt(Data("text".utf8))
@@ -33,7 +33,8 @@ struct DataVaultPasswordTests {
         #expect(try vault.decrypt(sealed) == Data("text".utf8))
     }
 
-    @Test func `the other form unlocks, and checks the new password first`() throws {
+    @Test func `changePassword with the old password unlocks, and checks the new one first`() throws
+    {
         #expect(
             vaultCode { try vault.changePassword("wrong password", newPassword: "short") } == 51)
         #expect(try vault.triesLeft == 3)
@@ -48,7 +49,7 @@ struct DataVaultPasswordTests {
         try vault.unlock(password: "P4sSw0rD3")
     }
 
-    @Test func `from the default password to one and back`() throws {
+    @Test func `a password can be changed to the default one and back`() throws {
         try vault.changePassword("P4sSw0rD1", newPassword: "")
         vault.lock()
         #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 5)
@@ -60,7 +61,9 @@ struct DataVaultPasswordTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `the real derivation is wrapped again with today's cost`() async throws {
+    @Test func `a key wrapped with weaker parameters is wrapped again at today's cost`()
+        async throws
+    {
         let home = try VaultHome()
         let weak = try home.realContainer()
         let vault = try await weak.create(id: "a", password: "P4sSw0rD1")
@@ -83,7 +86,9 @@ struct DataVaultPasswordTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `the asynchronous calls do the same, and a cancelled one is no try`() async throws {
+    @Test func `the asynchronous calls do the same, and a cancelled one does not count as a try`()
+        async throws
+    {
         do {
             try await vault.unlock(password: "wrong password")
             Issue.record("it was unlocked")

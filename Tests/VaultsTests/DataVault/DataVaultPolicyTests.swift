@@ -17,7 +17,7 @@ struct DataVaultPolicyTests {
         container = try home.container()
     }
 
-    @Test func `the defaults are the original's`() {
+    @Test func `the defaults match the original's`() {
         let policy = DVPasswordPolicy()
         #expect(policy.isDefaultPolicy && policy.defaultPasswordAllowed && policy.minLength == 8)
         #expect(!policy.hasDigits && !policy.hasUpper && !policy.hasLower && !policy.hasSpecial)
@@ -25,7 +25,7 @@ struct DataVaultPolicyTests {
         #expect(policy.lockTimeout == 0 && policy.retryLimit == 0)
     }
 
-    /// A rule alone, with passwords and the code that each gets; nil for none.
+    /// A single rule, with passwords and the error code of each; nil for none.
     struct Rule: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let set: @Sendable (inout Policy) -> Void
@@ -93,13 +93,13 @@ struct DataVaultPolicyTests {
     }
 
     @Test(arguments: Array(Policy.specialCharacters))
-    func `each special character is one`(_ character: Character) throws {
+    func `each special character counts as one`(_ character: Character) throws {
         var policy = Policy()
         policy.hasSpecial = true
         try policy.check("abcdefg\(character)")
     }
 
-    @Test func `bytes that are no text are a password as well`() throws {
+    @Test func `bytes that are not text can be a password, too`() throws {
         let password = SecretBytes(copying: [
             0xff, 0xc3, 0x28, 0xf0, 0x9f, 0x80, 0x80, 0x80, 0xed, 97, 98,
         ])
@@ -109,7 +109,7 @@ struct DataVaultPolicyTests {
         try vault.unlock(password: password)
     }
 
-    @Test func `a password that no longer complies is told with its rule, and can be changed`()
+    @Test func `a password that no longer complies is reported with its rule, and can be changed`()
         throws
     {
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
@@ -130,8 +130,7 @@ struct DataVaultPolicyTests {
         try vault.unlock(password: "P4sSw0rD#")
     }
 
-    @Test func `the default password is refused at the next unlock once it is not allowed`() throws
-    {
+    @Test func `the default password is refused at the next unlock once it is disallowed`() throws {
         let vault = try container.create(id: "a", password: "")
         #expect(try vault.isDefaultPasswordUsed && vault.defaultPasswordUsed)
         vault.lock()
@@ -144,7 +143,7 @@ struct DataVaultPolicyTests {
         #expect(try !vault.isDefaultPasswordUsed)
     }
 
-    @Test func `a password expires so many days after it was set`() throws {
+    @Test func `a password expires the given number of days after it was set`() throws {
         var policy = Policy()
         policy.expirationDays = 30
         let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
@@ -156,17 +155,17 @@ struct DataVaultPolicyTests {
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
         #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 57)
         #expect(vault.isLocked)
-        // The new one is another one.
+        // The new password must be different.
         #expect(vaultCode { try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1") } == 4)
         #expect(vault.isLocked)
         try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD3")
         #expect(!vault.isLocked)
         home.date.advance(days: 31)
-        // What is unlocked stays so.
+        // An unlocked vault stays unlocked.
         #expect(try vault.getString("name") == nil)
         #expect(vaultCode { try vault.changePassword("P4sSw0rD3") } == 4)
         try vault.changePassword("P4sSw0rD2")
-        // What has not expired may be set again.
+        // A password that has not expired may be set again.
         try vault.changePassword("P4sSw0rD2")
         try vault.changePassword("P4sSw0rD2", newPassword: "P4sSw0rD2")
         vault.lock()
@@ -182,7 +181,7 @@ struct DataVaultPolicyTests {
         try vault.unlock(password: "")
     }
 
-    @Test func `a locked vault hides and keeps expiry and time of inactivity`() throws {
+    @Test func `a locked vault hides and keeps its expiry and lock timeout`() throws {
         var policy = Policy()
         (policy.expirationDays, policy.lockTimeout, policy.retryLimit) = (30, 60, 5)
         let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
@@ -191,7 +190,7 @@ struct DataVaultPolicyTests {
         var seen = try vault.passwordPolicy
         #expect(seen.expirationDays == nil && seen.lockTimeout == nil && seen.retryLimit == 5)
         seen.retryLimit = 7
-        // Unlocked meanwhile.
+        // The vault is unlocked before the policy is set.
         try vault.unlock(password: "P4sSw0rD1")
         try vault.setPasswordPolicy(seen)
         #expect(try vault.passwordPolicy.expirationDays == 30)
@@ -205,7 +204,7 @@ struct DataVaultPolicyTests {
         #expect(try vault.passwordPolicy == policy)
     }
 
-    @Test func `numbers that no rule has are refused`() throws {
+    @Test func `numbers out of a rule's range are refused`() throws {
         let vault = try container.create(id: "a", password: "")
         let rules: [@Sendable (inout Policy, Int) -> Void] = [
             { $0.minLength = $1 }, { $0.minUniqueChars = $1 }, { $0.expirationDays = $1 },
@@ -229,7 +228,7 @@ struct DataVaultPolicyTests {
         }
     }
 
-    @Test func `validatePassword checks without a try, locked or not`() throws {
+    @Test func `validatePassword checks without counting a try, locked or not`() throws {
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         for _ in 0...1 {
             #expect(vaultCode { try vault.validatePassword("short") } == 51)
@@ -238,7 +237,7 @@ struct DataVaultPolicyTests {
         }
     }
 
-    @Test func `a record that was edited is an error, and loosens nothing`() throws {
+    @Test func `an edited record is an error, and loosens nothing`() throws {
         var policy = Policy()
         policy.retryLimit = 1
         let vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
@@ -246,11 +245,11 @@ struct DataVaultPolicyTests {
         vault.lock()
         let store = try home.keyStore()
         let record = try store.read("datavault.id.a")
-        // Another vault's, under this one's name.
+        // Another vault's record under this one's name.
         try store.store(try store.read("datavault.id.b"), forName: "datavault.id.a")
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 6)
         #expect(vaultCode { _ = try vault.passwordPolicy } == 6)
-        // The checksum at its end is made anew each time.
+        // The checksum at the end is recomputed each time.
         for index in 0..<record.count - 8 {
             var edited = record.copied
             edited[index] ^= 1

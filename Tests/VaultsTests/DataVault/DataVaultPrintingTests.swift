@@ -43,7 +43,7 @@ struct DataVaultPrintingTests {
         }
     }
 
-    @Test func `errors have the original's codes, also as NSError, with their cause`() {
+    @Test func `errors have the original's codes, also as NSError, and their cause`() {
         let errors: [DataVaultError] = [
             .unknown(cause: nil), .alreadyExists, .conversionError, .doesNotExist,
             .invalidArg(reason: ""), .invalidPassword(triesLeft: 1),

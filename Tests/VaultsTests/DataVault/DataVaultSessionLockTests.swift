@@ -5,7 +5,7 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// Locking a session, by the user, by time and by the system, and what observers see of it.
+/// How the user, a timeout and the system lock a session, and what its observers see.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultSessionLockTests {
     let home: VaultHome
@@ -28,12 +28,12 @@ struct DataVaultSessionLockTests {
         try await session.create(password: Self.password, policy: policy)
     }
 
-    @Test func `in the background the vault is locked, and stays so`() async throws {
+    @Test func `the vault is locked in the background, and stays locked`() async throws {
         try await create()
         session.appDidEnterBackground()
         #expect(session.state == .locked(triesLeft: 3))
         #expect(try container.vault(id: "a").isLocked)
-        // A call of then, and one that goes past the session.
+        // A call during that time, and one that bypasses the session.
         #expect(try await session.unlock(password: Self.password) == .locked(triesLeft: 3))
         try session.withVault { try $0.unlock(password: Self.password) }
         #expect(session.state == .locked(triesLeft: 3))
@@ -44,7 +44,7 @@ struct DataVaultSessionLockTests {
     }
 
     @Test(arguments: ["lock", "background", "background and foreground"])
-    func `a lock is meant for the unlock that is at work as well`(_ event: String) async throws {
+    func `a lock also applies to an unlock in progress`(_ event: String) async throws {
         try await create()
         session.lock()
         gate.close()
@@ -64,7 +64,8 @@ struct DataVaultSessionLockTests {
         #expect(try await session.unlock(password: Self.password) == .unlocked)
     }
 
-    @Test func `a look at the vault while it is made does not lock it`() async throws {
+    @Test func `poking a session while its vault is created does not lock the vault`() async throws
+    {
         gate.close()
         let call = Task { try await create() }
         while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
@@ -74,7 +75,7 @@ struct DataVaultSessionLockTests {
         #expect(session.state == .unlocked)
     }
 
-    @Test func `an unlock after the lock is not locked by the end of one before it`() async throws {
+    @Test func `an unlock after a lock is not undone when an earlier unlock ends`() async throws {
         try await create()
         session.lock()
         gate.close()
@@ -82,7 +83,7 @@ struct DataVaultSessionLockTests {
         while !gate.isSomebodyWaiting { try await Task.sleep(for: .milliseconds(1)) }
         session.lock()
         let second = Task { [session] in try await session.unlock(password: Self.password) }
-        // It waits for the first one's lock file.
+        // The second one waits for the first one's lock file.
         try await Task.sleep(for: .milliseconds(200))
         gate.open()
         _ = try await first.value
@@ -90,7 +91,7 @@ struct DataVaultSessionLockTests {
         #expect(session.state == .unlocked)
     }
 
-    @Test func `a vault that has locked itself shows when it is poked or used`() async throws {
+    @Test func `a vault that has locked itself shows as locked when poked or used`() async throws {
         try await create()
         home.clock.advance(by: .seconds(59))
         #expect(session.poke() == .unlocked)
@@ -105,7 +106,7 @@ struct DataVaultSessionLockTests {
         #expect(vaultCode { _ = try session.withVault { try $0.dataNames } } == 8)
         #expect(session.state == .locked(triesLeft: 3))
         #expect(vaultCode { try session.touch() } == 8)
-        // The policy of a locked vault can be had, and made stricter; the tries show.
+        // The policy of a locked vault can be read and made stricter; the state shows the tries.
         var policy = try session.withVault { try $0.passwordPolicy }
         policy.retryLimit = 2
         try session.withVault { [policy] in try $0.setPasswordPolicy(policy) }
@@ -131,7 +132,7 @@ struct DataVaultSessionLockTests {
         try await session?.unlock(password: Self.password)
         session?.lock()
         session?.appDidEnterBackground()
-        // The last one counts; and one who comes later begins with it.
+        // Only the last state is kept; a later observer starts with it.
         #expect(await states.next() == .locked(triesLeft: nil))
         var later = try #require(session).states.makeAsyncIterator()
         #expect(await later.next() == .locked(triesLeft: nil))
@@ -141,7 +142,7 @@ struct DataVaultSessionLockTests {
         #expect(await later.next() == nil)
     }
 
-    @Test func `whoever calls at the same time, the state is that of the vault`() async throws {
+    @Test func `after concurrent calls, the state is that of the vault`() async throws {
         try await create()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<16 {
@@ -166,7 +167,7 @@ struct DataVaultSessionLockTests {
         #expect(try await session.unlock(password: Self.password) == .unlocked)
     }
 
-    @Test func `a handler of the destruction may use the session`() async throws {
+    @Test func `a destruction handler may use the session`() async throws {
         try await create()
         container.onDestruction = { [weak session] _ in session?.lock() }
         session.lock()
@@ -174,7 +175,7 @@ struct DataVaultSessionLockTests {
         #expect(session.state == .destroyed)
     }
 
-    @Test func `no session and no state prints a secret`() async throws {
+    @Test func `neither a session nor a state prints a secret`() async throws {
         try await create()
         try session.withVault { try $0.setString("name", value: "a secret value") }
         var text = ""
@@ -191,9 +192,9 @@ struct DataVaultSessionLockTests {
     }
 }
 
-/// Where the derivation of a key waits when a test says so.
+/// A gate where key derivations wait while a test keeps it closed.
 final class Gate: @unchecked Sendable {
-    // @unchecked: everything is only touched under `condition`.
+    // @unchecked: `condition` protects all properties.
     private let condition = NSCondition()
     private var isClosed = false
     private var waiting = 0

@@ -5,7 +5,7 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// What a call on a session leads to, from each state.
+/// The state that each call on a session leads to, from each state.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultSessionTests {
     let home: VaultHome
@@ -20,7 +20,7 @@ struct DataVaultSessionTests {
         session = DataVaultSession(id: "a", in: container)
     }
 
-    /// The code of what a call throws; nil for nothing.
+    /// Returns the code of the error that a call throws, or nil if it throws none.
     private func code(_ call: (DataVaultSession) async throws -> Void) async -> Int? {
         do {
             try await call(session)
@@ -36,7 +36,7 @@ struct DataVaultSessionTests {
         #expect(try await session.create(password: Self.password, policy: policy) == .unlocked)
     }
 
-    @Test func `from no vault a password that complies leads to an unlocked one`() async throws {
+    @Test func `without a vault, a password that complies leads to an unlocked one`() async throws {
         #expect(session.state == .noVault)
         #expect(await code { try await $0.create(password: "short") } == 51)
         #expect(session.state == .noVault)
@@ -46,7 +46,7 @@ struct DataVaultSessionTests {
         try session.withVault { try $0.setString("name", value: "value") }
         #expect(await code { try await $0.create(password: Self.password) } == 1)
         #expect(session.state == .unlocked)
-        // Another session with the vault, and one that begins later.
+        // Another session with the vault, created later.
         let other = DataVaultSession(id: "a", in: container)
         #expect(other.state == .unlocked)
         session.lock()
@@ -58,7 +58,7 @@ struct DataVaultSessionTests {
         #expect(try session.withVault { try $0.getString("name") } == "value")
     }
 
-    @Test func `wrong passwords lead to fewer tries, then to destruction, and on to a new vault`()
+    @Test func `wrong passwords lead to fewer tries, then to destruction, then to a new vault`()
         async throws
     {
         try await create { $0.retryLimit = 3 }
@@ -72,7 +72,7 @@ struct DataVaultSessionTests {
         #expect(session.state == .locked(triesLeft: 3))
         for _ in 1...3 { _ = await code { try await $0.unlock(password: "wrong password") } }
         #expect(session.state == .destroyed)
-        // The user may have seen nothing of it yet.
+        // The user may not have seen it yet.
         session.appDidEnterBackground()
         session.appWillEnterForeground()
         #expect(session.poke() == .destroyed)
@@ -82,7 +82,7 @@ struct DataVaultSessionTests {
         #expect(try session.withVault { try $0.dataNames } == [])
     }
 
-    @Test func `who knows that the vault was destroyed deletes it`() async throws {
+    @Test func `deleting a destroyed vault leads to no vault`() async throws {
         try await create { $0.retryLimit = 1 }
         session.lock()
         #expect(await code { try await $0.unlock(password: "wrong password") } == 3)
@@ -91,7 +91,7 @@ struct DataVaultSessionTests {
     }
 
     @Test(arguments: DataVaultPasswordRule.allCases)
-    func `a password that breaks a rule leads to that rule, until it is changed`(
+    func `a password that breaks a rule leads to that rule until it is changed`(
         _ rule: DataVaultPasswordRule
     ) async throws {
         let old = [.required: "", .lower: "AAAAAAAA"][rule] ?? "aaaaaaaa"
@@ -108,7 +108,7 @@ struct DataVaultSessionTests {
         }
         policy.retryLimit = 3
         try session.withVault { try $0.setPasswordPolicy(policy) }
-        // It is found when the password is typed.
+        // The violation is found when the password is entered.
         #expect(session.state == .unlocked)
         session.lock()
         #expect(await code { try await $0.unlock(password: old) } == rule.rawValue)
@@ -122,7 +122,7 @@ struct DataVaultSessionTests {
         #expect(
             await code { try await $0.changePassword(old, newPassword: old) } == rule.rawValue)
         #expect(session.state == .passwordViolates(rule, triesLeft: 2))
-        // Whoever comes back types the password anew.
+        // After the background, the password must be entered again.
         session.appDidEnterBackground()
         session.appWillEnterForeground()
         #expect(session.state == .locked(triesLeft: 2))
@@ -136,7 +136,7 @@ struct DataVaultSessionTests {
         #expect(try await session.unlock(password: "New-passw0rd") == .unlocked)
     }
 
-    @Test func `an expired password leads there, until it is changed`() async throws {
+    @Test func `an expired password leads to the expired state until it is changed`() async throws {
         try await create {
             $0.expirationDays = 30
             $0.retryLimit = 2
@@ -161,7 +161,8 @@ struct DataVaultSessionTests {
         #expect(session.state == .locked(triesLeft: 2))
     }
 
-    @Test func `a password that somebody else has changed, or a looser policy, is asked for anew`()
+    @Test
+    func `the password is requested again if another session changed it or the policy is looser`()
         async throws
     {
         try await create()
@@ -184,7 +185,7 @@ struct DataVaultSessionTests {
         try await other.changePassword(Self.password, newPassword: "A-passw0rd-that-is-long")
         other.lock()
         #expect(session.poke() == .locked(triesLeft: nil))
-        // Another vault of the same id.
+        // Another vault with the same id.
         try await other.delete()
         try await other.create(password: Self.password)
         try other.withVault { [policy] in try $0.setPasswordPolicy(policy) }
@@ -197,7 +198,7 @@ struct DataVaultSessionTests {
     }
 
     @Test(arguments: ["locked", "unlocked", "expired"])
-    func `a change of the password destroys the vault as well`(_ begin: String) async throws {
+    func `failed password changes destroy the vault as well`(_ begin: String) async throws {
         try await create {
             $0.expirationDays = 30
             $0.retryLimit = 2
@@ -217,7 +218,7 @@ struct DataVaultSessionTests {
         #expect(session.state == .destroyed)
     }
 
-    @Test func `a change that fails leaves the state`() async throws {
+    @Test func `a failed password change does not affect the state`() async throws {
         try await create()
         #expect(await code { try await $0.changePassword("short") } == 51)
         #expect(session.state == .unlocked)
@@ -226,7 +227,7 @@ struct DataVaultSessionTests {
         #expect(session.state == .locked(triesLeft: nil))
     }
 
-    @Test func `a deleted vault is none, from any state`() async throws {
+    @Test func `deletion leads to no vault, from any state`() async throws {
         try await create()
         #expect(try await session.delete() == .noVault)
         #expect(try await session.delete() == .noVault)
@@ -235,7 +236,7 @@ struct DataVaultSessionTests {
         #expect(try await session.delete() == .noVault)
     }
 
-    @Test func `a vault that somebody else has deleted or destroyed is gone`() async throws {
+    @Test func `a vault that another caller has deleted or destroyed is gone`() async throws {
         try await create()
         try container.delete(id: "a")
         #expect(session.state == .unlocked)
@@ -251,7 +252,7 @@ struct DataVaultSessionTests {
         #expect(session.state == .destroyed)
     }
 
-    @Test func `a cancelled call is no try, and leaves the state`() async throws {
+    @Test func `a cancelled call does not count as a try or affect the state`() async throws {
         try await create { $0.retryLimit = 1 }
         session.lock()
         let call = Task { [session] in
@@ -264,9 +265,7 @@ struct DataVaultSessionTests {
 
     // MARK: - Failures
 
-    @Test func `a key store that cannot be read is a failure, and is over when it can be`()
-        async throws
-    {
+    @Test func `an unreadable key store is a failure until it can be read again`() async throws {
         let store = InMemoryKeyStore()
         let home = try VaultHome()
         defer { withExtendedLifetime(home) {} }
@@ -274,7 +273,7 @@ struct DataVaultSessionTests {
         let session = DataVaultSession(id: "a", in: container)
         try await session.create(password: Self.password)
         store.isLocked = true
-        // What is open stays open.
+        // An open vault stays open.
         #expect(session.poke() == .unlocked)
         #expect(try session.withVault { try $0.getString("name") } == nil)
         session.lock()
@@ -291,7 +290,7 @@ struct DataVaultSessionTests {
         #expect(try await session.unlock(password: Self.password) == .unlocked)
     }
 
-    @Test func `a lost database is a failure of the unlock`() async throws {
+    @Test func `a lost database makes the unlock fail`() async throws {
         try await create()
         session.lock()
         for url in try home.databases() { try FileManager.default.removeItem(at: url) }
@@ -300,7 +299,7 @@ struct DataVaultSessionTests {
             Issue.record("\(session.state)")
             return
         }
-        // It is there until the user does something, and again.
+        // The failure remains until the user's next action, and can recur.
         #expect(session.poke() == session.state)
         #expect(await code { try await $0.unlock(password: "wrong password") } == 5)
         #expect(session.state == .locked(triesLeft: nil))
@@ -314,7 +313,7 @@ struct DataVaultSessionTests {
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 256)])
-    func `an id that no vault can have is a failure`(_ id: String) async {
+    func `an invalid id is a failure`(_ id: String) async {
         let session = DataVaultSession(id: id, in: container)
         guard case .failed(let error) = session.state else {
             Issue.record("\(session.state)")

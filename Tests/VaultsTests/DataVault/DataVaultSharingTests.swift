@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// Threads and processes on one vault.
+/// Threads and processes that share one vault.
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultSharingTests {
     let home: VaultHome
@@ -34,7 +34,7 @@ struct DataVaultSharingTests {
                         case 0: vault.lock()
                         case 1: _ = try container.vault(id: "a").passwordPolicy
                         case 2:
-                            // A lock of another thread may fall into it.
+                            // Another thread may lock the vault during the call.
                             try Self.unlessLocked {
                                 try vault.changePassword("P4sSw0rD1", newPassword: "P4sSw0rD1")
                             }
@@ -60,7 +60,7 @@ struct DataVaultSharingTests {
         #expect(try container.records.read(vault.place)?.tries == 0)
     }
 
-    @Test func `wrong passwords of 16 threads are all counted`() throws {
+    @Test func `wrong passwords from 16 threads are all counted`() throws {
         let container = try home.container()
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         vault.lock()
@@ -77,7 +77,7 @@ struct DataVaultSharingTests {
         try vault.unlock(password: "P4sSw0rD1")
     }
 
-    @Test func `of 16 threads that create one vault one wins`() throws {
+    @Test func `only one of 16 threads that create a vault succeeds`() throws {
         let container = try home.container()
         let codes = Failures()
         let group = DispatchGroup()
@@ -95,7 +95,9 @@ struct DataVaultSharingTests {
         #expect(try home.databases().count == 1)
     }
 
-    @Test func `threads that create, use, destroy and delete one vault meet no surprise`() throws {
+    @Test func `threads that create, use, destroy and delete one vault get only expected errors`()
+        throws
+    {
         let container = try home.container()
         container.onDestruction = { [unowned container] in
             _ = try container.exists(id: $0.id)
@@ -136,7 +138,7 @@ struct DataVaultSharingTests {
         #expect(try home.keyStore().names() == ["datavault.device-key"])
     }
 
-    @Test func `of two processes that write one vault nothing is lost`() async throws {
+    @Test func `two processes that write to one vault lose nothing`() async throws {
         _ = try await home.container().create(id: "a", password: "P4sSw0rD1")
         await withTaskGroup(of: Void.self) { group in
             for number in 1...2 {
@@ -162,7 +164,7 @@ struct DataVaultSharingTests {
         #expect(try vault.dataNames.count == 200)
     }
 
-    @Test func `wrong passwords of two processes are all counted`() async throws {
+    @Test func `wrong passwords from two processes are all counted`() async throws {
         let container = try home.container()
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = 101
@@ -186,9 +188,9 @@ struct DataVaultSharingTests {
     }
 
     @Test(arguments: [false, true])
-    func `a vault that another process has destroyed is gone at the next access`(
-        _ isMadeAnew: Bool
-    ) async throws {
+    func `a vault destroyed by another process is gone at the next access`(_ isMadeAnew: Bool)
+        async throws
+    {
         let container = try home.container()
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = 1
@@ -204,9 +206,9 @@ struct DataVaultSharingTests {
             let new = try container.create(id: "a", password: "P4sSw0rD2")
             try new.setString("name", value: "new")
         }
-        // Never is a write taken that nobody will find.
+        // A write that would be lost is never accepted.
         let error = dataVaultError { try vault.setString("name", value: "lost") }
-        // The new one is another vault, and locked.
+        // The new one is a different vault, and locked.
         #expect(error?.code == (isMadeAnew ? 8 : 3))
         #expect(error?.isSelfDestructed == !isMadeAnew)
         #expect(vault.isLocked)
@@ -217,7 +219,7 @@ struct DataVaultSharingTests {
         #expect(try home.databases().count == 1)
     }
 
-    @Test func `a vault that another process has made anew is locked here, with its new password`()
+    @Test func `a vault recreated by another process is locked here, with its new password`()
         async throws
     {
         let vault = try await home.container().create(id: "a", password: "P4sSw0rD1")
@@ -234,9 +236,7 @@ struct DataVaultSharingTests {
         #expect(try vault.getString("name") == "new")
     }
 
-    @Test func `a change of the password in another process does not lock this one out`()
-        async throws
-    {
+    @Test func `a password change in another process does not lock this one out`() async throws {
         let vault = try await home.container().create(id: "a", password: "P4sSw0rD1")
         await #expect(processExitsWith: .success) { [path = home.path as String] in
             let vault = try VaultHome(path: path).container().vault(id: "a")
@@ -249,7 +249,8 @@ struct DataVaultSharingTests {
         try await vault.unlock(password: "P4sSw0rD2")
     }
 
-    /// As an app does whose other threads lock the vault now and then.
+    /// Runs `body` and unlocks the vault as needed, like an app whose other threads lock it
+    /// sometimes.
     private static func whileUnlocked<R>(
         _ vault: DataVault, _ body: () throws -> R
     ) throws -> R {

@@ -14,7 +14,7 @@ import Vaults
     }
 
     #if os(Linux)
-        @Test func `a vault of the class`() async throws {
+        @Test func `a vault from the class methods`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 setenv("XDG_DATA_HOME", path, 1)
                 try Self.useTheClass()
@@ -59,7 +59,7 @@ import Vaults
         try #require(try DataVault.ids() == ["org.example.notes.main"])
     }
 
-    @Test func `what depends on a vault is destroyed with it`() throws {
+    @Test func `a database that depends on a vault is destroyed with it`() throws {
         let databaseURL = home.url.appendingPathComponent("orders.db")
         // begin
         container.onDestruction = { _ in
@@ -79,7 +79,7 @@ import Vaults
         #expect(!SecureDatabaseStore.exists(at: databaseURL))
     }
 
-    @Test func `a session shows what the user is to see`() async throws {
+    @Test func `a session shows what the user should see`() async throws {
         let typed = SecretBytes(utf8: "P4sSw0rD1")
         _ = try await container.create(id: "org.example.notes.main", password: typed)
         let screen = Screen()

@@ -6,7 +6,9 @@ import Vaults
 @Suite(.timeLimit(.minutes(10)))
 struct DataVaultSpeedTests {
     @Test(.enabled(if: !Sanitizer.isPresent))
-    func `a string of a vault costs half more than one of a key-value store at most`() throws {
+    func `reading a string from a vault costs at most half more than from a key-value store`()
+        throws
+    {
         let home = try VaultHome()
         let container = try DataVaultContainer(directory: home.directory)
         var policy = DataVaultPasswordPolicy()
@@ -27,7 +29,7 @@ struct DataVaultSpeedTests {
             }
             return min(best, time)
         }
-        // By turns, and the best of many: other processes are at work on the machine.
+        // Alternating, and the best of many runs: other processes use the machine, too.
         var times = (store: Duration.seconds(60), vault: Duration.seconds(60))
         for _ in 0..<60 {
             times.store = try best(times.store) { try store.getString($0) }
@@ -35,7 +37,7 @@ struct DataVaultSpeedTests {
         }
         let ratio = times.vault / times.store
         print("a string of a vault costs \(ratio) times one of a key-value store")
-        // What is not optimised costs the vault more: it has more of its own code.
+        // Unoptimised code costs the vault more, because more of its code is its own.
         #expect(ratio <= (isOptimized ? 1.5 : 2))
     }
 

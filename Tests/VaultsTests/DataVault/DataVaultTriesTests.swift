@@ -17,7 +17,7 @@ struct DataVaultTriesTests {
         vault = try home.lockedVault(in: container)
     }
 
-    @Test func `wrong passwords are counted, and a right one sets them back`() throws {
+    @Test func `wrong passwords are counted, and the right one resets the count`() throws {
         #expect(try vault.triesLeft == 3)
         for left in [2, 1] {
             let error = dataVaultError { try vault.unlock(password: "wrong password") }
@@ -33,12 +33,12 @@ struct DataVaultTriesTests {
         #expect(try vault.triesLeft == 3)
     }
 
-    @Test func `one wrong password too many destroys the vault, and tells the app`() throws {
+    @Test func `one wrong password too many destroys the vault and notifies the app`() throws {
         nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
         nonisolated(unsafe) var wasThere = true
         container.onDestruction = { [unowned container, home] in
             destroyed.append($0)
-            // The key and the file are gone, and the container may be asked.
+            // The key and the file are gone, and the container can be queried.
             wasThere = try container.exists(id: "a") || home.databases().count > 0
         }
         for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
@@ -57,8 +57,7 @@ struct DataVaultTriesTests {
         #expect(try !container.exists(id: "a"))
     }
 
-    @Test func `a change of the password destroys the vault as well, also an unlocked one`() throws
-    {
+    @Test func `failed password changes destroy the vault as well, even an unlocked one`() throws {
         try vault.unlock(password: "P4sSw0rD1")
         for _ in 1...2 {
             let code = vaultCode {
@@ -66,7 +65,7 @@ struct DataVaultTriesTests {
             }
             #expect(code == 5)
         }
-        // The vault is open, and so this is no try.
+        // The vault is unlocked, so this does not count as a try.
         try vault.unlock(password: "wrong password")
         let error = dataVaultError {
             try vault.changePassword("wrong password", newPassword: "P4sSw0rD2")
@@ -75,7 +74,7 @@ struct DataVaultTriesTests {
         #expect(vaultCode { _ = try vault.getString("name") } == 3)
     }
 
-    @Test func `a right password never destroys, whatever the count`() throws {
+    @Test func `the right password never destroys the vault, whatever the count`() throws {
         for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
         var policy = try vault.passwordPolicy
         policy.retryLimit = 1
@@ -85,7 +84,7 @@ struct DataVaultTriesTests {
         #expect(try vault.getString("name") == "value")
     }
 
-    @Test func `a new limit gives no try back, and leaves one at least`() throws {
+    @Test func `a new limit gives no try back, and leaves at least one`() throws {
         try vault.unlock(password: "P4sSw0rD1")
         for _ in 1...2 {
             #expect(
@@ -101,14 +100,15 @@ struct DataVaultTriesTests {
         }
         policy.retryLimit = 1
         try vault.setPasswordPolicy(policy)
-        // By itself it destroys nothing.
+        // The limit alone destroys nothing.
         vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
         #expect(try vault.getString("name") == "value")
         #expect(try container.records.read(vault.place)?.tries == 0)
     }
 
-    @Test func `a vault whose last try was killed has one try left, and takes the right password`()
+    @Test
+    func `a vault whose last try was killed has one try left, and accepts the right password`()
         throws
     {
         for password in ["P4sSw0rD1", "wrong password"] {
@@ -122,13 +122,13 @@ struct DataVaultTriesTests {
         }
     }
 
-    @Test func `whoever has no password lifts no limit of tries, and takes no rule off`() throws {
+    @Test func `without the password, no limit is raised and no rule is removed`() throws {
         var strict = try vault.passwordPolicy
         strict.hasDigits = true
         strict.minLength = 9
         strict.minUniqueChars = 4
         strict.defaultPasswordAllowed = false
-        // A stricter one is taken from anybody, and so is the one that it has.
+        // Anyone may set a stricter policy, or the current one again.
         for _ in 1...2 { try vault.setPasswordPolicy(strict) }
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
         let changes: [(inout DataVaultPasswordPolicy) -> Void] = [
@@ -144,7 +144,7 @@ struct DataVaultTriesTests {
             var looser = strict
             change(&looser)
             #expect(vaultCode { try vault.setPasswordPolicy(looser) } == 8)
-            // Nor with another object of the vault, nor with another container.
+            // Nor through another container.
             #expect(
                 vaultCode { try home.container().vault(id: "a").setPasswordPolicy(looser) } == 8)
         }
@@ -154,7 +154,7 @@ struct DataVaultTriesTests {
         try vault.setPasswordPolicy(strict)
         #expect(try vault.triesLeft == 1)
 
-        // With the password, locked or unlocked.
+        // With the password it works, locked or unlocked.
         var looser = strict
         for limit in [5, 0] {
             looser.retryLimit = limit
@@ -173,7 +173,8 @@ struct DataVaultTriesTests {
         #expect(try vault.passwordPolicy.expirationDays == 3)
     }
 
-    @Test func `a wrong password for a policy is a try, and the last one destroys the vault`()
+    @Test
+    func `a wrong password for a policy counts as a try, and the last one destroys the vault`()
         throws
     {
         var policy = try vault.passwordPolicy
@@ -191,8 +192,7 @@ struct DataVaultTriesTests {
                 .isSelfDestructed == true)
     }
 
-    @Test func `without a limit any number of wrong passwords does nothing, and is counted`() throws
-    {
+    @Test func `without a limit, wrong passwords are counted but have no effect`() throws {
         try vault.unlock(password: "P4sSw0rD1")
         var policy = try vault.passwordPolicy
         policy.retryLimit = DataVaultPasswordPolicy.unlimitedRetriesAllowed
@@ -209,7 +209,7 @@ struct DataVaultTriesTests {
         try vault.unlock(password: "P4sSw0rD1")
     }
 
-    @Test func `what the handler throws undoes nothing, and is the cause`() throws {
+    @Test func `an error of the handler undoes nothing, and becomes the cause`() throws {
         container.onDestruction = { _ in throw CocoaError(.fileNoSuchFile) }
         for _ in 1...2 { #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5) }
         let error = dataVaultError { try vault.unlock(password: "wrong password") }
@@ -224,7 +224,8 @@ struct DataVaultTriesTests {
         #expect(try !container.exists(id: "b"))
     }
 
-    @Test func `what a kill has left of a destruction is ended by the next call, with the handler`()
+    @Test
+    func `a destruction that a kill interrupted is completed by the next call, with the handler`()
         throws
     {
         nonisolated(unsafe) var destroyed: [DataVaultDestruction] = []
@@ -244,7 +245,7 @@ struct DataVaultTriesTests {
                 _ = try container.create(id: "a", password: "P4sSw0rD1")
             }
         }
-        // A vault that was unlocked meanwhile learns of it.
+        // A vault that is unlocked at that time notices it, too.
         try markDestroyed()
         let error = dataVaultError { try vault.changePassword("P4sSw0rD2") }
         #expect(error?.isSelfDestructed == true)
@@ -252,14 +253,14 @@ struct DataVaultTriesTests {
         #expect(destroyed.count == 4)
     }
 
-    /// As a kill leaves the vault after the first step of its destruction.
+    /// Leaves the vault as a kill after the first step of its destruction does.
     private func markDestroyed() throws {
         var record = try #require(try container.records.read(vault.place))
             .destroyed(.selfDestructed)
         try container.records.store(&record, vault.place)
     }
 
-    @Test func `the handler may make a new vault of the same id`() throws {
+    @Test func `the handler may create a new vault with the same id`() throws {
         container.onDestruction = { [unowned container] in
             _ = try container.create(id: $0.id, password: "P4sSw0rD2")
         }
@@ -267,7 +268,7 @@ struct DataVaultTriesTests {
         let new = try container.vault(id: "a")
         try new.unlock(password: "P4sSw0rD2")
         #expect(try new.dataNames == [])
-        // One that it deletes as well is no more when it returns.
+        // A vault that the handler also deletes is gone when it returns.
         container.onDestruction = { [unowned container, home] in
             let other = try container.create(id: $0.id, password: "P4sSw0rD3")
             try container.delete(id: $0.id)
@@ -280,7 +281,7 @@ struct DataVaultTriesTests {
         #expect(!exists)
     }
 
-    @Test func `a password that could not be checked is no try`() throws {
+    @Test func `a password that could not be checked does not count as a try`() throws {
         struct Unable: KeyEncryptionKeySource {
             var name: String { "password" }
             func makeKey() throws -> KeyEncryptionKey {
@@ -299,7 +300,7 @@ struct DataVaultTriesTests {
         #expect(try vault.triesLeft == 3)
     }
 
-    @Test func `a try that cannot be stored checks nothing`() throws {
+    @Test func `no password is checked if the try cannot be stored`() throws {
         let home = try VaultHome()
         let disk = Disk()
         let store = StepKeyStore(try home.keyStore()) { _ in
@@ -326,6 +327,6 @@ struct DataVaultTriesTests {
 }
 
 private final class Disk: @unchecked Sendable {
-    // @unchecked: one thread at a time has it.
+    // @unchecked: only one thread at a time uses it.
     var isFull = false
 }

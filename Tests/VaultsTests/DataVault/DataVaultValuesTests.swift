@@ -14,7 +14,7 @@ struct DataVaultValuesTests {
         vault = try home.container().create(id: "a", password: "")
     }
 
-    @Test func `the last one set counts, with its type`() throws {
+    @Test func `the last value set counts, with its type`() throws {
         try vault.setString("foo", value: "foo123")
         #expect(try vault.dataNames == [DVDataName(name: "foo", type: .string)])
         try vault.setValue("foo", value: Data("bar".utf8))
@@ -25,7 +25,7 @@ struct DataVaultValuesTests {
         #expect(try vault.dataNames == [DVDataName(name: "foo", type: .string)])
     }
 
-    @Test func `a string reads as its bytes, and data does not read as a string`() throws {
+    @Test func `a string can be read as its bytes, but data cannot be read as a string`() throws {
         try vault.setString("string", value: "grün")
         try vault.setValue("data", value: Data("grün".utf8))
         #expect(try vault.getValue("string") == Data("grün".utf8))
@@ -34,7 +34,7 @@ struct DataVaultValuesTests {
         #expect(try vault.getValue("absent") == nil)
     }
 
-    @Test func `nil deletes, and so does deleteValue`() throws {
+    @Test func `setting nil deletes a value, and so does deleteValue`() throws {
         for name in ["a", "b", "c", "d"] { try vault.setString(name, value: name) }
         try vault.setString("a", value: nil)
         try vault.setValue("b", value: nil)
@@ -44,7 +44,7 @@ struct DataVaultValuesTests {
         try vault.setString("absent", value: nil)
     }
 
-    @Test func `texts, data and names come back as they were`() throws {
+    @Test func `texts, data and names are returned unchanged`() throws {
         let texts = [
             "", "a\0b", "\0", "é", "e\u{301}", "𝄞", String(repeating: "x", count: 100_000),
         ]
@@ -66,7 +66,7 @@ struct DataVaultValuesTests {
         #expect(Set(found) == Set((names + ["text", "data"]).map { Array($0.utf8) }))
     }
 
-    @Test func `a name of no byte or of 256, and a value of too many, are refused`() throws {
+    @Test func `names of 0 or 256 bytes, and values that are too large, are refused`() throws {
         for (name, code) in [("", 4), (String(repeating: "x", count: 256), 9)] {
             #expect(vaultCode { try vault.setString(name, value: "x") } == code)
             #expect(vaultCode { try vault.setValue(name, value: Data()) } == code)
@@ -83,7 +83,7 @@ struct DataVaultValuesTests {
         #expect(try vault.getValue("large") == largest)
     }
 
-    @Test func `Swift's names do the same`() throws {
+    @Test func `the methods with Swift-style names do the same`() throws {
         try vault.set("text", for: "a")
         try vault.set(Data([1]), for: "b")
         #expect(try vault.string(for: "a") == "text")
@@ -92,7 +92,7 @@ struct DataVaultValuesTests {
         #expect(try vault.dataNames == [DVDataName(name: "b", type: .binary)])
     }
 
-    @Test func `values are there after the vault was locked and let go`() throws {
+    @Test func `values are still there after a lock and an unlock`() throws {
         try vault.setString("name", value: "value")
         vault.lock()
         try vault.unlock(password: "")
@@ -115,7 +115,7 @@ struct DataVaultValuesTests {
         for call in calls { #expect(vaultCode { try call(vault) } == 8) }
     }
 
-    @Test func `a database that is gone is an error, and no new one is made`() throws {
+    @Test func `a missing database is an error, and no new one is created`() throws {
         let databases = try home.databases()
         for url in databases { try FileManager.default.removeItem(at: url) }
         #expect(vaultCode { _ = try vault.getString("a") } == 6)

@@ -39,7 +39,7 @@ extension GuideTests {
             let vault = try guide.vault()
             for name in ["a", "b"] { try vault.setString(name, value: "value") }
             try vault.setString("a", value: nil)
-            // Whatever the type of what is there.
+            // Whatever the type of the stored value.
             try vault.setValue("b", value: nil)
             #expect(try vault.getString("a") == nil)
             #expect(try vault.getString("b") == nil)
@@ -139,7 +139,7 @@ extension GuideTests {
         },
         GuideRow("This tells whether the data vault is currently locked") { guide in
             let vault = try guide.vault()
-            // Whoever has locked it.
+            // Whichever caller has locked it.
             try guide.container.vault(id: vault.id).lock()
             #expect(vault.locked)
         },
@@ -175,7 +175,7 @@ extension GuideTests {
             try vault.setString("name", value: "value")
             _ = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
             #expect(try guide.home.databases() == [])
-            // What is left says why, and has no key.
+            // The remaining record says why, and contains no key.
             let record = try #require(try guide.container.records.read(vault.place))
             #expect(record.state.isSelfDestructed && record.keys == nil)
             #expect(vaultCode { try vault.unlock(password: Guide.password) } == 3)

@@ -18,7 +18,7 @@ extension GuideTests {
             let vault = try guide.vault()
             try vault.changePassword(Guide.newPassword)
             vault.lock()
-            // One password at a time, for all that is in it.
+            // There is one password at a time, for all values of the vault.
             #expect(vaultCode { try vault.unlock(password: Guide.password) } == 5)
             let record = try #require(try guide.container.records.read(vault.place))
             #expect(record.keys?.records.count == 1)
@@ -99,7 +99,7 @@ extension GuideTests {
             }
         },
         GuideRow("Locking after a timeout therefore does not happen automatically") { guide in
-            // By the real clock: somebody who watches has the time to lock it.
+            // Uses the real clock: an automatic lock would have had time to happen.
             let container = try DataVaultContainer(
                 directory: guide.home.directory, keyStore: guide.home.keyStore()
             ) { QuickPasswordKey(password: $0) }
@@ -148,7 +148,7 @@ extension GuideTests {
             let (vault, database) = try guide.vaultWithDatabase()
             let error = try guide.destroy(vault) { try $0.unlock(password: Guide.wrongPassword) }
             #expect(error?.isSelfDestructed == true)
-            // The key is nowhere any more, and the file is.
+            // The key no longer exists anywhere, but the file does.
             #expect(SecureDatabaseStore.exists(at: database))
             #expect(vaultCode { _ = try vault.getValue("database key") } == 3)
             #expect(try guide.home.databases() == [])
@@ -183,7 +183,7 @@ extension GuideTests {
 }
 
 extension Guide {
-    /// A vault with the key of a database, and that database.
+    /// Creates a vault with the key of a database, and that database.
     fileprivate func vaultWithDatabase() throws -> (DataVault, URL) {
         let vault = try vault()
         let url = home.url.appendingPathComponent("business.db")

@@ -25,7 +25,7 @@ extension GuideTests {
             try vault.setString("user", value: "value")
             #expect(try guide.home.keyStore().read(vault.place.entryName) == before)
             #expect(try guide.home.databases().count == 1)
-            // The layer on top: who has the entry has no key.
+            // The layer on top: the entry in the key store does not give access to the key.
             let key = try vault.withOpened { try $0.key.material.secret() }
             let needle = key.withUnsafeBytes { Data($0) }
             #expect(try guide.bytes().allSatisfy { $0.range(of: needle) == nil })
@@ -109,8 +109,8 @@ extension GuideTests {
             try #require(try other.ids() == ["a"])
         },
         .waiting("As the user navigates between the apps") { guide in
-            // Here and there, and here again while the other one is at work: with one password,
-            // each for itself.
+            // Each app unlocks the vault for itself, with the same password, even while another app
+            // uses it.
             let group = "org.example.suite"
             await guide.makeVault(asProgram: "One", group: group, token: "5678")
             let directory = guide.home.url.appendingPathComponent("\(group)/SharedDataVaults")
@@ -168,7 +168,7 @@ extension GuideTests {
             await guide.expect(nil, asProgram: "Two", group: nil)
         },
         .waiting("If you create a shared data vault in one app") { guide in
-            // Also a path of the group's directory.
+            // A path of the group's directory works as well.
             let directory = guide.home.url.appendingPathComponent("group").path
             try #require(mkdir(directory, 0o700) == 0 && chmod(directory, 0o2770) == 0)
             await guide.makeVault(asProgram: "One", group: directory, token: "90")
@@ -179,7 +179,7 @@ extension GuideTests {
             try DataVault.setAccessGroup("org.example.suite")
             _ = try DataVault.createVault("common", password: "")
             try #require(try DataVault.dataVaultIds() == ["common"])
-            // A vault of before goes on.
+            // A vault opened before the switch keeps working.
             try own.setString("name", value: "value")
         },
         GuideRow("createVault:password: - Use this method", isOfClass: true) { _ in

@@ -44,7 +44,7 @@ extension GuideTests {
                 _ = try guide.vault(password: "") { $0.defaultPasswordAllowed = false }
             }
             #expect(vaultCode(make) == 50)
-            // Where it is allowed, no other rule is asked of it.
+            // Where it is allowed, no other rule applies to it.
             let vault = try guide.vault(password: "") { $0.hasDigits = true }
             #expect(try vault.isDefaultPasswordUsed)
         },
@@ -82,7 +82,7 @@ extension GuideTests {
             }
             vault.lock()
             var policy = try vault.passwordPolicy
-            // The limitations: these two are neither shown nor set.
+            // The limitations: these two can be neither read nor set.
             #expect(policy.expirationDays == nil && policy.lockTimeout == nil)
             policy.hasDigits = true
             policy.expirationDays = 1
@@ -142,7 +142,7 @@ extension GuideTests {
             var policy = try vault.passwordPolicy
             policy.hasSpecial = true
             try vault.setPasswordPolicy(policy)
-            // The password itself is not there until somebody types it.
+            // The password itself is unknown until the user enters it.
             #expect(!vault.isLocked)
             vault.lock()
             #expect(vaultCode { try vault.unlock(password: Guide.password) } == 55)
@@ -172,7 +172,7 @@ extension GuideTests {
             #expect(error?.isPolicyViolation == true)
             #expect(error?.brokenRule == .special)
             #expect(vault.isLocked)
-            // It is no wrong one: it costs no try, and a wrong one is told as such.
+            // The password is not wrong: it costs no try, and a wrong one is reported as such.
             #expect(vaultCode { try vault.unlock(password: Guide.wrongPassword) } == 5)
         },
         GuideRow("This yields a DataVaultException thrown by unlock:") { guide in
@@ -200,7 +200,7 @@ extension GuideTests {
 }
 
 extension Guide {
-    /// The guide's example after its second step.
+    /// Creates the vault of the guide's example, after its second step.
     fileprivate func lockedVaultThatNeedsSpecial() throws -> DataVault {
         let vault = try vault(password: "P4sSw0rD1")
         try vault.setString("name", value: "value")

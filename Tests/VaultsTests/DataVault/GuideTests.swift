@@ -4,24 +4,25 @@ import Testing
 
 @testable import Vaults
 
-/// The guide of the original, sentence by sentence: each one that states a behaviour is a row,
+/// The original's guide, sentence by sentence: each sentence that states a behaviour is a row,
 /// quoted by its first words.
 ///
-/// Left out are sentences that give advice or reasons.
+/// Sentences that give advice or reasons are left out.
 @Suite(.timeLimit(.minutes(10)))
 struct GuideTests {
     static let rows = lifecycleRows + dataRows + passwordRows + flowRows
 
     @Test(arguments: rows.filter { !$0.isOfClass })
-    func `the guide says:`(_ row: GuideRow) async throws {
+    func `the vaults do what the guide says`(_ row: GuideRow) async throws {
         try await row.check(Guide(home: VaultHome()))
     }
 
     #if os(Linux)
-        /// In a process of its own, since the calls of the class share one container; only where
-        /// the environment says where that lies: elsewhere it is the user's own keychain and files.
+        /// Runs in a separate process, because the class methods share one container, and only
+        /// where the environment determines its location: elsewhere that is the user's own keychain
+        /// and files.
         @Test(arguments: rows.indices.filter { rows[$0].isOfClass })
-        func `the guide says of the class:`(_ index: Int) async throws {
+        func `the class methods do what the guide says`(_ index: Int) async throws {
             let home = try VaultHome()
             await #expect(processExitsWith: .success) {
                 [path = home.path as String, index = index as Int] in
@@ -37,19 +38,19 @@ struct GuideTests {
         #expect(Set(quoted).count == quoted.count)
         for words in quoted {
             #expect(words.count >= 15, "\(words)")
-            // Nor does one row's quotation lead to another row's sentence.
+            // Nor does one row's quotation match the beginning of another's.
             #expect(quoted.filter { $0.hasPrefix(words) } == [words])
         }
     }
 }
 
-/// A sentence of the guide and what it says.
+/// A sentence of the guide, and a check of what it says.
 struct GuideRow: Sendable, CustomTestStringConvertible {
     /// The first words of the sentence.
     let words: String
-    /// What is decided here where the guide says otherwise.
+    /// How this library differs where the guide says otherwise.
     let difference: String?
-    /// Whether it is about the calls of the class.
+    /// Whether the sentence is about the class methods.
     let isOfClass: Bool
     let check: @Sendable (Guide) async throws -> Void
 
@@ -70,7 +71,9 @@ struct GuideRow: Sendable, CustomTestStringConvertible {
         isOfClass = false
     }
 
-    /// A row whose check has to wait; not another `init`, since every check would fit both.
+    /// Returns a row whose check has to wait.
+    ///
+    /// This is not an overload of `init`, because every check would match both.
     static func waiting(
         _ words: String, check: @escaping @Sendable (Guide) async throws -> Void
     ) -> GuideRow {
@@ -80,7 +83,7 @@ struct GuideRow: Sendable, CustomTestStringConvertible {
     var testDescription: String { words + (difference.map { " — but here: \($0)" } ?? "") }
 }
 
-/// The vaults of one row: the real ones, but that a password costs nothing.
+/// The vaults of one row: real ones, except that deriving a password's key costs nothing.
 struct Guide: Sendable {
     let home: VaultHome
     let container: DataVaultContainer
@@ -94,7 +97,7 @@ struct Guide: Sendable {
         container = try home.container()
     }
 
-    /// An unlocked vault.
+    /// Creates an unlocked vault.
     func vault(
         _ id: String = "com.mycompany.myapp.mainvault", password: String = Self.password,
         _ change: (inout DataVaultPasswordPolicy) -> Void = { _ in }
@@ -104,7 +107,7 @@ struct Guide: Sendable {
         return try container.create(id: id, password: password, policy: policy)
     }
 
-    /// A vault that has destroyed itself, and the error of the last try.
+    /// Makes a vault destroy itself, and returns the error of the last try.
     func destroy(_ vault: DataVault, _ call: (DataVault) throws -> Void) throws -> DataVaultError? {
         var policy = try vault.passwordPolicy
         policy.retryLimit = 3
@@ -114,7 +117,7 @@ struct Guide: Sendable {
         return dataVaultError { try call(vault) }
     }
 
-    /// Makes the vault "shared" in another program, by the calls of the class.
+    /// Creates the vault "shared" in another program, with the class methods.
     func makeVault(asProgram name: String, group: String?, token: String) async {
         await #expect(processExitsWith: .success) {
             [
@@ -127,8 +130,7 @@ struct Guide: Sendable {
         }
     }
 
-    /// Expects the token in that vault, or with nil that there is no such vault, in another
-    /// program.
+    /// Expects another program to find the token in that vault, or no such vault if it is nil.
     func expect(_ token: String?, asProgram name: String, group: String?) async {
         await #expect(processExitsWith: .success) {
             [
@@ -151,7 +153,7 @@ struct Guide: Sendable {
         if let group { try DataVault.setAccessGroup(group) }
     }
 
-    /// Whether this process has the database of a vault open.
+    /// Returns whether this process has the database of a vault open.
     func isFileOpen() throws -> Bool {
         #if canImport(Darwin)
             let paths = (0..<1024).compactMap { descriptor in
@@ -172,7 +174,7 @@ struct Guide: Sendable {
         }
     }
 
-    /// The Swift sources of the module.
+    /// Returns the Swift sources of the module, by path.
     static func sources() throws -> [String: String] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources/Vaults").standardizedFileURL
@@ -184,7 +186,7 @@ struct Guide: Sendable {
             })
     }
 
-    /// All bytes of all files of the vaults and their keys.
+    /// Returns the contents of all files of the vaults and their keys.
     func bytes() throws -> [Data] {
         try FileManager.default.subpathsOfDirectory(atPath: home.path).compactMap {
             try? Data(contentsOf: home.url.appendingPathComponent($0))

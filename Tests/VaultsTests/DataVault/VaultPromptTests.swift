@@ -7,7 +7,7 @@ import TypedPasswords
 @testable import VaultPrompt
 @testable import Vaults
 
-/// The example, with typed lines and a descriptor in the place of the terminal.
+/// The example, with typed lines, and a descriptor in place of the terminal.
 @Suite(.timeLimit(.minutes(10)))
 struct VaultPromptTests {
     let home: VaultHome
@@ -18,7 +18,7 @@ struct VaultPromptTests {
         container = try home.container()
     }
 
-    /// What is said when somebody types commands, and answers to questions.
+    /// Returns the output for typed commands and answers to questions.
     private func type(_ commands: [String], answers: [String] = []) async throws -> [String] {
         let file = home.url.appendingPathComponent("answers")
         try Data(answers.map { $0 + "\n" }.joined().utf8).write(to: file)
@@ -33,11 +33,13 @@ struct VaultPromptTests {
     }
 
     private final class Said: @unchecked Sendable {
-        // @unchecked: the prompt is the only one to write, and is over when the lines are read.
+        // @unchecked: only the prompt writes, and it has ended when the lines are read.
         var lines: [String] = []
     }
 
-    @Test func `values are kept from one session to the next, behind the password`() async throws {
+    @Test func `values are kept from one session to the next, protected by the password`()
+        async throws
+    {
         var said = try await type(
             ["create", "set token", "names", "get token", "get other", "", "quit", "names"],
             answers: ["P4sSw0rD1", "a secret\u{1b}"])
@@ -48,7 +50,7 @@ struct VaultPromptTests {
                 "a secret\\u{1b}", "[unlocked: set, get, names, lock]", "there is no other",
                 "[unlocked: set, get, names, lock]",
             ])
-        // It was locked at the end.
+        // The vault was locked at the end.
         said = try await type(
             ["get token", "unlock", "get token", "remove token", "names", "lock"],
             answers: ["P4sSw0rD1"])
@@ -58,7 +60,7 @@ struct VaultPromptTests {
         #expect(said.last == "[locked: unlock]")
     }
 
-    @Test func `wrong passwords are counted down, until the vault is gone`() async throws {
+    @Test func `wrong passwords use up the tries until the vault is gone`() async throws {
         let said = try await type(
             ["create", "policy tries 3", "lock", "unlock", "unlock", "unlock", "names", "create"],
             answers: ["P4sSw0rD1", "wrong", "wrong", "wrong", "P4sSw0rD2"])
@@ -76,8 +78,7 @@ struct VaultPromptTests {
             ])
     }
 
-    @Test func `a password that breaks a rule, or is too old, is asked to be changed`() async throws
-    {
+    @Test func `a password that breaks a rule or has expired must be changed`() async throws {
         var said = try await type(
             ["create", "create", "policy special on", "lock", "unlock", "passwd", "passwd"],
             answers: [
@@ -109,7 +110,7 @@ struct VaultPromptTests {
             ])
     }
 
-    @Test func `the default password opens, until the rules want one`() async throws {
+    @Test func `the default password unlocks until the rules require another one`() async throws {
         let said = try await type(
             ["create", "lock", "unlock", "policy empty off", "lock", "unlock", "passwd"],
             answers: ["", "", "", "", "P4sSw0rD1"])
@@ -135,7 +136,7 @@ struct VaultPromptTests {
         #expect(said.last == "[locked: unlock]")
     }
 
-    @Test func `the rules are shown and set, and what is none is refused`() async throws {
+    @Test func `rules are shown and set, and invalid ones are refused`() async throws {
         let said = try await type(
             [
                 "create", "policy length 9", "policy upper on", "policy", "policy size 1",
@@ -150,7 +151,7 @@ struct VaultPromptTests {
         #expect(said.contains(Prompt.usage))
     }
 
-    @Test func `in the background it is locked, and time locks it`() async throws {
+    @Test func `the vault is locked in the background and after its timeout`() async throws {
         var said = try await type(
             ["create", " background ", "unlock", "foreground", "unlock", "policy timeout 60"],
             answers: ["P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1"])
@@ -169,10 +170,10 @@ struct VaultPromptTests {
     }
 
     #if os(Linux)
-        @Test func `the program itself, with passwords from a descriptor`() throws {
+        @Test func `the program itself takes passwords from a descriptor`() throws {
             let answers = home.url.appendingPathComponent("answers")
             try Data("P4sSw0rD1\na value\n".utf8).write(to: answers)
-            // Built with the tests, beside them.
+            // Built with the tests, into the same directory.
             let program = URL(fileURLWithPath: CommandLine.arguments[0])
                 .deletingLastPathComponent().appendingPathComponent("VaultPrompt")
             try #require(FileManager.default.isExecutableFile(atPath: program.path))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Vaults
 
-/// Records that another program has written from the documented tables: what changes here breaks
-/// files.
+/// Records that another program wrote from the documented tables: a change that breaks these tests
+/// breaks files.
 @Suite(.timeLimit(.minutes(10))) struct FormatTests {
     private struct Records: Decodable {
         let device, dataKey, set, derived, valueOfRow, valueOfText, stream, emptyStream: HexBytes
@@ -25,7 +25,7 @@ import Testing
             name: "data", bytes: SecretBytes(copying: records.dataKey.bytes))
     }
 
-    @Test func `a set that another program wrote unwraps by each of its keys`() throws {
+    @Test func `a set written by another program unwraps with each of its keys`() throws {
         let set = try WrappedKeySet(bytes: Data(records.set.bytes))
         #expect(Array(set.bytes) == records.set.bytes)
         let device = try KeyEncryptionKey(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `values that another program sealed open in their places`() throws {
+    @Test func `values sealed by another program open in their places`() throws {
         let hello = try key.open(
             Data(records.valueOfRow.bytes), table: "people", column: "secret", row: -7)
         #expect(hello == Data("hello".utf8))
@@ -49,7 +49,7 @@ import Testing
         #expect(empty.isEmpty)
     }
 
-    @Test func `streams that another program sealed open`() throws {
+    @Test func `streams sealed by another program open`() throws {
         func open(_ stream: HexBytes, _ context: String) throws -> Data {
             let reader = try SealedStreamReader(
                 with: key, context: Data(context.utf8),
@@ -62,7 +62,7 @@ import Testing
         #expect(try open(records.emptyStream, "").isEmpty)
     }
 
-    @Test func `a stream of two chunks is, byte by byte, what another program writes`() throws {
+    @Test func `a stream of two chunks matches another program's byte by byte`() throws {
         let salt = records.longStreamSalt.bytes
         let header = SealedStream.header(keyName: "data", salt: salt)
         let cipher = try SealedStreamCipher(
@@ -74,7 +74,7 @@ import Testing
         #expect(Array(SHA256.hash(data: sealed)) == records.longStreamDigest.bytes)
     }
 
-    @Test func `a derived key is the one that another program derives`() throws {
+    @Test func `a derived key matches the one that another program derives`() throws {
         #expect(
             try key.derivedKey(for: "database") == SecretBytes(copying: records.derived.bytes))
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Vaults
 
 @Suite(.timeLimit(.minutes(10))) struct KeyHolderTests {
-    /// A clock that a test sets: what depends on hours cannot wait for them.
+    /// A clock that a test sets, since a test cannot wait for hours.
     private final class ManualClock: IdleClock, @unchecked Sendable {
         // @unchecked: `time` is only touched under `lock`.
         private let lock = NSLock()
@@ -16,7 +16,7 @@ import Testing
         func advance(by duration: Duration) { lock.withLock { time += duration } }
     }
 
-    @Test func `a key is lent until it was idle for long enough, then it is cleared`() throws {
+    @Test func `a key can be used until it has been idle long enough, then it is cleared`() throws {
         let clock = ManualClock()
         let holder = KeyHolder(idleTime: .seconds(300), clock: clock)
         let key = try DataEncryptionKey.random(name: "data")
@@ -34,7 +34,7 @@ import Testing
         #expect(key.isCleared)
     }
 
-    @Test func `asking whether a key is held is no use of it`() throws {
+    @Test func `checking whether a key is held does not count as use`() throws {
         let clock = ManualClock()
         let holder = KeyHolder(idleTime: .seconds(10), clock: clock)
         holder.hold(try .random(name: "data"))
@@ -46,7 +46,7 @@ import Testing
         #expect(!holder.isHolding)
     }
 
-    @Test func `a key in use is not dropped, and idles from the end of its use`() throws {
+    @Test func `a key in use is not dropped, and its idle time starts when the use ends`() throws {
         let clock = ManualClock()
         let holder = KeyHolder(idleTime: .seconds(10), clock: clock)
         holder.hold(try .random(name: "data"))
@@ -61,7 +61,7 @@ import Testing
         #expect(!holder.isHolding)
     }
 
-    @Test func `dropping, another key and the end of the holder clear a key`() throws {
+    @Test func `dropping a key, replacing it or releasing its holder clears it`() throws {
         let keys = try (0..<3).map { try DataEncryptionKey.random(name: "\($0)") }
         var holder: KeyHolder? = KeyHolder(idleTime: .seconds(60))
         holder?.hold(keys[0])
@@ -77,7 +77,7 @@ import Testing
         #expect(keys[2].isCleared)
     }
 
-    @Test func `nobody has to ask: the key goes by itself`() async throws {
+    @Test func `an idle key is cleared without a call`() async throws {
         let holder = KeyHolder(idleTime: .milliseconds(200))
         let key = try DataEncryptionKey.random(name: "data")
         holder.hold(key)
@@ -86,7 +86,7 @@ import Testing
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
     }
 
-    @Test func `threads may lend, hold and drop at once`() async throws {
+    @Test func `threads may use, hold and drop keys concurrently`() async throws {
         let holder = KeyHolder(idleTime: .milliseconds(1))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -120,13 +120,13 @@ import Testing
         #expect(holder.isHolding == (idleTime > .zero))
     }
 
-    @Test func `the system's clock goes on, and counts sleep`() async throws {
+    @Test func `the system clock advances, and includes sleep`() async throws {
         let clock = SystemIdleClock()
         let before = clock.now
         try await Task.sleep(for: .milliseconds(50))
         #expect(clock.now - before >= .milliseconds(50))
         #if os(Linux)
-            // The time since the start of the machine, sleep included.
+            // The time since boot, including sleep.
             let text = try String(contentsOfFile: "/proc/uptime", encoding: .utf8)
             let uptime = try #require(text.split(separator: " ").first.flatMap { Double($0) })
             #expect(abs(clock.now / .seconds(1) - uptime) < 5)

@@ -112,7 +112,9 @@ struct SealedNotes {
         return SealedNotes(db: db, keyStore: keyStore)
     }
 
-    @Test func `data keys are wrapped, unwrapped, rewrapped, and the data stays as it is`() throws {
+    @Test func `data keys are wrapped, unwrapped and rewrapped, and the data stays unchanged`()
+        throws
+    {
         defer { folder.remove() }
         let notes = try Self.open(folder)
         let key = try notes.makeKeys(password: Self.password)
@@ -133,8 +135,7 @@ struct SealedNotes {
         notes.db.close()
     }
 
-    @Test func `a rotation that is killed at any time leaves a device key that opens`() async throws
-    {
+    @Test func `a rotation killed at any time leaves a device key that unwraps`() async throws {
         defer { folder.remove() }
         do {
             let notes = try Self.open(folder)

@@ -6,7 +6,7 @@ import Testing
 @testable import Vaults
 
 @Suite(.timeLimit(.minutes(10))) struct KeyTests {
-    @Test func `a key of zeros, of another length or without a name is refused`() throws {
+    @Test func `a key of zeros, of the wrong length or without a name is refused`() throws {
         let zeros = SecretBytes(count: 32) { _ in }
         let good = SecretBytes.random(count: 32)
         func refuses(_ name: String, _ bytes: SecretBytes) {
@@ -32,7 +32,7 @@ import Testing
         for (index, key) in keys.enumerated() { #expect(!keys[..<index].contains(key)) }
     }
 
-    @Test func `a cleared key is of no use, to anybody who has it`() throws {
+    @Test func `a cleared key is unusable through every reference to it`() throws {
         let key = try DataEncryptionKey.random(name: "data")
         let other = try KeyEncryptionKey.random(name: "device")
         let sealed = try key.seal(Data([1]), table: "t", column: "c", row: 1)
@@ -49,7 +49,7 @@ import Testing
         #expect(throws: EnvelopeError.cleared(name: "device")) { try other.secret() }
     }
 
-    @Test func `each purpose has a key of its own, the same each time`() throws {
+    @Test func `each purpose has its own key, the same each time`() throws {
         let key = try DataEncryptionKey.random(name: "data")
         let keys = try ["database", "", "databas", "values", "stream"].map {
             try key.derivedKey(for: $0)
@@ -65,7 +65,7 @@ import Testing
         #expect(!keys.contains(values))
     }
 
-    @Test func `nothing that prints a secret prints its bytes`() throws {
+    @Test func `printing a secret never prints its bytes`() throws {
         let bytes = SecretBytes(count: 32) { for index in $0.indices { $0[index] = 0x6b } }
         let data = try DataEncryptionKey(name: "data", bytes: bytes)
         let device = try KeyEncryptionKey(name: "device", bytes: bytes)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `errors say what to do, spell out control characters and hold no secret`() throws {
+    @Test func `errors say what to do, escape control characters and contain no secret`() throws {
         let key = try DataEncryptionKey.random(name: "data")
         let set = try WrappedKeySet(
             wrapping: key, with: PasswordKey("hunter2", name: "a\u{1b}[2J", parameters: .cheapest))

@@ -5,11 +5,10 @@
 
     @testable import Vaults
 
-    /// What is left of keys in the memory of the process: each test runs in a process of its own.
+    /// What remains of keys in the memory of the process; each test runs in a separate process.
     @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10))) struct MemoryTests {
         @Test
-        func
-            `after clear no key is in memory, of data, for wrapping or for values, and no opened secret`()
+        func `after clear, no data, wrapping or value key is in memory, and no opened secret`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -17,13 +16,13 @@
             }
         }
 
-        @Test func `after an unlock with a password neither it nor its key is in memory`() async {
+        @Test func `after an unlock with a password, neither it nor its key is in memory`() async {
             await #expect(processExitsWith: .success) {
                 try Leftovers.expectNone(try Leftovers.unlockWithPassword())
             }
         }
 
-        @Test func `after an unlock with a recovery code neither it nor its key is in memory`()
+        @Test func `after an unlock with a recovery code, neither it nor its key is in memory`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -31,7 +30,8 @@
             }
         }
 
-        @Test func `after sealing and opening a stream its key and the data key are not in memory`()
+        @Test
+        func `after sealing and opening a stream, neither its key nor the data key is in memory`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -39,7 +39,7 @@
             }
         }
 
-        @Test func `a key that its holder drops is not in memory`() async {
+        @Test func `a key dropped by its holder is not in memory`() async {
             await #expect(processExitsWith: .success) {
                 try Leftovers.expectNone(try Leftovers.hold())
             }
@@ -51,7 +51,7 @@
             self = secret.withUnsafeBytes { Needle($0) }
         }
 
-        /// The secret, and what HMAC makes of it before it hashes.
+        /// Returns needles for the secret, and for the two padded forms of it that HMAC hashes.
         fileprivate static func all(of secret: some ContiguousBytes) -> [Needle] {
             [0, 0x36, 0x5c].map { mask in
                 secret.withUnsafeBytes { bytes in Needle(bytes.lazy.map { $0 ^ mask }) }
@@ -59,8 +59,8 @@
         }
     }
 
-    /// The work whose leftovers are looked for; in functions of their own, so that what they hold
-    /// is released.
+    /// The work whose leftovers are searched for, in separate functions so that their locals are
+    /// released.
     private enum Leftovers {
         static func wrapAndSeal() throws -> [Needle] {
             let data = try DataEncryptionKey.random(name: "data")
@@ -161,7 +161,7 @@
                 _ = try key.seal(Data(), table: "t", column: "c", row: 1)
                 try expectFound(needles[0])
             }
-            // Nobody asks it: a timer does.
+            // No call triggers this: a timer does.
             while !data.isCleared { Thread.sleep(forTimeInterval: 0.05) }
             return needles
         }
@@ -175,7 +175,7 @@
             }
         }
 
-        /// Else the search could not find anything.
+        /// Verifies that the search finds the needles while they are in memory.
         static func expectFound(_ needles: Needle...) throws {
             for needle in needles where try needle.countInProcess() == 0 {
                 throw CocoaError(.featureUnsupported)

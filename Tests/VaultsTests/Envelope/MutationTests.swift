@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// Damaged bytes of every kind: 10,000 of each record, from a seed that a failure names.
+/// Damaged bytes of every kind: 10,000 of each record, from a seed that a failure reports.
 @Suite(.timeLimit(.minutes(10))) struct MutationTests {
     private static let count = 10_000
 
@@ -16,19 +16,19 @@ import Testing
         try set.add(code, for: data)
         try set.add(PasswordKey("hunter2", parameters: .cheapest), for: data)
         let records = [set.bytes] + set.records.map(\.bytes)
-        // Half of them with a checksum that fits, as an attacker would make it.
+        // Half of them get a matching checksum, as an attacker would make it.
         try Mutations.run(records, count: Self.count) { bytes, generator in
             let bytes =
                 Bool.random(using: &generator) && bytes.count > 8
                 ? WrappedKeyTests.withChecksum(bytes) : bytes
-            guard !records.contains(bytes) else { return .refused }  // only its checksum was
+            guard !records.contains(bytes) else { return .refused }  // checksum damage only
             do {
                 let set = try WrappedKeySet(bytes: bytes)
                 return try Self.outcome(of: set.unwrap(with: device), data)
             } catch is EnvelopeError {}
             do {
                 let record = try WrappedKey(bytes: bytes)
-                // A password was changed with its record, and takes its time.
+                // Password records are not unwrapped, because the derivation takes long.
                 if case .password = record.origin { return .refused }
                 return switch record.origin {
                 case .recoveryCode: try Self.outcome(of: record.unwrap(with: code), data)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `10,000 runs of random bytes are no record`() throws {
+    @Test func `10,000 runs of random bytes are not valid records`() throws {
         var generator = Mutations.Generator(seed: 7)
         let key = try DataEncryptionKey.random(name: "data")
         for _ in 0..<Self.count {
@@ -86,7 +86,7 @@ import Testing
                 (0..<Int.random(in: 0..<300, using: &generator)).map { _ in
                     UInt8.random(in: 0...255, using: &generator)
                 })
-            // Beyond the first look.
+            // Gets most of them past the check of the first bytes.
             let magic = ["SSWK\u{1}", "SSWS\u{1}", "SSST\u{1}", ""].randomElement(using: &generator)
             bytes = Data((magic ?? "").utf8) + bytes
             if Bool.random(using: &generator), bytes.count > 8 {
@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-/// Bits, bytes and parts of records, changed at random.
+/// Random changes to bits, bytes and parts of records.
 private enum Mutations {
     enum Outcome { case refused, unchanged, changed }
 
@@ -159,11 +159,11 @@ private enum Mutations {
         case 4:
             bytes[place()] = [0, 1, 0x7f, 0x80, 0xff].randomElement(using: &generator) ?? 0
         case 5:
-            // A part taken out.
+            // Removes a part.
             let start = place()
             bytes.removeSubrange(start..<min(bytes.count, start + 1 + place() % 64))
         case 6:
-            // The beginning of one, the end of another.
+            // Joins the beginning of one and the end of another.
             let other = others.randomElement(using: &generator) ?? bytes
             bytes = bytes.prefix(place()) + other.suffix(place() % (other.count + 1))
         default:

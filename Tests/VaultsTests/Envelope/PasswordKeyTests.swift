@@ -20,13 +20,13 @@ import Testing
         (21, 8, 1), (17, 8, 17), (20, 8, 2), (17, 1024, 1), (63, 8, 1), (64, 8, 1), (30, 1024, 16),
         (Int.max, 8, 1), (17, Int.max, 1), (17, 8, Int.max), (Int.min, Int.min, Int.min),
     ])
-    func `parameters that would take all the memory or the day are refused`(
+    func `parameters that would take too much memory or time are refused`(
         _ exponent: Int, _ blockSize: Int, _ parallelism: Int
     ) throws {
         expectRefused(exponent, blockSize, parallelism)
     }
 
-    @Test func `the bounds themselves are taken, and the default is 128 MiB`() throws {
+    @Test func `the bounds themselves are accepted, and the default is 128 MiB`() throws {
         _ = try ScryptParameters(costExponent: 20, blockSize: 8, parallelism: 1)
         _ = try ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4)
         _ = try ScryptParameters(costExponent: 16, blockSize: 8, parallelism: 1)
@@ -67,8 +67,7 @@ import Testing
         }
     }
 
-    @Test func `parameters and salt are authenticated: others that are allowed do not unwrap`()
-        throws
+    @Test func `parameters and salt are authenticated, so other allowed ones do not unwrap`() throws
     {
         let data = try DataEncryptionKey.random(name: "data")
         let password = try PasswordKey("hunter2", parameters: .cheapest)
@@ -83,14 +82,14 @@ import Testing
         }
     }
 
-    @Test func `each record has a salt of its own`() throws {
+    @Test func `each record has its own salt`() throws {
         let password = try PasswordKey("hunter2", parameters: .cheapest)
         let (one, two) = try (password.makeKey(), password.makeKey())
         #expect(one.origin != two.origin)
         #expect(try one.secret() != two.secret())
     }
 
-    @Test func `a password is its bytes, and an empty one is refused`() throws {
+    @Test func `a password is defined by its bytes, and an empty one is refused`() throws {
         let data = try DataEncryptionKey.random(name: "data")
         let composed = try PasswordKey("caf\u{e9}", parameters: .cheapest)
         let record = try WrappedKey(wrapping: data, with: composed.makeKey())

@@ -5,7 +5,7 @@ import Testing
 @testable import Vaults
 
 @Suite(.timeLimit(.minutes(10))) struct RecoveryCodeTests {
-    @Test func `a code is four groups of five characters, without I, L, O and U`() throws {
+    @Test func `a code is four groups of five characters, without I, L, O or U`() throws {
         var seen: Set<Character> = []
         for _ in 0..<200 {
             let text = Self.text(RecoveryCode.random())
@@ -16,7 +16,7 @@ import Testing
         #expect(seen == Set("0123456789ABCDEFGHJKMNPQRSTVWXYZ-"))
     }
 
-    @Test func `100 random bits: no two codes are the same, each character is as likely`() {
+    @Test func `codes of 100 random bits do not repeat, and each character is equally likely`() {
         let codes = (0..<2000).map { _ in Self.text(RecoveryCode.random()) }
         #expect(Set(codes).count == codes.count)
         // 40,000 characters: 1,250 of each expected, five standard deviations are 174.
@@ -30,9 +30,8 @@ import Testing
         "0123A-BCDEF-GHJKM-NPQRS", "0123abcdefghjkmnpqrs", " o i 2 3 A BCDEF GHJKM NPQRS ",
         "Ol23A-BCDEF-GHJKM-NPQRS", "OL23A--BCDEF\tGHJKM\r\nNPQRS\n", "0I23ABCDEFGHJKMNPQRS",
     ])
-    func `a code is read whatever its case, its separators and its look-alikes`(
-        _ typed: String
-    ) throws {
+    func `a code is accepted whatever its case, separators and look-alikes`(_ typed: String) throws
+    {
         #expect(Self.text(try RecoveryCode(typed)) == "0123A-BCDEF-GHJKM-NPQRS")
     }
 
@@ -41,7 +40,7 @@ import Testing
         "0123A_BCDEF_GHJKM_NPQRS", "0123A-BCDEF-GHJKM-NPQRÉ", "0123A-BCDEF-GHJKM-NPQR\0",
         "0123A\u{2013}BCDEF\u{2013}GHJKM\u{2013}NPQRS",
     ])
-    func `a typo is told from a wrong code, and not repeated`(_ typed: String) {
+    func `a typo is distinguished from a wrong code, and not echoed`(_ typed: String) {
         let error = envelopeError { _ = try RecoveryCode(typed) }
         guard case .malformedRecoveryCode = error else {
             Issue.record("\(typed): \(String(describing: error))")
@@ -50,7 +49,7 @@ import Testing
         #expect(!"\(error as Any)".contains("BCDEF"))
     }
 
-    @Test func `what was written down unwraps, however it is typed`() throws {
+    @Test func `a code that was written down unwraps, however it is typed`() throws {
         let data = try DataEncryptionKey.random(name: "data")
         let code = RecoveryCode.random()
         let set = try WrappedKeySet(wrapping: data, with: code)

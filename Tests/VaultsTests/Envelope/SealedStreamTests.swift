@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk - 1, 2 * chunk, 2 * chunk + 1, 5 * chunk + 77,
     ])
-    func `a stream comes back, whatever the sizes of its parts`(_ count: Int) throws {
+    func `a stream round-trips whatever the sizes of its parts`(_ count: Int) throws {
         let data = Self.data(count)
         for part in [1 << 20, 10_007, 65_536] {
             let sealed = try seal(data, parts: part)
@@ -23,14 +23,14 @@ import Testing
         }
     }
 
-    @Test func `two streams of the same data have nothing in common but the header`() throws {
+    @Test func `two streams of the same data share only the start of the header`() throws {
         let (one, two) = try (seal(Self.data(100)), seal(Self.data(100)))
         #expect(one.prefix(10) == two.prefix(10))
         #expect(one.dropFirst(10).prefix(16) != two.dropFirst(10).prefix(16))
         #expect(one.suffix(100) != two.suffix(100))
     }
 
-    @Test func `a stream that was cut short anywhere is an error`() throws {
+    @Test func `a stream truncated anywhere is an error`() throws {
         let sealed = try seal(Self.data(2 * Self.chunk + 100))
         let borders = [0, 1, 2].flatMap { chunk in
             (-17...17).map { Self.header + chunk * SealedStream.sealedChunkLength + $0 }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `chunks that are swapped, repeated, left out or added are errors`() throws {
+    @Test func `swapped, repeated, missing and added chunks are errors`() throws {
         let sealed = try seal(Self.data(4 * Self.chunk + 10))
         let header = sealed.prefix(Self.header)
         let length = SealedStream.sealedChunkLength
@@ -60,7 +60,7 @@ import Testing
         for extra in [Data([0]), Data(repeating: 0, count: 16), sealed, header] {
             #expect(isDamage(envelopeError { _ = try open(sealed + extra) }))
         }
-        // Of another stream of the same key.
+        // Chunks of another stream with the same key.
         let other = try seal(Self.data(4 * Self.chunk + 10))
         let mixed = sealed.prefix(Self.header + length) + other.dropFirst(Self.header + length)
         #expect(isDamage(envelopeError { _ = try open(mixed) }))
@@ -69,7 +69,7 @@ import Testing
                 envelopeError { _ = try open(header + other.dropFirst(Self.header)) }))
     }
 
-    @Test func `an empty last chunk after a full one is no second way to say the same`() throws {
+    @Test func `an empty last chunk after a full one is not a second valid encoding`() throws {
         let salt = RandomBytes.make(16)
         let header = SealedStream.header(keyName: "data", salt: salt)
         let cipher = try SealedStreamCipher(key, header: header, salt: salt, context: Data())
@@ -81,7 +81,7 @@ import Testing
         ) { try open(sealed) }
     }
 
-    @Test func `another key, key name or context does not open it`() throws {
+    @Test func `another key, key name or context does not open a stream`() throws {
         let sealed = try seal(Self.data(10), context: Data("backup 7".utf8))
         #expect(try open(sealed, context: Data("backup 7".utf8)) == Self.data(10))
         for context in ["backup 8", "", "backup 7 "] {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `after its end, and after an error, a stream is over`() throws {
+    @Test func `a stream is over after its end and after an error`() throws {
         var sealed = Data()
         let writer = try SealedStreamWriter(with: key) { sealed.append($0) }
         try writer.write(Data([1]))
@@ -134,7 +134,8 @@ import Testing
         #expect(try good.read() == nil)
     }
 
-    @Test func `files are sealed and opened, and the key may be cleared once it has begun`() throws
+    @Test func `files are sealed and opened, and the key may be cleared once a stream has begun`()
+        throws
     {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "VaultsTests-\(UUID())")

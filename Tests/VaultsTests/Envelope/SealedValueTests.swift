@@ -25,7 +25,7 @@ import Testing
         #expect(DataEncryptionKey.valueOverhead == 41)
     }
 
-    @Test func `in any other place it does not open`() throws {
+    @Test func `a value does not open in any other place`() throws {
         let sealed = try key.seal(Data([1, 2]), table: "ab", column: "c", row: 1)
         let renamed = try DataEncryptionKey(name: "datb", bytes: key.material.secret())
         let elsewhere: [(DataEncryptionKey, String, String, RowIdentity)] = try [
@@ -46,14 +46,14 @@ import Testing
         }
     }
 
-    @Test func `two spellings of a text are two rows`() throws {
+    @Test func `two spellings of a text identify two rows`() throws {
         let sealed = try key.seal(Data([1]), table: "t", column: "c", row: "\u{e9}")
         #expect(throws: EnvelopeError.self) {
             try key.open(sealed, table: "t", column: "c", row: "e\u{301}")
         }
     }
 
-    @Test func `what is too short, or of a newer version, is told apart`() throws {
+    @Test func `values that are too short or of a newer version have different errors`() throws {
         let sealed = try key.seal(Data(), table: "t", column: "c", row: 1)
         for count in 0..<sealed.count {
             guard
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a slice of other data opens as well`() throws {
+    @Test func `a value that is a slice of other data opens as well`() throws {
         let sealed = try key.seal(Data([1, 2, 3]), table: "t", column: "c", row: 1)
         let slice = (Data([9, 9]) + sealed + Data([9]))[2..<(2 + sealed.count)]
         #expect(try key.open(slice, table: "t", column: "c", row: 1) == Data([1, 2, 3]))

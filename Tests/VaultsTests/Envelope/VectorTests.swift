@@ -12,7 +12,7 @@ import Testing
         let result: String
     }
 
-    @Test func `AES-256-GCM does what Wycheproof expects`() throws {
+    @Test func `AES-256-GCM passes the Wycheproof tests`() throws {
         let vectors = try Vectors.load("wycheproof_aes_256_gcm", as: Sealing.self)
         #expect(vectors.count == 66)
         for vector in vectors {
@@ -70,7 +70,7 @@ import Testing
         let result: String?
     }
 
-    // A longer output begins with the shorter one, so all of them check 32 bytes.
+    // A longer output begins with the shorter one, so every test checks 32 bytes.
     @Test(arguments: ["rfc5869_hkdf_sha256", "wycheproof_hkdf_sha256"])
     func `HKDF gives the published keys`(_ file: String) throws {
         let vectors = try Vectors.load(file, as: Expansion.self)
@@ -116,7 +116,7 @@ import Testing
         let iterations: Int
     }
 
-    @Test func `PBKDF2, with which databases are keyed, gives the published keys`() throws {
+    @Test func `PBKDF2, which derives database keys, gives the published keys`() throws {
         let vectors = try Vectors.load("pbkdf2", as: Rounds.self)
         #expect(vectors.count == 7)
         for vector in vectors {

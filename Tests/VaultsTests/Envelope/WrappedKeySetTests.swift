@@ -27,7 +27,7 @@ import Testing
         try expectUnwraps(read, with: code)
     }
 
-    @Test func `each that is wrong has an error of its own`() throws {
+    @Test func `each kind of wrong key has its own error`() throws {
         let set = try full()
         #expect(throws: EnvelopeError.wrongKey(name: "device")) {
             try set.unwrap(with: KeyEncryptionKey.random(name: "device"))
@@ -41,13 +41,13 @@ import Testing
         #expect(throws: EnvelopeError.noSuchKey(name: "tablet")) {
             try set.unwrap(with: KeyEncryptionKey.random(name: "tablet"))
         }
-        // The name of one kind, the secret of another.
+        // The name of one kind with the secret of another.
         #expect(throws: EnvelopeError.noSuchKey(name: "device")) {
             try set.unwrap(with: PasswordKey("hunter2", name: "device"))
         }
     }
 
-    @Test func `a removed record no longer unwraps, and the last one stays`() throws {
+    @Test func `a removed record no longer unwraps, and the last one cannot be removed`() throws {
         var set = try full()
         try set.remove(name: "password")
         #expect(throws: EnvelopeError.noSuchKey(name: "password")) {
@@ -61,7 +61,7 @@ import Testing
         try expectUnwraps(set, with: device)
     }
 
-    @Test func `rewrapping changes one record, and neither the others nor the data key`() throws {
+    @Test func `rewrapping changes one record, but not the others or the data key`() throws {
         var set = try full()
         let before = set
         let new = try KeyEncryptionKey.random(name: "device")
@@ -76,7 +76,7 @@ import Testing
         #expect(set.records.map(\.keyEncryptionKeyName) == ["tablet", "password", "recovery code"])
     }
 
-    @Test func `what fails leaves the set as it was`() throws {
+    @Test func `a failed operation leaves the set unchanged`() throws {
         var set = try full()
         let before = set
         let other = try KeyEncryptionKey.random(name: "device")
@@ -90,14 +90,14 @@ import Testing
             try set.rewrap(from: device, to: password)
         }
         let tablet = try KeyEncryptionKey.random(name: "tablet")
-        // The same name, another key: its data would be lost with the record.
+        // The same name but another key: its data would be lost with the record.
         #expect(throws: EnvelopeError.otherDataKey(name: "data")) {
             try set.add(tablet, for: .random(name: "data"))
         }
         #expect(set == before)
     }
 
-    @Test func `a password is derived again when the default has risen`() throws {
+    @Test func `a password is derived again when the default cost has risen`() throws {
         var set = try WrappedKeySet(wrapping: data, with: password)
         #expect(try ScryptParameters.cheapest.needsUpgrade)
         #expect(!ScryptParameters.default.needsUpgrade)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a set holds 32 records and no more`() throws {
+    @Test func `a set holds at most 32 records`() throws {
         var set = try WrappedKeySet(wrapping: data, with: device)
         for number in 1..<32 { try set.add(KeyEncryptionKey.random(name: "\(number)"), for: data) }
         #expect(try WrappedKeySet(bytes: set.bytes) == set)
@@ -128,14 +128,14 @@ import Testing
                 try set.add(KeyEncryptionKey.random(name: "one more"), for: data)
             })
         else {
-            Issue.record("33 records")
+            Issue.record("33 records were accepted")
             return
         }
     }
 
     @Test func `a record of another set is refused`() throws {
         let set = try WrappedKeySet(wrapping: data, with: device)
-        // Of the same names, so that nothing but the key itself is another one.
+        // With the same names, so that only the key itself differs.
         let other = try WrappedKeySet(wrapping: .random(name: "data"), with: device)
         var bytes = set.bytes
         let (from, to) = (other.records[0].bytes, set.records[0].bytes)
@@ -143,7 +143,7 @@ import Testing
         bytes.replaceSubrange(range, with: from)
         let mixed = try WrappedKeySet(bytes: WrappedKeyTests.withChecksum(bytes))
         guard case .damaged = envelopeError({ _ = try mixed.unwrap(with: device) }) else {
-            Issue.record("a key of another set")
+            Issue.record("a key of another set was accepted")
             return
         }
     }

@@ -14,7 +14,7 @@ import Testing
         device = try .random(name: "device")
     }
 
-    @Test func `a wrapped key comes back through its bytes`() throws {
+    @Test func `a wrapped key round-trips through its bytes`() throws {
         let record = try WrappedKey(wrapping: data, with: device)
         let read = try WrappedKey(bytes: record.bytes)
         #expect(read == record)
@@ -23,7 +23,7 @@ import Testing
         #expect(try unwrapped.material.secret() == data.material.secret())
     }
 
-    @Test func `another key is told from damage`() throws {
+    @Test func `a wrong key is distinguished from damage`() throws {
         let bytes = try WrappedKey(wrapping: data, with: device).bytes
         let other = try KeyEncryptionKey.random(name: "device")
         #expect(throws: EnvelopeError.wrongKey(name: "device")) {
@@ -36,13 +36,13 @@ import Testing
         }
     }
 
-    @Test func `under another name the right key does not unwrap`() throws {
+    @Test func `the right key does not unwrap under another name`() throws {
         let record = try WrappedKey(wrapping: data, with: device)
         let renamed = try KeyEncryptionKey(name: "devicf", bytes: device.secret())
         #expect(throws: EnvelopeError.noSuchKey(name: "devicf")) {
             try record.unwrap(with: renamed)
         }
-        // Even when the record is edited to fit, for either name: the checksum has no key.
+        // Even if the record is edited to match, for either name: the checksum is not keyed.
         for (old, new, name) in [("data", "date", "device"), ("device", "devicf", "devicf")] {
             let edited = try Self.replacing(old, by: new, in: record.bytes)
             let key = name == "device" ? device : renamed
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a record of a newer version is refused as such`() throws {
+    @Test func `a record of a newer version is refused with its version`() throws {
         var bytes = try WrappedKey(wrapping: data, with: device).bytes
         bytes[4] = 2
         #expect(throws: EnvelopeError.unsupportedVersion(2)) {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `two records of one key have nothing in common but names`() throws {
+    @Test func `two records of one key share nothing but names`() throws {
         let (one, two) = try (
             WrappedKey(wrapping: data, with: device), WrappedKey(wrapping: data, with: device)
         )
@@ -80,14 +80,14 @@ import Testing
         #expect(try WrappedKey(bytes: shortest.bytes) == shortest)
     }
 
-    @Test func `the bytes are those of the documented format`() throws {
+    @Test func `the bytes follow the documented format`() throws {
         let record = try WrappedKey(wrapping: data, with: device)
         let header =
             Array("SSWK".utf8) + [1, 0, 4] + Array("data".utf8) + [6] + Array("device".utf8)
         let bytes = [UInt8](record.bytes)
         #expect(bytes.starts(with: header))
         #expect(bytes.count == header.count + 12 + 32 + 16 + 8)
-        // What someone else would do with that table and the two standards.
+        // What another implementation of that table and the two standards would do.
         let nonce = bytes[header.count..<(header.count + 12)]
         let box = try AES.GCM.SealedBox(
             nonce: AES.GCM.Nonce(data: nonce),
@@ -99,7 +99,7 @@ import Testing
         #expect(SHA256.hash(data: bytes.dropLast(8)).prefix(8).elementsEqual(bytes.suffix(8)))
     }
 
-    /// The record with another text in place of the first of its kind, and a checksum that fits.
+    /// Returns the record with the first occurrence of a text replaced, and a matching checksum.
     private static func replacing(
         _ old: String, by new: String, in bytes: Data
     ) throws -> Data {

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import Vaults
 
-/// Kills, full disks, and other processes.
+/// Tests of kills, full disks, and concurrent processes.
 @Suite(.timeLimit(.minutes(10)))
 struct FileKeyStoreCrashTests {
     let folder: KeyFolder
@@ -12,7 +12,7 @@ struct FileKeyStoreCrashTests {
         folder = try KeyFolder()
     }
 
-    /// How often a process is killed: a few times, or as often as `make crash` says.
+    /// How often `make crash` kills a process; nil means a few times.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 
@@ -42,7 +42,7 @@ struct FileKeyStoreCrashTests {
                 while true {
                     number = number % 200 + 1
                     try store.store(.uniform(number), forName: "k")
-                    // Only now it has to be there.
+                    // Acknowledged: from now on the secret must be stored.
                     pwrite(file, &number, 1, 0)
                 }
             }
@@ -52,12 +52,12 @@ struct FileKeyStoreCrashTests {
             #expect(try store.names() == ["k"])
             drafts += try folder.fileNames().count - 1
             try store.store(.uniform(0), forName: "k")
-            #expect(try folder.fileNames().count == 1, "what the killed one left is gone")
+            #expect(try folder.fileNames().count == 1, "leftovers of the killed process are gone")
         }
         if Self.kills != nil { print("kills of stores: \(drafts) left a draft") }
     }
 
-    @Test func `what a killed process left is never read, and goes with the next change`() throws {
+    @Test func `what a killed process left is never read, and the next change removes it`() throws {
         let store = try folder.store()
         for name in [".new-", ".new-0", ".new-\(UUID().uuidString)"] {
             try Data("half of a".utf8).write(to: folder.url.appendingPathComponent(name))
@@ -93,7 +93,7 @@ struct FileKeyStoreCrashTests {
         #expect(try folder.fileNames().count == 1)
     }
 
-    @Test func `of eight processes that insert one wins, and all read the same`() async throws {
+    @Test func `when eight processes insert, one wins and all read its secret`() async throws {
         _ = try folder.store()
         let results = try KeyFolder()
         try FileManager.default.createDirectory(at: results.url, withIntermediateDirectories: true)
@@ -128,7 +128,7 @@ struct FileKeyStoreCrashTests {
         }
     }
 
-    @Test func `a process that is stopped with the lock holds up nobody for ever`() throws {
+    @Test func `a process stopped while it holds the lock blocks no other forever`() throws {
         let store = try folder.store()
         try store.store(.uniform(1), forName: "k")
         let holder = open(folder.path, O_RDONLY | O_CLOEXEC)
@@ -138,7 +138,7 @@ struct FileKeyStoreCrashTests {
         let error = keyStoreError { try store.store(.uniform(2), forName: "k") }
         #expect(error?.kind == .unavailable)
         #expect((9...60).contains(Date().timeIntervalSince(start)))
-        // Children of other tests may have been forked with the descriptor.
+        // Unlock explicitly: children forked by other tests may hold the descriptor.
         flock(holder, LOCK_UN)
         close(holder)
         try store.store(.uniform(2), forName: "k")

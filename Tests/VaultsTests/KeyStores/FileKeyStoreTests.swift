@@ -21,7 +21,7 @@ struct FileKeyStoreTests {
 
     // MARK: - Format
 
-    /// Written down by hand, and its SHA-256 taken with Python's hashlib.
+    /// The expected bytes, written by hand, with the SHA-256 from Python's hashlib.
     static let written = """
         53534b4559000001000c000000206461746162617365206b6579\
         000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\
@@ -38,7 +38,7 @@ struct FileKeyStoreTests {
         #expect(try folder.store().read("database key") == secret)
     }
 
-    @Test func `nothing of a name gets into a path`() throws {
+    @Test func `no part of a name gets into a path`() throws {
         for name in KeyStoreCheck.hostileNames { try store.store(.uniform(1), forName: name) }
         let names = try folder.fileNames()
         #expect(names.count == KeyStoreCheck.hostileNames.count)
@@ -47,7 +47,7 @@ struct FileKeyStoreTests {
 
     // MARK: - Damage
 
-    @Test func `each flipped bit is found, and no other secret is read`() throws {
+    @Test func `every flipped bit is detected, and no other secret is read`() throws {
         try store.store(.uniform(7), forName: "k")
         let path = try folder.onlyFile()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -64,7 +64,7 @@ struct FileKeyStoreTests {
         #expect(try store.read("k") == .uniform(7))
     }
 
-    @Test func `each truncation is found, and each byte too many`() throws {
+    @Test func `every truncation and every extra byte is detected`() throws {
         try store.store(.uniform(7), forName: "k")
         let path = try folder.onlyFile()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -94,7 +94,7 @@ struct FileKeyStoreTests {
         #expect(try store.names() == [])
     }
 
-    @Test func `a secret's file under another one's name is damage`() throws {
+    @Test func `a secret's file under another secret's name is damage`() throws {
         try store.store(.uniform(1), forName: "a")
         let a = try folder.onlyFile()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: a))
@@ -155,7 +155,9 @@ struct FileKeyStoreTests {
     }
 
     @Test(arguments: Surprise.allCases)
-    func `what the store never makes is refused by all calls but remove`(_ surprise: Surprise)
+    func `a kind of file that the store never creates is refused by all calls but remove`(
+        _ surprise: Surprise
+    )
         throws
     {
         try store.store(.uniform(1), forName: "k")
@@ -177,14 +179,14 @@ struct FileKeyStoreTests {
     }
 
     @Test(arguments: [0o750, 0o701, 0o777, 0o770] as [UInt32])
-    func `a directory that is open to others is refused`(_ mode: UInt32) throws {
+    func `a directory accessible to other users is refused`(_ mode: UInt32) throws {
         try store.store(.uniform(1), forName: "k")
         try #require(chmod(folder.path, mode_t(mode)) == 0)
         #expect(store.errors(forName: "k") == Array(repeating: .refused, count: 5))
         #expect(keyStoreError { _ = try folder.store() }?.kind == .refused)
     }
 
-    @Test func `a link to a directory is refused, with a slash too`() throws {
+    @Test func `a link to a directory is refused, even with a trailing slash`() throws {
         let link = try KeyFolder()
         try #require(symlink(folder.path, link.path) == 0)
         #expect(keyStoreError { _ = try link.store() }?.kind == .refused)
@@ -193,7 +195,7 @@ struct FileKeyStoreTests {
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root, to give files away"))
-    func `what belongs to another user is refused`() throws {
+    func `a file or directory of another user is refused`() throws {
         try store.store(.uniform(1), forName: "k")
         try #require(chown(folder.onlyFile(), 65534, 65534) == 0)
         #expect(store.errors(forName: "k") == [.refused, .refused, .refused, nil, nil])
@@ -204,7 +206,7 @@ struct FileKeyStoreTests {
 
     // MARK: - The directory
 
-    @Test func `a directory that is missing is no empty store when it has to be there`() throws {
+    @Test func `a missing directory is not an empty store if it must exist`() throws {
         let missing = try KeyFolder()
         let error = keyStoreError {
             _ = try FileKeyStore(directory: missing.url, creatingDirectory: false)
@@ -214,7 +216,7 @@ struct FileKeyStoreTests {
         #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
     }
 
-    @Test func `a URL that is no directory's is an error`() throws {
+    @Test func `a URL that is not a directory is an error`() throws {
         let file = folder.url.appendingPathComponent("file")
         try Data().write(to: file)
         let urls = [

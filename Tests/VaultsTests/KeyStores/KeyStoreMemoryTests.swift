@@ -4,12 +4,12 @@
     import Testing
     import Vaults
 
-    /// What of a secret is left in this process's memory after its last reference is gone.
+    /// Tests of what remains of a secret in memory after its last reference is released.
     @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
     struct KeyStoreMemoryTests {
         private static let length = 24
 
-        /// A byte of the secret, which stands nowhere as a whole but where a test puts it.
+        /// Returns a byte of the secret, which is whole in memory only where a test puts it.
         private static func byte(_ index: Int) -> UInt8 {
             UInt8(truncatingIfNeeded: 17 &+ index &* 41) ^ 0x33
         }
@@ -22,11 +22,11 @@
 
         private static let needle = Needle((0..<length).lazy.map { byte($0) })
 
-        /// For the base64 of the secret.
+        /// The needle for the base64 of the secret.
         private static var base64: Needle {
             let alphabet = Array(
                 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-            // Letter by letter: as a whole it would stand in memory.
+            // Letter by letter: the whole string would itself be in memory.
             return Needle(
                 (0..<length / 3 * 4).lazy.map { letter in
                     let start = letter / 4 * 3

@@ -5,7 +5,7 @@ import Vaults
 
 @Suite(.timeLimit(.minutes(10)))
 struct KeyStoreTests {
-    /// The key stores that this machine has.
+    /// The kinds of key stores; this machine may not have them all.
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case inMemory, file, sharedFile, secretService
 
@@ -21,7 +21,7 @@ struct KeyStoreTests {
     }
 
     @Test(arguments: KeyStoreCheck.allCases, Kind.available)
-    func `every key store does the same`(_ check: KeyStoreCheck, _ kind: Kind) async throws {
+    func `every key store behaves the same`(_ check: KeyStoreCheck, _ kind: Kind) async throws {
         switch kind {
         case .inMemory: try check.run(on: InMemoryKeyStore())
         case .file:
@@ -44,7 +44,7 @@ struct KeyStoreTests {
         }
     }
 
-    @Test func `a locked store says so, whatever is asked, and forgets nothing`() throws {
+    @Test func `a locked store reports that from every call and loses nothing`() throws {
         let store = InMemoryKeyStore()
         try store.store(.uniform(1), forName: "k")
         store.isLocked = true
@@ -54,7 +54,7 @@ struct KeyStoreTests {
         #expect(try store.read("k") == .uniform(1))
     }
 
-    @Test func `a locked store is never answered with a new secret`() throws {
+    @Test func `no new secret is made while the store is locked`() throws {
         let store = InMemoryKeyStore()
         store.isLocked = true
         let error = keyStoreError {
@@ -68,7 +68,7 @@ struct KeyStoreTests {
             keyStoreError { _ = try KeyStoreDataStorage(keyStore: store).data(for: "k") } != nil)
     }
 
-    @Test func `what makes the new secret can fail, and nothing is stored`() throws {
+    @Test func `nothing is stored if making the new secret fails`() throws {
         struct NoKey: Error {}
         let store = InMemoryKeyStore()
         #expect(throws: NoKey.self) { try store.read("k") { throw NoKey() } }

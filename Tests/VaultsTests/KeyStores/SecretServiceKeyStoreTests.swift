@@ -4,7 +4,7 @@
     import Testing
     import Vaults
 
-    /// The key store over a real keyring; what all key stores do is in `KeyStoreTests`.
+    /// Tests of the key store over a real keyring; `KeyStoreTests` covers what all key stores do.
     @Suite(.timeLimit(.minutes(10)))
     struct SecretServiceKeyStoreTests {
         @Suite(
@@ -24,7 +24,7 @@
                 ["service", service, "name", name, "xdg:schema", "org.securestorage.Key"]
             }
 
-            @Test func `secret-tool reads what is stored, and sees no more when it is removed`()
+            @Test func `secret-tool reads a stored secret and does not find a removed one`()
                 async throws
             {
                 await #expect(processExitsWith: .success) {
@@ -35,7 +35,7 @@
                     try store.store(SecretBytes(utf8: "any carnal pleas"), forName: "k")
                     try store.store(SecretBytes(copying: Data([0])), forName: "é\0%")
                 }
-                // The examples of RFC 4648's predecessors: one "=" and two.
+                // Both secrets need two padding characters.
                 let found = try keyring.run("secret-tool", ["lookup"] + attributes("k"))
                 #expect(found.output == "YW55IGNhcm5hbCBwbGVhcw==")
                 let hostile = try keyring.run(
@@ -55,7 +55,7 @@
             }
 
             @Test
-            func `a secret is replaced where it is, also when that is not the default collection`()
+            func `a secret is replaced in place, even outside the default collection`()
                 async throws
             {
                 let stored = try keyring.run(
@@ -77,7 +77,8 @@
                 #expect(all.components(separatedBy: "schema = org.securestorage.Key").count == 2)
             }
 
-            @Test func `what secret-tool has stored is read, or found damaged`() async throws {
+            @Test func `a value stored by secret-tool is read or reported as damaged`() async throws
+            {
                 let values = [
                     "good": "AAECAw==", "plain": "pass word", "empty": "", "loose": "AAECAx==",
                     "short": "AAE", "wrapped": "AAEC\nAwQF", "padding": "A===",
@@ -88,7 +89,7 @@
                         "secret-tool", ["store", "--label=x"] + attributes(name), input: value)
                     try #require(stored.status == 0)
                 }
-                // Two of one name, and one whose name is nobody's form of one.
+                // Two items of one name; further below, one whose name is not a valid encoding.
                 try keyring.run(
                     "secret-tool", ["store", "--label=x"] + attributes("good2"), input: "AAEC")
                 try keyring.run(
@@ -135,7 +136,7 @@
                 }
             }
 
-            @Test func `of four processes that insert one wins, and all read the same`()
+            @Test func `when four processes insert, one wins and all read its secret`()
                 async throws
             {
                 let results = try KeyFolder()
@@ -172,7 +173,7 @@
                 #expect(Set(found).count == 1)
             }
 
-            @Test func `a locked collection is not taken for an empty one`() async throws {
+            @Test func `a locked collection is not mistaken for an empty one`() async throws {
                 let keyring = try PrivateKeyring()
                 await #expect(processExitsWith: .success) { [address = keyring.address as String] in
                     PrivateKeyring.use(address)
@@ -191,7 +192,7 @@
                 }
             }
 
-            @Test func `a process outlives its bus, and says that it is gone`() async throws {
+            @Test func `a process outlives its bus and reports that it is gone`() async throws {
                 let keyring = try PrivateKeyring()
                 let folder = try KeyFolder()
                 try FileManager.default.createDirectory(
@@ -205,7 +206,7 @@
                         _ = FileManager.default.createFile(atPath: path + "/stored", contents: nil)
                         while access(path + "/stopped", F_OK) != 0 { usleep(1000) }
                         usleep(200_000)
-                        // GIO looks for it in a main loop, if the program has one.
+                        // GIO handles the closed connection in the program's main loop, if any.
                         var signals = sigset_t()
                         sigemptyset(&signals)
                         sigaddset(&signals, SIGTERM)
@@ -229,7 +230,7 @@
                 await child
             }
 
-            @Test func `a bus without a keyring says so`() async throws {
+            @Test func `a bus without a keyring is reported`() async throws {
                 let bus = try PrivateKeyring(hasKeyring: false)
                 await #expect(processExitsWith: .success) { [address = bus.address as String] in
                     PrivateKeyring.use(address)
@@ -242,7 +243,7 @@
         }
 
         @Test(arguments: ["unix:path=/nonexistent/bus", "", "nonsense"])
-        func `without a bus, or without the library, nothing is available`(
+        func `without a bus or the library, the store is unavailable`(
             _ address: String
         ) async throws {
             await #expect(processExitsWith: .success) { [address = address as String] in
@@ -258,7 +259,7 @@
         }
 
         @Test(arguments: ["", String(repeating: "s", count: 256)])
-        func `a service has a name like a secret's`(_ service: String) {
+        func `a service name follows the rules for the name of a secret`(_ service: String) {
             #expect(
                 keyStoreError { _ = try SecretServiceKeyStore(service: service) }?.kind
                     == .invalidName)

@@ -5,7 +5,7 @@ import Vaults
 import VaultsTestKit
 
 @Suite(.timeLimit(.minutes(10))) struct ExpiringValueTests {
-    @Test func `a value is there until its time is over, read or not`() {
+    @Test func `a value is available until it expires, whether read or not`() {
         let clock = ManualClock()
         let value = ExpiringValue<Int>(expiresAfter: 10, clock: clock)
         #expect(value.value == nil)
@@ -18,13 +18,13 @@ import VaultsTestKit
         clock.advance(by: .seconds(9))
         value.value = 3
         clock.advance(by: .seconds(9))
-        #expect(value.value == 3, "setting starts the time")
+        #expect(value.value == 3, "setting a value restarts the time")
         value.value = nil
         #expect(value.value == nil)
     }
 
     @Test(arguments: [TimeInterval(0), -1, .nan, -TimeInterval.infinity])
-    func `without a time nothing is kept`(_ time: TimeInterval) {
+    func `without a positive time nothing is kept`(_ time: TimeInterval) {
         let value = ExpiringValue<Int>(expiresAfter: time)
         value.value = 1
         #expect(value.value == nil)
@@ -37,7 +37,7 @@ import VaultsTestKit
         #expect(value.value == 1)
     }
 
-    @Test func `nobody has to ask: a key goes by itself, cleared`() async throws {
+    @Test func `a key expires and is cleared without being read`() async throws {
         let value = ExpiringValue<DataEncryptionKey>(expiresAfter: 0.1)
         let key = try DataEncryptionKey.random(name: "data")
         value.value = key
@@ -45,7 +45,7 @@ import VaultsTestKit
         #expect(key.isCleared)
     }
 
-    @Test func `a Data that somebody else has stays as it is for them`() {
+    @Test func `other holders of a Data keep its contents`() {
         let value = ExpiringValue<Data>(expiresAfter: 10)
         let mine = Data(repeating: 7, count: 100)
         value.value = mine

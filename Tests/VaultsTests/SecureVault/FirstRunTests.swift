@@ -4,14 +4,14 @@ import Testing
 import Vaults
 import VaultsTestKit
 
-/// The first run, and what is missing at later ones.
+/// Tests of the first run and of missing parts at later runs.
 @Suite(.timeLimit(.minutes(10)))
 struct FirstRunTests {
     let folder: VaultFolder
 
     init() throws { folder = try VaultFolder.make() }
 
-    @Test func `a vault is made once, and opens at later starts without a password`() throws {
+    @Test func `a vault is created once and opens at later starts without a password`() throws {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store) { try $0.store("a", "text") }
@@ -33,7 +33,7 @@ struct FirstRunTests {
         #expect(try names.map { try store.read($0) } == secrets)
     }
 
-    @Test func `one factory makes one vault, also for several threads`() async throws {
+    @Test func `one factory makes one vault, even for several threads`() async throws {
         defer { folder.remove() }
         let factory = folder.factory(try folder.store(), quick: true)
         let vaults = try await withThrowingTaskGroup(of: ObjectIdentifier.self) { group in
@@ -45,7 +45,7 @@ struct FirstRunTests {
         #expect(vaults.count == 1)
     }
 
-    @Test func `of several first runs at once all get the same keys`() async throws {
+    @Test func `concurrent first runs all get the same keys`() async throws {
         defer { folder.remove() }
         for round in 0..<10 {
             let folder = VaultFolder(path: "\(folder.path)/\(round)")
@@ -55,7 +55,7 @@ struct FirstRunTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<6 {
                     group.addTask {
-                        // Delays, so that they meet at different steps.
+                        // Random delays make the runs meet at different steps.
                         let slow = StepKeyStore(store) { _ in usleep(.random(in: 0...5_000)) }
                         try folder.withVault(slow) { try $0.store("\(number)", "text") }
                     }
@@ -71,7 +71,7 @@ struct FirstRunTests {
     }
 
     @Test(arguments: [false, true])
-    func `a whole first run between two steps of another one stays as it is`(
+    func `a complete first run between two steps of another one is not undone`(
         _ setsPassword: Bool
     ) throws {
         defer { folder.remove() }
@@ -100,7 +100,7 @@ struct FirstRunTests {
         }
     }
 
-    @Test func `a missing device's key is said to be missing, and nothing is replaced`() throws {
+    @Test func `a missing device key is reported, and nothing is replaced`() throws {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store) { try $0.store("a", "text") }
@@ -128,7 +128,9 @@ struct FirstRunTests {
         #expect(try other.names() == [])
     }
 
-    @Test func `without the device's key a vault with a user's password is no new one`() throws {
+    @Test func `a vault with a user's password but no device key is not taken for a new one`()
+        throws
+    {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store) {
@@ -142,7 +144,7 @@ struct FirstRunTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file.path))
     }
 
-    @Test func `a wrong key is no damage, and moves no file`() throws {
+    @Test func `a wrong key is not reported as damage and moves no file`() throws {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store) { try $0.store("a", "text") }
@@ -159,7 +161,7 @@ struct FirstRunTests {
         }
     }
 
-    @Test func `a damaged database is an error, and stays where it is`() throws {
+    @Test func `a damaged database is an error and is not moved or replaced`() throws {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store) { try $0.store("a", "text") }
@@ -172,7 +174,7 @@ struct FirstRunTests {
         #expect(try Data(contentsOf: folder.file) == Data("x".utf8))
     }
 
-    @Test func `a missing salt is no wrong password, and is not replaced`() throws {
+    @Test func `a missing salt is not reported as a wrong password and is not replaced`() throws {
         defer { folder.remove() }
         let store = try folder.store()
         try folder.withVault(store, quick: false) { try $0.store("a", "text") }
@@ -185,7 +187,7 @@ struct FirstRunTests {
         #expect(try store.names() == names)
     }
 
-    @Test func `a hash is the same at the first and at later runs`() throws {
+    @Test func `a hash is the same in the first run and in later ones`() throws {
         let store = InMemoryKeyStore()
         let first = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
         let later = try VaultCryptoProvider(keyStore: store).hashData(Data("value".utf8))
@@ -200,7 +202,7 @@ struct FirstRunTests {
                 == "keystoreReadError")
     }
 
-    @Test func `the reporter is told, and a failure is not kept`() throws {
+    @Test func `a failure is passed to the reporter and is not cached`() throws {
         defer { folder.remove() }
         final class Reporter: SecureVaultReporting, @unchecked Sendable {
             var errors: [SecureVaultError] = []
@@ -214,7 +216,7 @@ struct FirstRunTests {
             vaultError { _ = try factory.makeVault(reporter: reporter) } == "keystoreReadError")
         #expect(reporter.errors.map(\.isKeyStoreUnavailable) == [true])
         store.isLocked = false
-        #expect(try store.names() == [], "nothing was made")
+        #expect(try store.names() == [], "nothing was created")
         let vault = try factory.makeVault(reporter: reporter)
         #expect(try factory.makeVault(reporter: nil) === vault)
         #expect(reporter.errors.count == 1)

@@ -6,7 +6,7 @@ import TypedPasswords
 
 @testable import PasswordManager
 
-/// The example, with a descriptor in the place of the terminal.
+/// Tests of the example, with a descriptor in place of the terminal.
 @Suite(.timeLimit(.minutes(10))) struct PasswordManagerTests {
     @Test(arguments: [
         ("https://Mail.Example.com/login?x=1", "mail.example.com"), ("example.com", "example.com"),
@@ -16,11 +16,15 @@ import TypedPasswords
         #expect(Domain.of(address) == domain)
     }
 
-    @Test(arguments: ["", " ", "https://", "a b"]) func `some text is no address`(_ text: String) {
+    @Test(arguments: ["", " ", "https://", "a b"]) func `some text is not an address`(
+        _ text: String
+    ) {
         #expect(Domain.of(text) == nil)
     }
 
-    @Test func `an export is read with its quotations, whatever the order of its columns`() throws {
+    @Test func `an export is read with its quoted fields, whatever the order of its columns`()
+        throws
+    {
         let text = "\u{feff}url,PASSWORD,username\r\nhttps://a.org,\"x,\"\"y\n\",ada\r\nb.org,,\n"
         let read = try CSVFile.credentials(in: text)
         #expect(read.map(\.account.domain) == ["a.org", "b.org"])
@@ -34,7 +38,8 @@ import TypedPasswords
         ("url,username,password\na.org,x,\"\n\n", "line 2 has a quotation without an end"),
         ("url,username,password\na.org,\"\n\",x\n,x,y\n", "line 4 has no address"),
     ])
-    func `a file that is no export says where`(_ text: String, _ message: String) {
+    func `a file that is not an export is an error that says why`(_ text: String, _ message: String)
+    {
         let failure = #expect(throws: Failure.self) { try CSVFile.credentials(in: text) }
         #expect(failure?.description.contains(message) == true)
     }
@@ -56,7 +61,7 @@ import TypedPasswords
         try run(["import", file.path])
         #expect(try vault.accounts(domain: "example.com").count == 1_001)
         #expect(try vault.accounts(domain: nil).count == 1_002)
-        // The same accounts again, with other passwords: none is there twice.
+        // The same account with another password: it is updated, not duplicated.
         try Data("name,url,username,password\nn,example.com,ada,second\n".utf8).write(to: file)
         try run(["import", file.path])
         #expect(try vault.accounts(domain: nil).count == 1_002)
@@ -84,7 +89,7 @@ import TypedPasswords
         #expect(throws: Failure.self) { try run(["import", folder.path + "/absent"]) }
     }
 
-    @Test func `a backup is restored elsewhere with its code, and an older one on purpose only`()
+    @Test func `a backup is restored elsewhere with its code, and an older one only on request`()
         throws
     {
         let folder = try VaultFolder.make()
@@ -115,7 +120,7 @@ import TypedPasswords
         #expect(
             try restored.websiteCredentialsFor(domain: "a.org").map(\.password)
                 == [SecretBytes(utf8: "pw")])
-        // The first vault has a later backup, and goes on.
+        // The first vault makes a later backup and stays open.
         try Session(vault: vault, passwords: Self.typing("old\n"))
             .run(["backup", folder.path + "/later.backup"])
         func problem(_ words: [String]) -> String? {

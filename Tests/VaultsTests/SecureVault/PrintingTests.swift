@@ -5,10 +5,9 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// What the types of the module print: nothing that is secret.
+/// Tests that no type of the module prints a secret.
 @Suite(.timeLimit(.minutes(10))) struct PrintingTests {
-    /// Types that hold nothing secret, or that only a function holds: an error's cases are in tests
-    /// of their own.
+    /// Types that hold nothing secret, or only functions; the cases of errors have their own tests.
     static let others: Set = [
         "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
@@ -17,7 +16,7 @@ import VaultsTestKit
         "VaultKeyNames", "VaultReplacement", "Step",
     ]
 
-    @Test func `no public type prints a secret, however it is asked`() throws {
+    @Test func `no public type prints a secret in any form`() throws {
         let secret = SecretBytes(utf8: "correct-horse-battery-staple-123")
         var samples: [String: Any] = try Self.envelope(secret)
         let folder = try VaultFolder.make()
@@ -75,7 +74,7 @@ import VaultsTestKit
         #expect(declared.subtracting(samples.keys).subtracting(Self.others) == [])
     }
 
-    @Test func `the search finds what is printed`() {
+    @Test func `the search finds a printed secret`() {
         struct Careless { let key = Data("correct-horse-battery-staple-123".utf8) }
         #expect(Self.mirrored(Careless()).contains("99, 111, 114, 114, 101, 99, 116, 45"))
     }
@@ -123,7 +122,7 @@ import VaultsTestKit
         ]
     }
 
-    /// Everything that mirrors reach, ten levels deep.
+    /// Returns everything that mirrors reach, ten levels deep.
     private static func mirrored(_ value: Any, depth: Int = 0) -> String {
         guard depth < 10 else { return "" }
         let children = Mirror(reflecting: value).children.prefix(500)
@@ -134,7 +133,7 @@ import VaultsTestKit
         }
     }
 
-    /// The names of the public types of the module.
+    /// Returns the names of the module's public types.
     private static func declaredTypes() throws -> Set<String> {
         let sources = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent()

@@ -5,7 +5,7 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// Backups of a whole vault, its levels included, and what is restored from them.
+/// Tests of backups of a whole vault, including its levels, and of restoring them.
 @Suite(.timeLimit(.minutes(60)))
 struct SecureVaultBackupTests {
     let folder: VaultFolder
@@ -56,14 +56,14 @@ struct SecureVaultBackupTests {
         for name in ["l1-key", "l2-key", "password-derivation"] {
             #expect(try one.read("SecureVault." + name) != two.read("SecureVault." + name))
         }
-        // The first device goes on as before.
+        // The first device works as before.
         try folder.withVault(one, quick: false) { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.old)
             #expect(try vault.text(1) == "text")
         }
     }
 
-    @Test func `the steps of the guide`() throws {
+    @Test func `the steps in the guide work`() throws {
         defer { clear() }
         let (code, backupURL, password) = (code, backup, Self.old)
         let typed = code.formatted
@@ -106,7 +106,7 @@ struct SecureVaultBackupTests {
         }
     }
 
-    @Test func `a backup needs the vault's password, whatever is unlocked`() throws {
+    @Test func `a backup needs the vault's password even while L2 is unlocked`() throws {
         defer { clear() }
         try folder.withVault(InMemoryKeyStore()) { vault throws in
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
@@ -118,7 +118,7 @@ struct SecureVaultBackupTests {
         }
     }
 
-    @Test func `what cannot be restored is told, and leaves nothing`() throws {
+    @Test func `a failed restore reports the reason and leaves nothing behind`() throws {
         defer { clear() }
         try folder.withVault(InMemoryKeyStore()) { vault throws in
             try vault.store("a", "text")
@@ -163,19 +163,19 @@ struct SecureVaultBackupTests {
         vault.providers.database.db.close()
     }
 
-    /// A vault with one note and a password, and its backup.
+    /// Stores one note, sets a password, and makes a backup.
     private func fillAndBackUp(_ vault: NoteVault) throws {
         try vault.store("a", "text")
         try vault.levels.resetL2Password(oldPassword: nil, newPassword: Self.old)
         try backUp(vault, password: Self.old)
     }
 
-    @Test func `a newer vault gives way on purpose only`() throws {
+    @Test func `a newer vault is replaced only on request`() throws {
         defer { clear() }
         let store = InMemoryKeyStore()
         try folder.withVault(store) { vault throws in
             try fillAndBackUp(vault)
-            // Counts the generation on.
+            // Increments the generation.
             try vault.levels.makeBackup(
                 at: folder.url.appendingPathComponent("later"),
                 unlockedBy: [code], password: Self.old)
@@ -203,7 +203,7 @@ struct SecureVaultBackupTests {
     }
 
     @Test
-    func `a restore for a lost device's key that is killed before its key has its name is ended`()
+    func `a restore after a lost device key, killed before the new key has its name, is completed`()
         throws
     {
         defer { clear() }
@@ -216,7 +216,7 @@ struct SecureVaultBackupTests {
         try folder.factory(store, quick: true).restore(
             from: backup, to: folder.file, unlockedBy: code, newPassword: Self.new,
             replacing: .anything)
-        // As the kill leaves it.
+        // The state after the kill.
         try store.store(store.read(name), forName: name + " (restoring)")
         try store.remove(name)
         try folder.withVault(store) { (vault: NoteVault) throws in

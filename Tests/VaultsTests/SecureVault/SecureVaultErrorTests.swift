@@ -18,12 +18,12 @@ import Vaults
         .keystoreReadError(status: -25308), .keystoreUpdateError(status: -25308),
     ]
 
-    @Test func `codes are 1 to 15, under the domain that metrics know`() {
+    @Test func `codes are 1 to 15, in the domain that metrics expect`() {
         #expect(Self.all.map(\.errorCode) == Array(1...15))
         #expect(SecureVaultError.errorDomain == "SecureVaultError")
     }
 
-    @Test func `an error prints what to do, and nothing of a foreign cause`() {
+    @Test func `an error says what to do and prints nothing of a foreign cause`() {
         for error in Self.all {
             var dumped = ""
             dump(error, to: &dumped)
@@ -37,7 +37,7 @@ import Vaults
         }
     }
 
-    @Test func `SQLite's result code goes along, also through nested causes`() {
+    @Test func `SQLite's result code is included, even through nested causes`() {
         let cause = SecureStorageError.backingStoreError(code: 19, message: "m")
         let error = SecureVaultError.initFailed(cause: SecureVaultError.databaseError(cause: cause))
         #expect(error.errorUserInfo["SQLiteResultCode"] as? NSNumber == 19)
@@ -48,7 +48,7 @@ import Vaults
         #expect(SecureVaultError.authRequired.errorUserInfo["SQLiteResultCode"] == nil)
     }
 
-    @Test func `a locked key store is recognised through causes`() {
+    @Test func `a locked key store is recognised through nested causes`() {
         let locked = SecureVaultError.keystoreReadError(status: -25308)
         #expect(locked.isKeyStoreUnavailable)
         #expect(SecureVaultError.initFailed(cause: locked).isKeyStoreUnavailable)

@@ -3,19 +3,18 @@ import SecureStorage
 import Testing
 import Vaults
 
-/// Kills during the first run and during a change of the password.
+/// Tests of kills during the first run and during a password change.
 @Suite(.timeLimit(.minutes(60)))
 struct SecureVaultKillTests {
     let folder: VaultFolder
 
     init() throws { folder = try VaultFolder.make() }
 
-    /// How often a process is killed at a random moment: a few times, or as often as `make crash`
-    /// says.
+    /// How often `make crash` kills a process at a random moment; nil means a few times.
     static let kills = ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"]
         .flatMap { Int($0) }
 
-    @Test func `a first run that is killed at any step is ended by the next start`() async throws {
+    @Test func `a first run killed at any step is completed by the next start`() async throws {
         defer { folder.remove() }
         let steps = StepCounter()
         let whole = try subfolder("whole")
@@ -46,7 +45,7 @@ struct SecureVaultKillTests {
     }
 
     @Test(arguments: [nil, "old"])
-    func `a change of the password that is killed leaves the old one or the new one`(
+    func `a killed password change leaves the old password or the new one`(
         _ old: String?
     ) async throws {
         defer { folder.remove() }
@@ -93,13 +92,14 @@ struct SecureVaultKillTests {
         }
     }
 
-    @Test func `kills at random moments lose nothing, and one of two passwords opens`() async throws
+    @Test func `kills at random moments lose nothing, and one of the two passwords opens`()
+        async throws
     {
         defer { folder.remove() }
         var entries: [Int: Int] = [:]
         var changed = 0
         for round in 1...(Self.kills ?? 10) {
-            // Even rounds begin with a first run; odd ones go on with what the last one has left.
+            // Round 1 and even rounds make a first run; the others continue from the last one.
             let folder = try subfolder("\(round / 2)")
             let journal = folder.url.appendingPathComponent("journal")
             if !FileManager.default.fileExists(atPath: journal.path) {
@@ -141,7 +141,7 @@ struct SecureVaultKillTests {
 }
 
 private final class StepCounter: @unchecked Sendable {
-    // @unchecked: one thread at a time has it.
+    // @unchecked: used by one thread at a time.
     var count = 0
 }
 
@@ -155,8 +155,9 @@ extension NoteVault {
         }
     }
 
-    /// The number of the password that opens: `number`, the next one, or none of them; 0 is the
-    /// generated one.
+    /// Returns the number of the password that opens the vault: `number`, the next one, or nil.
+    ///
+    /// 0 is the generated password.
     fileprivate func password(after number: UInt8) throws -> UInt8? {
         for candidate in [number % 200 + 1, number] {
             if candidate == 0 {
@@ -170,7 +171,7 @@ extension NoteVault {
 }
 
 extension VaultFolder {
-    /// Changes the password again and again, and acknowledges each.
+    /// Changes the password repeatedly and acknowledges each change.
     fileprivate func changePasswords() throws {
         let file = open(url.appendingPathComponent("journal").path, O_RDWR)
         try #require(file >= 0)
@@ -184,7 +185,7 @@ extension VaultFolder {
                     oldPassword: number == 0 ? nil : Data("\(number)".utf8),
                     newPassword: Data("\(next)".utf8))
                 number = next
-                // Only now it has to be there.
+                // Acknowledged: from now on the change must be stored.
                 pwrite(file, &number, 1, 0)
             }
         }

@@ -15,7 +15,7 @@ struct SecureVaultLevelsTests {
     static let password = Data("correct horse".utf8)
     static let secret = SecretBytes(copying: password)
 
-    /// A vault with one note, `body` after the user has set a password.
+    /// Runs `body` on a vault with one note after the user has set a password.
     private func withVault(_ body: (NoteVault) throws -> Void) throws {
         defer { folder.remove() }
         try folder.withVault(store, clock: clock) { (vault: NoteVault) throws in
@@ -25,7 +25,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `a password holds for three days from when it was given`() throws {
+    @Test func `a password is valid for three days after it is entered`() throws {
         try withVault { (vault: NoteVault) throws in
             #expect(vaultError { _ = try vault.text(1) } == "authRequired")
             #expect(try vault.levels.requiresPassword())
@@ -38,13 +38,15 @@ struct SecureVaultLevelsTests {
             clock.advance(by: .seconds(2))
             #expect(vaultError { _ = try vault.text(1) } == "authRequired")
             #expect(vaultError { try vault.store("b", "text") } == "authRequired")
-            #expect(try vault.titles() == ["a"], "the transaction was taken back")
+            #expect(try vault.titles() == ["a"], "the transaction was rolled back")
             try vault.levels.authWith(password: Self.password)
             #expect(try vault.text(1) == "text")
         }
     }
 
-    @Test func `a wrong password is told from everything else, and changes nothing`() throws {
+    @Test func `a wrong password is distinguished from every other error and changes nothing`()
+        throws
+    {
         try withVault { (vault: NoteVault) throws in
             let wrong = [Data(), Data("x".utf8), Self.password + [0], Data(count: 100_000)]
             for password in wrong {
@@ -79,7 +81,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `a changed password opens all that the old one has closed`() throws {
+    @Test func `a new password opens everything that the old one sealed`() throws {
         try withVault { (vault: NoteVault) throws in
             let l3 = try vault.levels.l3Encrypt(data: Data([1, 2]), password: Self.secret)
             try vault.levels.authWith(password: Self.password)
@@ -96,7 +98,9 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `L3 asks each time, whatever L2 does, and is another key`() throws {
+    @Test func `L3 needs the password each time, whatever the state of L2, and has its own key`()
+        throws
+    {
         try withVault { (vault: NoteVault) throws in
             let sealed = try vault.levels.withL3(password: Self.secret) {
                 try $0.seal(Data("4111".utf8), table: "card", column: "number", row: 1)
@@ -122,7 +126,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `a value that was moved or changed does not open`() throws {
+    @Test func `a value that was moved or modified does not open`() throws {
         try withVault { (vault: NoteVault) throws in
             try vault.levels.authWith(password: Self.password)
             let sealed = try vault.levels.l2Seal(
@@ -153,7 +157,8 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `a locked key store stops only what needs it, and nothing is replaced`() throws {
+    @Test func `a locked key store blocks only calls that need it, and nothing is replaced`() throws
+    {
         try withVault { (vault: NoteVault) throws in
             let secrets = try store.names().map { try store.read($0) }
             store.isLocked = true
@@ -169,7 +174,7 @@ struct SecureVaultLevelsTests {
             ] {
                 #expect(throws: SecureVaultError.self) { try body() }
                 do { try body() } catch let error as SecureVaultError {
-                    // A vault that knows of its user's password needs no key store to ask for it.
+                    // A vault that knows its user has a password asks for it without the key store.
                     #expect(error.isKeyStoreUnavailable || error.errorCode == 2)
                 }
             }
@@ -182,7 +187,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `L2 with a generated password says when the key store is locked`() throws {
+    @Test func `L2 with a generated password reports a locked key store`() throws {
         defer { folder.remove() }
         try folder.withVault(store) { try $0.store("a", "text") }
         try folder.withVault(store) { (vault: NoteVault) throws in
@@ -193,7 +198,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `locking ends access at once`() throws {
+    @Test func `locking ends access immediately`() throws {
         try withVault { vault in
             try vault.levels.authWith(password: Self.password)
             vault.levels.lock()
@@ -206,7 +211,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `a password that is being checked, or waits for that, does not undo a lock`()
+    @Test func `a password that is being checked or waiting to be checked does not undo a lock`()
         async throws
     {
         defer { folder.remove() }
@@ -228,7 +233,7 @@ struct SecureVaultLevelsTests {
             return await group.reduce(into: [String?]()) { $0.append($1) }
         }
         while gate.waiting == 0 { try await Task.sleep(for: .milliseconds(5)) }
-        // The other one stands in line by now.
+        // By now the other one is waiting in line.
         try await Task.sleep(for: .milliseconds(200))
         levels.lock()
         gate.isOpen = true
@@ -238,14 +243,14 @@ struct SecureVaultLevelsTests {
         #expect(levels.isL2Unlocked)
     }
 
-    /// Not one of Swift's own threads, which must not wait.
+    /// Runs `body` on a separate thread, because Swift's own threads must not block.
     private static func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }
         }
     }
 
-    @Test func `what a crash left of the generated password is ignored, then removed`() throws {
+    @Test func `a generated password left by a crash is ignored, then removed`() throws {
         let name = "SecureVault.generated-password"
         defer { folder.remove() }
         try folder.withVault(store) { (vault: NoteVault) throws in
@@ -268,7 +273,7 @@ struct SecureVaultLevelsTests {
     }
 
     @Test
-    func `a transaction that asks for L2 and a change of the password do not wait for each other`()
+    func `a transaction that uses L2 and a password change do not deadlock`()
         throws
     {
         defer { folder.remove() }
@@ -279,7 +284,7 @@ struct SecureVaultLevelsTests {
             Thread.detachNewThread {
                 try? vault.providers.database.inDatabaseTransaction { _ in
                     inside.signal()
-                    // Until the other one wants the database.
+                    // Until the other thread waits for the database.
                     usleep(300_000)
                     _ = try? vault.levels.l2Encrypt(data: Data([1]))
                 }
@@ -296,7 +301,7 @@ struct SecureVaultLevelsTests {
         }
     }
 
-    @Test func `16 threads read while the password changes, and none gets other data`() async throws
+    @Test func `16 threads read while the password changes, and none gets wrong data`() async throws
     {
         defer { folder.remove() }
         let (store, folder) = (store, folder)
@@ -346,7 +351,7 @@ struct SecureVaultLevelsTests {
     }
 }
 
-/// A derivation that a test holds up.
+/// A provider whose key derivation a test can block.
 private final class GatedCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
     // @unchecked: the two variables are only touched under `condition`.
     private let base: NoOpCryptoProvider

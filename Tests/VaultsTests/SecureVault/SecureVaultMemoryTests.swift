@@ -5,11 +5,11 @@
 
     @testable import Vaults
 
-    /// What is left of a vault's password and keys in memory: each test runs in a process of its
-    /// own.
+    /// Tests of what remains of a vault's password and keys in memory, each in a separate process.
     @Suite(.enabled(if: !Sanitizer.isPresent), .timeLimit(.minutes(10)))
     struct SecureVaultMemoryTests {
-        @Test func `after lock neither the password nor a key of L2 or L3 is in memory`() async {
+        @Test func `after locking, neither the password nor a key of L2 or L3 is in memory`() async
+        {
             await #expect(processExitsWith: .success) {
                 let folder = try VaultFolder.make()
                 defer { folder.remove() }
@@ -24,7 +24,7 @@
             }
         }
 
-        @Test func `a generated password leaves no more`() async {
+        @Test func `a generated password leaves nothing in memory either`() async {
             await #expect(processExitsWith: .success) {
                 let folder = try VaultFolder.make()
                 defer { folder.remove() }
@@ -43,8 +43,9 @@
         @Test func `an expired Data is overwritten`() async {
             await #expect(processExitsWith: .success) {
                 let value = ExpiringValue<Data>(expiresAfter: 0.2)
-                // Once before: the first call of a function goes through the dynamic linker, which
-                // keeps the vector registers on the stack, and in them what was copied last.
+                // Run once beforehand: the first call of a function goes through the dynamic
+                // linker, which saves the vector registers on the stack, and with them the bytes
+                // that were copied last.
                 value.value = Data(repeating: 7, count: 40)
                 value.value = nil
                 let needle = try Leftovers.random { value.value = $0 }
@@ -57,7 +58,7 @@
         }
     }
 
-    /// In functions of their own, so that what they hold is released.
+    /// Separate functions, so that their local values are released.
     private enum Leftovers {
         static func random(_ body: (Data) -> Void) throws -> Needle {
             let secret = SecretBytes.random(count: 40)
@@ -88,7 +89,8 @@
             return try keys(of: vault, password: password) + [needle(password)]
         }
 
-        /// The root, the keys of L2 and L3, and what they derive; checks that L2's is found.
+        /// Returns the root key, the keys of L2 and L3 and those derived from them, and checks that
+        /// the search finds L2's.
         private static func keys(of vault: NoteVault, password: SecretBytes) throws -> [Needle] {
             let key = PasswordLevelKey(
                 crypto: vault.providers.crypto, keystore: vault.providers.keystore)
@@ -119,12 +121,12 @@
             }
         }
 
-        /// Without the first 16 bytes: those malloc uses for itself as soon as a block is freed.
+        /// Returns a needle without the first 16 bytes, which malloc uses in a freed block.
         private static func needle(_ secret: some ContiguousBytes) -> Needle {
             secret.withUnsafeBytes { Needle($0.dropFirst(16)) }
         }
 
-        /// Else the search could not find anything.
+        /// Throws if a needle is not found: the search would then prove nothing.
         private static func expectFound(_ needles: [Needle]) throws {
             for needle in needles where try needle.countInProcess() == 0 {
                 throw CocoaError(.featureUnsupported)

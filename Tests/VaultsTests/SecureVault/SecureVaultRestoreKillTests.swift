@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import Vaults
 
-/// Kills while a vault is restored over another state of itself, and first opened.
+/// Tests of kills while a vault is restored over another state of itself and first opened.
 @Suite(.timeLimit(.minutes(60)))
 struct SecureVaultRestoreKillTests {
     let folder: VaultFolder
@@ -63,7 +63,7 @@ struct SecureVaultRestoreKillTests {
         SuddenDeath.report("kills of restored vaults: \(counts)")
     }
 
-    /// Either state, whole; and it can be restored once more.
+    /// Checks that the vault is in one complete state and can be restored again.
     @discardableResult
     private func check(
         _ place: VaultFolder, _ isReplacing: Bool, _ comment: Comment
@@ -77,8 +77,8 @@ struct SecureVaultRestoreKillTests {
         return state
     }
 
-    /// A directory with a backup, and where something is to be replaced the vault with a later note
-    /// and another password.
+    /// Makes a directory with a backup and, if `isReplacing` is true, with the vault, which has a
+    /// later note and another password.
     private func place(_ name: String, _ isReplacing: Bool) throws -> VaultFolder {
         let place = VaultFolder(path: "\(folder.path)/\(name)")
         try FileManager.default.copyItem(at: template.url, to: place.url)
@@ -88,7 +88,7 @@ struct SecureVaultRestoreKillTests {
 }
 
 private final class LockedCount: @unchecked Sendable {
-    // @unchecked: one thread at a time has it.
+    // @unchecked: used by one thread at a time.
     var value = 0
 }
 
@@ -97,7 +97,7 @@ extension VaultFolder {
 
     fileprivate var backup: URL { url.appendingPathComponent("backup") }
 
-    /// A vault with a backup of its first note, a second note, and a password.
+    /// Makes a vault with a password, a backup of its first note, and a second note.
     fileprivate func makeLater() throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         try withVault(store()) { vault throws in
@@ -112,7 +112,7 @@ extension VaultFolder {
         }
     }
 
-    /// Leaves the backup only.
+    /// Removes everything but the backup.
     fileprivate func forgetFirstRun() {
         _ = try? SecureDatabaseStore.remove(at: file)
         try? FileManager.default.removeItem(at: keys)
@@ -129,7 +129,7 @@ extension VaultFolder {
         vault.providers.database.db.close()
     }
 
-    /// What the next start finds, with the password that fits.
+    /// Returns the state that the next start finds, checked with the matching password.
     fileprivate func state() throws -> State {
         try withVault(store()) { vault throws in
             let titles = try vault.titles()

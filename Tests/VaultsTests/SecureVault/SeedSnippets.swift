@@ -4,15 +4,14 @@ import Testing
 import Vaults
 import VaultsTestKit
 
-// Code that was written for another SecureVault, over GRDB: each part stands under a quotation of
-// the lines that it comes from. Changed is only what names GRDB's types. What the guidelines leave
-// out is at the end.
+// Code written for another SecureVault, over GRDB. Each part follows a quotation of the lines that
+// it comes from; only the names of GRDB's types are changed. What the guidelines leave out is at
+// the end.
 //
-// Not here: what is Apple's only (UIApplication's background tasks, ActivityKit, Logger), and the
-// chapter on updates of GRDB.
+// Not included: Apple-only parts (UIApplication's background tasks, ActivityKit, Logger) and the
+// chapter on updating GRDB.
 
-/// The name that this code has for the error; the module SecureStorage has another type of that
-/// name.
+/// This code's name for the error; the module SecureStorage has another type of that name.
 private typealias SecureStorageError = SecureVaultError
 
 // "public protocol AutofillSecureVault: SecureVault {"
@@ -263,7 +262,7 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
 
 @Suite(.timeLimit(.minutes(10))) struct SeedSnippetTests {
     // "func testSecureVaultStorage() async throws {"
-    @Test func `the guidelines' test of a mock vault holds`() async throws {
+    @Test func `the guidelines' test of a mock vault passes`() async throws {
         let vault = try MockSecureVaultFactory.makeVault(reporter: nil)
 
         let account = SecureVaultModels.WebsiteAccount(
@@ -341,7 +340,7 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
     }
 
     // "let databaseDirectory = FileManager.default"
-    @Test func `the guidelines' place of a database is where the library's is`() throws {
+    @Test func `the guidelines' database path is the library's`() throws {
         let databaseDirectory = FileManager.default
             .urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
             .appendingPathComponent("SecureVault")
@@ -368,7 +367,7 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
         var config = SecureDatabaseConfiguration()
         config.cipher.plaintextHeaderSize = 32
         // "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -16384";
-        // "PRAGMA temp_store = MEMORY" is always so here.
+        // "PRAGMA temp_store = MEMORY" is always in effect here.
         config.journalMode = .wal
         config.synchronous = .normal
         config.cacheSize = 16_384 * 1024
@@ -390,7 +389,7 @@ private final class MockSecureVault<T: AutofillDatabaseProvider>: AutofillSecure
     }
 }
 
-// What the guidelines name and leave out.
+// Declarations that the guidelines name and leave out.
 
 private enum SecureVaultModels {
     struct WebsiteAccount: Sendable {
@@ -415,7 +414,7 @@ extension MockDatabaseProvider: AutofillDatabaseProvider {}
 private let appKeyStore = InMemoryKeyStore()
 
 private func AutofillCryptoProvider() -> VaultCryptoProvider {
-    // Half the work of the default: tests run without optimisation.
+    // Half the default work: tests run without optimisation.
     VaultCryptoProvider(
         keyStore: appKeyStore,
         parameters: (try? ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// A vault that was made when guesses cost less.
+/// Tests of a vault that was made when guessing passwords was cheaper.
 @Suite(.timeLimit(.minutes(10)))
 struct StrongerDerivationTests {
     let folder: VaultFolder
@@ -22,7 +22,7 @@ struct StrongerDerivationTests {
             #expect(
                 vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
                     == "invalidPassword")
-            #expect(try derivation().parameters == .cheapest, "who is wrong raises nothing")
+            #expect(try derivation().parameters == .cheapest, "a wrong password raises nothing")
             try vault.levels.authWith(password: Self.password)
             #expect(try derivation().parameters == .default)
             #expect(try derivation().salt == salt)
@@ -33,14 +33,14 @@ struct StrongerDerivationTests {
             #expect(try ["l2-key", "password-derivation"].map(read) == records)
             #expect(try !store.names().contains("SecureVault.password-derivation.previous"))
         }
-        // An app that asks for less leaves it.
+        // An app that requests weaker parameters leaves them unchanged.
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
             try vault.levels.authWith(password: Self.password)
             #expect(try derivation().parameters == .default)
         }
     }
 
-    @Test func `a generated password is raised, too`() throws {
+    @Test func `a generated password's parameters are raised, too`() throws {
         defer { folder.remove() }
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
             try vault.store("a", "text")
@@ -51,19 +51,19 @@ struct StrongerDerivationTests {
         }
     }
 
-    // Of six: each is a crash before or after one of the three changes, and derives four keys.
+    // Three of six crash points, before and after each of three changes: each derives four keys.
     @Test(arguments: [0, 3, 5])
-    func `a crash after any step of raising leaves a password that opens`(_ steps: Int) throws {
+    func `a crash after any step of raising leaves a working password`(_ steps: Int) throws {
         defer { folder.remove() }
         _ = try makeWeakVault()
         let dying = StepKeyStore(store) { [store] in if $0 == steps + 1 { store.isLocked = true } }
         try folder.withVault(dying, quick: false, parameters: .default) { vault throws in
-            // What cannot be raised now opens all the same.
+            // The vault opens even though its parameters cannot be raised now.
             try vault.levels.authWith(password: Self.password)
             #expect(try vault.text(1) == "text")
         }
         store.isLocked = false
-        // Two steps for each of three changes.
+        // Each of the three changes has two steps.
         #expect(try derivation().parameters == (steps < 5 ? .cheapest : .default))
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
             #expect(
@@ -75,14 +75,15 @@ struct StrongerDerivationTests {
         }
     }
 
-    @Test func `a password that another process changes with the old parameters meanwhile opens`()
+    @Test
+    func `a concurrent password change with old parameters by another process still works`()
         throws
     {
         defer { folder.remove() }
         _ = try makeWeakVault()
         let new = SecretBytes(utf8: "battery staple")
         try folder.withVault(store, quick: false, parameters: .cheapest) { other throws in
-            // As code of the reference does it: nothing is looked at again before it is stored.
+            // As in the reference's code: nothing is checked again before it is stored.
             let key = PasswordLevelKey(
                 crypto: other.providers.crypto, keystore: other.providers.keystore)
             let root = try key.unwrap(with: Self.password).key
@@ -107,7 +108,7 @@ struct StrongerDerivationTests {
     }
 
     @Test
-    func `of two changes of a password at once the later one learns that its old one is wrong`()
+    func `of two concurrent password changes, the later one detects the conflict`()
         throws
     {
         defer { folder.remove() }

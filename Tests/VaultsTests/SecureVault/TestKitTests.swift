@@ -4,7 +4,7 @@ import Testing
 import Vaults
 import VaultsTestKit
 
-/// The stand-ins behave as their documentation says.
+/// Tests that the stand-ins behave as documented.
 @Suite(.timeLimit(.minutes(10))) struct TestKitTests {
     private final class MockedVault: SecureVault, Sendable {
         let providers: SecureStorageProviders<MockDatabaseProvider>
@@ -16,7 +16,7 @@ import VaultsTestKit
         }
     }
 
-    @Test func `levels run over encryption that does nothing`() throws {
+    @Test func `levels work over encryption that does nothing`() throws {
         let factory = SecureVaultFactory<MockedVault>(
             makeCryptoProvider: { NoOpCryptoProvider() },
             makeKeyStoreProvider: { _ in MockKeyStoreProvider() },
@@ -29,7 +29,7 @@ import VaultsTestKit
         #expect(try vault.levels.l2Decrypt(data: Data([3])) == Data([3]))
     }
 
-    @Test func `a mock of the encryption remembers, and returns what it was told`() throws {
+    @Test func `a mock of the encryption records calls and returns the configured values`() throws {
         let crypto = MockCryptoProvider()
         #expect(vaultError { _ = try crypto.deriveKeyFromPassword(Data()) } == "invalidPassword")
         #expect(
@@ -45,7 +45,7 @@ import VaultsTestKit
         #expect(try crypto.hashData(Data()) == nil)
     }
 
-    @Test func `a mock of the keys holds what the test sets, and can be locked`() throws {
+    @Test func `a mock of the keys holds what the test sets and can be locked`() throws {
         let keys = MockKeyStoreProvider()
         #expect(keys._l1Key == nil && keys._encryptedL2Key == nil && keys._generatedPassword == nil)
         keys._l1Key = Data([1])
@@ -62,7 +62,7 @@ import VaultsTestKit
         #expect(vaultError { try keys.storeL1Key(Data([5])) } == "keystoreUpdateError")
     }
 
-    @Test func `a temporary database is a real one, and goes with its provider`() throws {
+    @Test func `a temporary database is a real one, deleted with its provider`() throws {
         var provider: TemporaryDatabaseProvider? = try TemporaryDatabaseProvider(
             writerType: .pool
         ) { $0.add("t", sql: "CREATE TABLE t (x)") }

@@ -8,8 +8,7 @@ import Vaults
         let folder = try VaultFolder.make()
         defer { folder.remove() }
         let password = SecretBytes(utf8: "pw")
-        // With a derivation that costs nothing, what is measured is all the rest; keys are in
-        // files.
+        // With a free derivation, everything else is measured; the keys are in files.
         try folder.withVault(try folder.store()) { (vault: NoteVault) throws in
             try vault.store("a", "text")
             try vault.levels.resetL2Password(oldPassword: nil, newPassword: password)

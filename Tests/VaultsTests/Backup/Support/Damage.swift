@@ -1,8 +1,8 @@
 import Foundation
 
-/// Bytes that were changed as accidents and attackers change them, from a seed.
+/// Modifies bytes as accidents and attackers do, reproducibly from a seed.
 struct Damage {
-    /// SplitMix64: a failure can be had again from its seed.
+    /// SplitMix64: a failure can be reproduced from its seed.
     struct Generator: RandomNumberGenerator {
         private var state: UInt64
 
@@ -21,8 +21,9 @@ struct Damage {
 
     init(seed: UInt64) { generator = Generator(seed: seed) }
 
-    /// `original`, changed but for `protected` bytes at its beginning; parts may come from
-    /// `others`, or be swapped as a whole where they are `chunk` bytes long.
+    /// Returns `original`, modified anywhere but in its first `protected` bytes.
+    ///
+    /// Parts may come from `others`, and parts of `chunk` bytes may be swapped as a whole.
     mutating func change(
         _ original: Data, _ others: [Data], protected: Int = 0, chunk: Int = 64
     ) -> Data {
@@ -54,14 +55,14 @@ struct Damage {
         case 4:
             bytes[one] = [0, 1, 0x7f, 0x80, 0xff].randomElement(using: &generator) ?? 0
         case 5:
-            // A part taken out.
+            // Remove a range.
             bytes.removeSubrange(one..<min(bytes.count, one + 1 + place(&generator) % chunk))
         case 6:
             // The beginning of one, the end of another.
             let other = others.randomElement(using: &generator) ?? bytes
             bytes = bytes.prefix(one) + other.dropFirst(min(one, other.count))
         case 7:
-            // Two parts of a length, swapped.
+            // Swap two chunks.
             let count = (original.count - protected) / chunk
             guard count > 1 else { return bytes }
             let starts = (0..<2).map { _ in
@@ -85,7 +86,7 @@ struct Damage {
     }
 }
 
-/// What this process has needed at most of the machine's memory, in bytes.
+/// Returns the peak memory use of this process in bytes.
 func peakMemory() -> Int {
     var usage = rusage()
     #if os(Linux)

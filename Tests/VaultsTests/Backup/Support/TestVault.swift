@@ -4,7 +4,7 @@ import Testing
 
 @testable import Vaults
 
-/// A vault with a sealed column, in a directory of its own, as an app would have it on one device.
+/// A vault with a sealed column in a separate directory, as an app would have it on one device.
 final class TestVault: Sendable {
     let place: TemporaryDatabase
     let keyStore: any KeyStore
@@ -16,14 +16,14 @@ final class TestVault: Sendable {
     var url: URL { place.url }
     var backup: URL { place.directory.appendingPathComponent("vault.backup") }
 
-    /// An empty place on a device: with no file and no key yet.
+    /// Creates an empty device, with no database file and no key yet.
     init(emptyWith keyStore: any KeyStore = InMemoryKeyStore()) throws {
         place = try TemporaryDatabase()
         self.keyStore = keyStore
         data = try DataEncryptionKey.random(name: "passwords")
     }
 
-    /// A vault of `rows` rows, each about 1 KiB.
+    /// Creates a vault of `rows` rows of about 1 KiB each.
     convenience init(rows: Int, keyStore: any KeyStore = InMemoryKeyStore()) throws {
         try self.init(emptyWith: keyStore)
         try keyStore.store(SecretBytes.random(count: 32), forName: Self.names.database)
@@ -62,7 +62,7 @@ final class TestVault: Sendable {
         try withStore { try body(SecureDatabaseQueue(databaseStore: $0)) }
     }
 
-    /// Restores as an app does: the wrapped keys go into the database.
+    /// Restores as an app does, storing the wrapped keys in the database.
     @discardableResult
     func restore(
         _ backup: URL, _ source: any KeyEncryptionKeySource,
@@ -81,7 +81,7 @@ final class TestVault: Sendable {
         }
     }
 
-    /// Opens the restored vault with what its device has, and reads every sealed value.
+    /// Opens the restored vault with the keys on its device and reads every sealed value.
     func checkRestored(rows: Int) throws {
         let kek = try KeyEncryptionKey(
             name: Self.names.keyEncryption, bytes: keyStore.read(Self.names.keyEncryption))
@@ -104,7 +104,7 @@ final class TestVault: Sendable {
         #expect(try keyStore.names() == ["db", "kek"])
     }
 
-    /// The names beside the database that should not be there after a call.
+    /// Returns the names beside the database that must not exist after a call.
     func leftovers() throws -> [String] {
         try place.fileNames().filter {
             !["test.db", "test.db-wal", "test.db-shm", "vault.backup"].contains($0)
@@ -112,7 +112,7 @@ final class TestVault: Sendable {
     }
 }
 
-/// What `body` throws, as the error of a backup.
+/// Returns the error that `body` throws if it is an error of a backup.
 func backupError(_ body: () throws -> Void) -> VaultBackupError? {
     do {
         try body()

@@ -5,8 +5,9 @@ import VaultsTestKit
 
 @testable import Vaults
 
-/// A directory for the vaults of one test, which goes with its last reference; its parts can be
-/// passed on by path.
+/// A directory for the vaults of one test, removed with its last reference.
+///
+/// Other processes can open its parts by path.
 final class VaultHome: Sendable {
     let url: URL
     let clock = ManualClock()
@@ -22,7 +23,7 @@ final class VaultHome: Sendable {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    /// That of another process.
+    /// Opens the directory that another process owns.
     init(path: String) {
         url = URL(fileURLWithPath: path)
         isOwner = false
@@ -36,14 +37,14 @@ final class VaultHome: Sendable {
         try FileKeyStore(directory: url.appendingPathComponent("keys"))
     }
 
-    /// The real container, but that a password costs nothing.
+    /// Returns the real container, except that deriving a password's key costs nothing.
     func container(_ keyStore: (any KeyStore)? = nil) throws -> DataVaultContainer {
         try DataVaultContainer(
             directory: directory, keyStore: keyStore ?? self.keyStore(), clock: clock,
             date: { [date] in date.now }, makePasswordKey: { QuickPasswordKey(password: $0) })
     }
 
-    /// As `container()`, where each derivation passes a gate first.
+    /// Like `container()`, but each derivation passes a gate first.
     func container(passing gate: Gate) throws -> DataVaultContainer {
         try DataVaultContainer(directory: directory, keyStore: keyStore(), clock: clock) {
             gate.pass()
@@ -51,7 +52,7 @@ final class VaultHome: Sendable {
         }
     }
 
-    /// A vault "a" with one value, three tries and the password "P4sSw0rD1".
+    /// Creates the locked vault "a" with one value, three tries and the password "P4sSw0rD1".
     func lockedVault(in container: DataVaultContainer) throws -> DataVault {
         var policy = DataVaultPasswordPolicy()
         policy.retryLimit = 3
@@ -61,7 +62,7 @@ final class VaultHome: Sendable {
         return vault
     }
 
-    /// The real container with the cheapest derivation that there is.
+    /// Returns the real container with the cheapest allowed derivation.
     func realContainer() throws -> DataVaultContainer {
         try DataVaultContainer(
             directory: directory, keyStore: keyStore(), parameters: .cheapest, clock: clock)
@@ -88,7 +89,7 @@ final class ManualDate: @unchecked Sendable {
     func advance(days: Double) { lock.withLock { time += days * 86_400 } }
 }
 
-/// A password's key without the derivation, for tests of everything but guessing.
+/// A password's key without the costly derivation, for tests of everything but guessing.
 struct QuickPasswordKey: KeyEncryptionKeySource {
     let password: SecretBytes
     var name: String { "password" }
@@ -112,7 +113,7 @@ struct QuickPasswordKey: KeyEncryptionKeySource {
     }
 }
 
-/// The code of what `body` throws; nil for nothing, -1 for an error of another type.
+/// Returns the code of the error that `body` throws: nil for none, -1 for another type.
 func vaultCode(_ body: () throws -> Void) -> Int? {
     do {
         try body()
@@ -122,7 +123,7 @@ func vaultCode(_ body: () throws -> Void) -> Int? {
     }
 }
 
-/// What `body` throws, when it is one of ours.
+/// Returns the error that `body` throws, if it is a `DataVaultError`.
 func dataVaultError(_ body: () throws -> Void) -> DataVaultError? {
     do {
         try body()

@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import Vaults
 
-/// A directory for the files of a key store, which goes with its last reference.
+/// A directory for the files of a key store, deleted with its last reference.
 final class KeyFolder: Sendable {
     let url: URL
 
@@ -18,12 +18,12 @@ final class KeyFolder: Sendable {
 
     func store() throws -> FileKeyStore { try FileKeyStore(directory: url) }
 
-    /// The names in the directory, hidden ones too.
+    /// Returns the names in the directory, including hidden ones.
     func fileNames() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
-    /// The only file that there is.
+    /// Returns the path of the only file in the directory.
     func onlyFile() throws -> String {
         let names = try fileNames()
         try #require(names.count == 1)
@@ -31,7 +31,7 @@ final class KeyFolder: Sendable {
     }
 }
 
-/// What `body` throws, as the error of a key store.
+/// Returns the error that `body` throws if it is an error of a key store.
 func keyStoreError(_ body: () throws -> Void) -> KeyStoreError? {
     do {
         try body()
@@ -42,7 +42,7 @@ func keyStoreError(_ body: () throws -> Void) -> KeyStoreError? {
 }
 
 extension KeyStoreError {
-    /// The case without what it holds.
+    /// The error's case without its associated values.
     enum Kind: String, Codable {
         case notFound, alreadyExists, unavailable, refused, damaged, invalidName
     }
@@ -60,7 +60,7 @@ extension KeyStoreError {
 }
 
 extension KeyStore {
-    /// What each of the five calls throws for `name`.
+    /// Returns, for each of the five calls with `name`, the kind of error that it throws.
     func errors(forName name: String) -> [KeyStoreError.Kind?] {
         let secret = SecretBytes(copying: Data([1, 2, 3]))
         return [
@@ -74,12 +74,12 @@ extension KeyStore {
 }
 
 extension SecretBytes {
-    /// 32 equal bytes, so that a mixture of two secrets shows.
+    /// Returns 32 equal bytes, so that a mixture of two secrets is detected.
     static func uniform(_ byte: UInt8) -> SecretBytes {
         SecretBytes(copying: Data(repeating: byte, count: 32))
     }
 
-    /// The byte of ``uniform(_:)``; nil for anything else.
+    /// The byte of a secret made by ``uniform(_:)``; nil for any other secret.
     var uniformByte: UInt8? {
         withUnsafeBytes { bytes in
             guard bytes.count == 32, let first = bytes.first else { return nil }
@@ -88,7 +88,8 @@ extension SecretBytes {
     }
 }
 
-/// Threads of their own: `concurrentPerform` runs no more at a time than there are cores.
+/// Runs `body` on separate threads, because `concurrentPerform` runs no more at a time than there
+/// are cores.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let done = DispatchGroup()
     for number in 0..<count {
@@ -101,7 +102,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     done.wait()
 }
 
-/// What threads put in, in any order.
+/// Collects values from several threads, in any order.
 final class Gathered<Value: Sendable>: @unchecked Sendable {
     // @unchecked: `all` is only touched under `lock`.
     private let lock = NSLock()

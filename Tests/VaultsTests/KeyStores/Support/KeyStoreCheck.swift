@@ -3,7 +3,7 @@ import SecureStorage
 import Testing
 import Vaults
 
-/// What every key store does; each is run on an empty one.
+/// The checks that every key store must pass, each run on an empty store.
 enum KeyStoreCheck: String, CaseIterable, Codable {
     case storedReplacedReadRemoved
     case namesAreListedByTheirBytes
@@ -54,7 +54,7 @@ enum KeyStoreCheck: String, CaseIterable, Codable {
         #expect(first == .uniform(1))
         try store.store(SecretBytes(copying: Data("longer, or shorter".utf8)), forName: "k")
         #expect(try store.read("k") == SecretBytes(copying: Data("longer, or shorter".utf8)))
-        #expect(first == .uniform(1), "what was read stays as it was")
+        #expect(first == .uniform(1), "a secret that was read does not change")
         #expect(try store.names() == ["k"])
         #expect(try store.remove("k"))
         #expect(try !store.remove("k"))

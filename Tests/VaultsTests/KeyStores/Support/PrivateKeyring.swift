@@ -2,15 +2,15 @@
     import Foundation
     import Testing
 
-    /// A session bus with a GNOME Keyring of its own, which end with the last reference or with
-    /// this process.
+    /// A private session bus with a GNOME Keyring, which ends with the last reference or with this
+    /// process.
     final class PrivateKeyring: @unchecked Sendable {
-        // @unchecked: one test at a time stops it, or the last reference.
+        // @unchecked: one test at a time stops it, or its deinitializer.
         private let process: pid_t
         private let end = Pipe()
         private var isStopped = false
         private let home: URL
-        /// What `DBUS_SESSION_BUS_ADDRESS` says in it.
+        /// The value of `DBUS_SESSION_BUS_ADDRESS` in the session.
         let address: String
 
         static let shared = Result { try PrivateKeyring() }
@@ -38,7 +38,7 @@
                 .map { URL(fileURLWithPath: $0) }
         }
 
-        /// Starts a bus, and on it a keyring whose login collection is unlocked.
+        /// Starts a bus and, if `hasKeyring` is true, a keyring whose login collection is unlocked.
         init(hasKeyring: Bool = true) throws {
             for handle in [end.fileHandleForReading, end.fileHandleForWriting] {
                 _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
@@ -56,12 +56,12 @@
                 <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
                 """.utf8
             ).write(to: configuration)
-            // The daemon goes to the background before it is on the bus.
+            // The daemon goes into the background before it is on the bus.
             let unlock = """
                 printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null
                 until \(Self.isReady) | grep -q login; do sleep 0.05; done
                 """
-            // The reader ends with this process, and the bus and the keyring with it.
+            // `read` ends with this process, and the bus and the keyring end with `read`.
             let script =
                 "\(hasKeyring ? unlock : "")\necho \"$DBUS_SESSION_BUS_ADDRESS\"; read -r _"
             let output = Pipe()
@@ -81,8 +81,9 @@
             address = String(decoding: line.dropLast(), as: UTF8.self)
         }
 
-        /// Starts a program without the signals that the threads of a test block: with them it
-        /// cannot be ended, nor end its own.
+        /// Starts a program without the signals that the threads of a test block.
+        ///
+        /// With them blocked, the program could neither be ended nor end its own children.
         private static func start(
             _ arguments: [String], _ environment: [String: String], _ input: Pipe, _ output: Pipe
         ) throws -> pid_t {
@@ -95,7 +96,7 @@
                 posix_spawn_file_actions_adddup2(
                     &actions, stream.fileDescriptor, Int32(number))
             }
-            // With the writing end the reader would wait for itself.
+            // A reader that held the writing end would wait for itself.
             posix_spawn_file_actions_addclose(
                 &actions, input.fileHandleForWriting.fileDescriptor)
             let argv = arguments.map { strdup($0) } + [nil]
@@ -119,18 +120,18 @@
             try? FileManager.default.removeItem(at: home)
         }
 
-        /// Ends the bus.
+        /// Stops the bus.
         func stop() {
             guard !isStopped else { return }
             isStopped = true
-            // A line, not only the end: another child can hold the pipe open.
+            // A line, not only end of file: another child may hold the pipe open.
             try? end.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
             try? end.fileHandleForWriting.close()
             var status: Int32 = 0
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
         }
 
-        /// Makes this process, an exit test's, one of the session at `address`.
+        /// Puts this process, that of an exit test, into the session at `address`.
         static func use(_ address: String) {
             setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
         }
@@ -147,7 +148,7 @@
             org.freedesktop.Secret.Service.ReadAlias string:default
             """
 
-        /// Runs a program of the session to its end.
+        /// Runs a program in the session until it exits.
         @discardableResult
         func run(
             _ program: String, _ arguments: [String], input: String = ""

@@ -3,7 +3,7 @@ import SecureStorage
 import Vaults
 import VaultsTestKit
 
-/// A vault as an app writes one: a plain title, a text of L2, a text of L3.
+/// A vault as an app would write one: notes with a plain title and a text sealed by L2.
 final class NoteVault: SecureVault, Sendable {
     let providers: SecureStorageProviders<VaultDatabaseProvider>
     let levels: SecureVaultLevels
@@ -48,7 +48,7 @@ final class NoteVault: SecureVault, Sendable {
     }
 }
 
-/// A directory with the keys and the database of one vault.
+/// The directory of the keys and the database of one vault.
 struct VaultFolder: Sendable {
     let path: String
     var url: URL { URL(fileURLWithPath: path) }
@@ -66,7 +66,7 @@ struct VaultFolder: Sendable {
 
     func store() throws -> FileKeyStore { try FileKeyStore(directory: keys) }
 
-    /// What a program makes once.
+    /// Returns the factory that a program makes once.
     func factory(_ keyStore: some KeyStore) -> SecureVaultFactory<NoteVault> {
         SecureVaultFactory<NoteVault>(
             makeCryptoProvider: { VaultCryptoProvider(keyStore: keyStore) },
@@ -80,7 +80,7 @@ struct VaultFolder: Sendable {
             })
     }
 
-    /// The same with a cheaper derivation.
+    /// Returns the same factory with a cheaper derivation.
     func factory(
         _ keyStore: some KeyStore, quick: Bool, parameters: ScryptParameters? = nil
     ) -> SecureVaultFactory<NoteVault> {
@@ -95,7 +95,7 @@ struct VaultFolder: Sendable {
             makeDatabaseProvider: usual.makeDatabaseProvider)
     }
 
-    /// Opens the vault, as at a start, and closes its file after `body`.
+    /// Opens the vault as at a start, and closes its file after `body`.
     @discardableResult
     func withVault<R>(
         _ keyStore: some KeyStore, quick: Bool = true, parameters: ScryptParameters? = nil,
@@ -116,7 +116,7 @@ struct VaultFolder: Sendable {
     }
 }
 
-/// The error that `body` throws, by the name of its case, and its causes'.
+/// Returns the error that `body` throws as the name of its case, followed by its cause's.
 func vaultError(_ body: () throws -> Void) -> String? {
     do {
         try body()

@@ -2,8 +2,7 @@ import Foundation
 
 @testable import Vaults
 
-/// The real encryption with a key derivation that costs nothing: for tests of everything but
-/// guessing.
+/// The real encryption with a free key derivation, for tests of everything but password guessing.
 struct QuickCryptoProvider: SecureStorageCryptoProvider {
     let real: VaultCryptoProvider
 

@@ -2,8 +2,9 @@ import Foundation
 import SecureStorage
 import Vaults
 
-/// A key store that calls back before and after each change, with a number: for kills and failures
-/// at each step.
+/// A key store that calls back before and after each change, with the number of the step.
+///
+/// Tests use it for kills and failures at each step.
 final class StepKeyStore: KeyStore, @unchecked Sendable {
     // @unchecked: `steps` is only touched under `lock`.
     private let base: any KeyStore
