@@ -163,10 +163,16 @@ let package = Package(
         .executableTarget(
             name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
             swiftSettings: swiftSettings),
+        // What the tests of all three products use.
+        .target(
+            name: "TestSupport",
+            dependencies: ["SecureStorage"],
+            path: "Tests/Support",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: [
-                "FaultyDisk", "SecureStorage",
+                "FaultyDisk", "SecureStorage", "TestSupport",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             resources: [.copy("Fixtures")],
@@ -174,14 +180,14 @@ let package = Package(
         .testTarget(
             name: "VaultsTests",
             dependencies: [
-                "PasswordManager", "SecureStorage", "TypedPasswords", "VaultPrompt", "Vaults",
-                "VaultsTestKit",
+                "PasswordManager", "SecureStorage", "TestSupport", "TypedPasswords", "VaultPrompt",
+                "Vaults", "VaultsTestKit",
             ],
             resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["SecureStorage", "SecureStorageTool"],
+            dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/statements.json")],
             swiftSettings: swiftSettings),

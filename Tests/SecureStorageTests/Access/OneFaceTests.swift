@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The behaviour that queues and pools share, through the protocols that both conform to.

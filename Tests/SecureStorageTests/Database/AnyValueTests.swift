@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// What Swift apps pass to FMDB: values of any type, and dictionaries with more names than a

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 @testable import SecureStorage
+import TestSupport
 import Testing
 
 @Suite struct EngineTests {

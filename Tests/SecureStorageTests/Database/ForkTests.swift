@@ -1,6 +1,7 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// In a child made with `fork()`, the parent's objects refuse every use and do no harm.

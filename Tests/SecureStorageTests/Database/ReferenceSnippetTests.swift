@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The reference's snippets, verbatim except for the names of databases and the checks at the end.

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Every short program of begin, commit, rollback, error, nested block and batch, in every place

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Every snippet of the documentation, compiled and run.

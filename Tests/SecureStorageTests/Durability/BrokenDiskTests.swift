@@ -1,6 +1,7 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A disk whose k-th call fails, once or from then on, for each k until a run meets no failure.

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 /// One changed byte, or a cut, in any file of a database that a crash has left.

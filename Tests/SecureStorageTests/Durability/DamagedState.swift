@@ -1,6 +1,7 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The files that a crash has left on the disk, with every committed state of the rows.

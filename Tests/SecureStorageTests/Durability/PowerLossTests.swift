@@ -2,6 +2,7 @@ import FaultyDisk
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 /// States that a power cut may leave on the disk, rebuilt from recorded writes and opened.

@@ -1,6 +1,7 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// What a re-key reports when the disk fails during it is true, for the next process too.

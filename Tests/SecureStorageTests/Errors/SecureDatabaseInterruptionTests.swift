@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// `SecureDatabaseInterruption`, for everything that can end a call early.

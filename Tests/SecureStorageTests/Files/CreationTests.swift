@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The first `open` of a file creates all of it, including the handler's work, or nothing.

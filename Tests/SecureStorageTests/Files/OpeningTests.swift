@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Keys passed to `open`, and stores that are opened twice or reopened.

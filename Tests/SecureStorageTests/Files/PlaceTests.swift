@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Paths that cannot hold a database.

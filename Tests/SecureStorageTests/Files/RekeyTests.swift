@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Changing a file's key, completely or not at all.

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Files with a plaintext header, whose salt is stored in a separate file.

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 @Suite struct SecondInstanceTests {

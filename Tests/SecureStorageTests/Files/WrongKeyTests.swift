@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// The library decides how a wrong key is reported and what stays unchanged, since engines differ

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// SQLCipher's own shell reads what the library writes, and the other way round.

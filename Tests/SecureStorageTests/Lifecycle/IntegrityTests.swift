@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A check of the whole file reports what is wrong with it, and nothing else.

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Kills, full disks and too few descriptors while files are copied, converted and checked.

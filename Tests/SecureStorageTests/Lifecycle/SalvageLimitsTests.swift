@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Salvage of files that are worse than damaged.

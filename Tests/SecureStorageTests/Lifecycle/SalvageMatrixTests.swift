@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Salvage across page sizes, HMACs, headers, writing programs and contents.

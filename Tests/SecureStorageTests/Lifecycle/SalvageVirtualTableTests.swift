@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Damage in a full-text index or an R-tree costs nothing outside of it, and inside no more than is

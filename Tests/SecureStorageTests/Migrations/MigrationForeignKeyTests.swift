@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Foreign keys: enforcement does not obstruct a step, and no step leaves violations.

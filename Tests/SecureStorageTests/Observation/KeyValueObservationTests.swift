@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct KeyValueObservationTests {

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 
 /// A queue on a new file, for tests that examine the changes it reports.
 struct ObservedDatabase {

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Files of other programs whose format is neither SQLCipher 4's nor the default of an older

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Damage in the log or journal of a crash is reported as far as it can be proved, and no further.

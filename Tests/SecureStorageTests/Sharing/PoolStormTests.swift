@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Every pair of a pool's public calls at the same moment, and all of them in a mix.

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Every pair of a queue's public calls at the same moment, and all of them in a mix; see

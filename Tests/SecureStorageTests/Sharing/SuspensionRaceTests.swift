@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Suspending, resuming, closing and changing the key at the same time, in a forced order.

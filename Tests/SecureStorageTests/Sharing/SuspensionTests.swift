@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A process that releases a file in a shared container for a while.

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A database whose process was killed: committed rows are only in its log, or its journal is hot.

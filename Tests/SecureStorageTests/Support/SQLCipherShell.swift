@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The `sqlcipher` shell that Scripts/setup installs: another program's view of a file.
 struct SQLCipherShell {

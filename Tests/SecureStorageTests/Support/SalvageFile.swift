@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// A file of one program, one cipher configuration and one shape of content, for tests of

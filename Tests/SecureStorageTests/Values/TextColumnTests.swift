@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 /// Numbers in columns of type TEXT, where SQLite stores their text.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import Vaults

@@ -4,6 +4,7 @@ import SecureStorage
 import VaultsTestKit
 
 @testable import Vaults
+import TestSupport
 
 /// A directory for the vaults of one test, removed with its last reference.
 ///

@@ -1,15 +1,15 @@
 #if os(Linux)
-    import Foundation
+    package import Foundation
 
     /// Bytes to search for in this process's memory, kept in a form that the search does not find.
-    struct Needle: Sendable {
+    package struct Needle: Sendable {
         private static let mask: UInt8 = 0x5a
         private let masked: [UInt8]
 
-        init(_ bytes: some Collection<UInt8>) { masked = bytes.map { $0 ^ Self.mask } }
+        package init(_ bytes: some Collection<UInt8>) { masked = bytes.map { $0 ^ Self.mask } }
 
         /// The same bytes as hexadecimal digits, in lower case.
-        var hexadecimal: Needle {
+        package var hexadecimal: Needle {
             Needle(
                 masked.lazy.flatMap { masked -> [UInt8] in
                     let byte = masked ^ Self.mask
@@ -18,7 +18,7 @@
         }
 
         /// Counts the occurrences of the bytes in `memory`.
-        func count(in memory: UnsafeRawBufferPointer) -> Int {
+        package func count(in memory: UnsafeRawBufferPointer) -> Int {
             guard var place = memory.baseAddress else { return 0 }
             let end = place + memory.count
             var count = 0
@@ -35,7 +35,7 @@
         }
 
         /// Counts the occurrences of the bytes in writable memory: heap, stacks, globals.
-        func countInProcess() throws -> Int {
+        package func countInProcess() throws -> Int {
             // String(contentsOfFile:) would stop after the first pages: the file reports no size.
             let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps"))
                 .readToEnd()

@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 
 #if os(Linux)
     /// A file system of a few hundred kilobytes in memory, mounted for the lifetime of the
     /// instance.
-    final class SmallDisk: Sendable {
-        let directory: URL
+    package final class SmallDisk: Sendable {
+        package let directory: URL
 
         /// Only root may mount, and not in every container.
-        static let isAvailable = (try? SmallDisk(kilobytes: 64)) != nil
+        package static let isAvailable = (try? SmallDisk(kilobytes: 64)) != nil
 
-        init(kilobytes: Int) throws {
+        package init(kilobytes: Int) throws {
             directory = FileManager.default.temporaryDirectory
                 .appendingPathComponent("SecureStorageTests-disk-\(UUID().uuidString)")
             try FileManager.default.createDirectory(
@@ -33,20 +33,22 @@ import Foundation
     ///
     /// For exit tests. A process that a test starts has a copy of every descriptor for a moment,
     /// which keeps the space of removed files allocated; other tests must not cause that.
-    struct Ballast {
-        let directory: String
+    package struct Ballast {
+        package let directory: String
 
-        var path: String { directory + "/ballast" }
+        package init(directory: String) { self.directory = directory }
+
+        package var path: String { directory + "/ballast" }
 
         /// Uses all remaining space except `spare` bytes.
-        func fill(leaving spare: Int = 0) throws {
+        package func fill(leaving spare: Int = 0) throws {
             var space = statvfs()
             guard statvfs(directory, &space) == 0 else { throw CocoaError(.fileReadUnknown) }
             let size = max(Int(space.f_bavail) * Int(space.f_frsize) - spare, 0)
             try Data(repeating: 0, count: size).write(to: URL(fileURLWithPath: path))
         }
 
-        func remove() throws {
+        package func remove() throws {
             try FileManager.default.removeItem(atPath: path)
         }
     }

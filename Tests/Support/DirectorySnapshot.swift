@@ -1,20 +1,20 @@
-import Foundation
+package import Foundation
 
 /// Everything below a directory that an unwanted write would change.
-struct DirectorySnapshot: Equatable, CustomStringConvertible {
-    struct Entry: Equatable {
-        let type: mode_t
-        let mode: mode_t
-        let inode: UInt64
+package struct DirectorySnapshot: Equatable, CustomStringConvertible {
+    package struct Entry: Equatable {
+        package let type: mode_t
+        package let mode: mode_t
+        package let inode: UInt64
         /// Seconds and nanoseconds; empty for a directory, where drafts may be created and removed.
-        let modified: [Int]
+        package let modified: [Int]
         /// The bytes of a file, or the target of a link.
-        let content: Data
+        package let content: Data
     }
 
-    let entries: [String: Entry]
+    package let entries: [String: Entry]
 
-    init(of directory: URL) throws {
+    package init(of directory: URL) throws {
         var entries: [String: Entry] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
             entries[name] = try Entry(path: directory.path + "/" + name)
@@ -23,7 +23,7 @@ struct DirectorySnapshot: Equatable, CustomStringConvertible {
     }
 
     /// One line per name.
-    var description: String {
+    package var description: String {
         entries.sorted { $0.key < $1.key }
             .map { name, entry in
                 "\(name): mode \(String(entry.mode, radix: 8)), \(entry.content.count) bytes, "
@@ -34,7 +34,7 @@ struct DirectorySnapshot: Equatable, CustomStringConvertible {
 }
 
 extension DirectorySnapshot.Entry {
-    init(path: String) throws {
+    package init(path: String) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw CocoaError(.fileNoSuchFile) }
         type = status.st_mode & S_IFMT
@@ -58,7 +58,7 @@ extension DirectorySnapshot.Entry {
 
 extension TemporaryDatabase {
     /// Returns the permission bits of a file in the directory, or nil if it does not exist.
-    func mode(of name: String) -> mode_t? {
+    package func mode(of name: String) -> mode_t? {
         var status = stat()
         return lstat(directory.path + "/" + name, &status) == 0 ? status.st_mode & 0o7777 : nil
     }

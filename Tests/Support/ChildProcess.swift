@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// A program that is run to completion, with text on its standard input.
-struct ChildProcess {
-    let status: Int32
-    let output: String
-    let errors: String
+package struct ChildProcess {
+    package let status: Int32
+    package let output: String
+    package let errors: String
 
     /// Runs `program`, a path or a name on `PATH`.
-    init(
+    package init(
         _ program: String, _ arguments: [String] = [], input: String = "",
         environment: [String: String] = [:]
     ) throws {
@@ -41,7 +41,7 @@ struct ChildProcess {
     }
 
     /// Returns the executable file with that name, or nil if none exists.
-    static func find(_ program: String) -> URL? {
+    package static func find(_ program: String) -> URL? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let candidates =
             program.contains("/")

@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 
 /// A plaintext that must not be found in files.
-enum Marker {
+package enum Marker {
     /// One word in lower case, which a full-text index would store unchanged.
-    static let text = "markedplaintext7f3ac2"
-    static let blob = Data((0..<24).map { UInt8(truncatingIfNeeded: 0xd0 ^ ($0 &* 37)) })
+    package static let text = "markedplaintext7f3ac2"
+    package static let blob = Data((0..<24).map { UInt8(truncatingIfNeeded: 0xd0 ^ ($0 &* 37)) })
 
-    static let patterns = [Data(text.utf8), blob]
+    package static let patterns = [Data(text.utf8), blob]
 
     /// Returns the paths of the files below `directories` that contain one of `patterns`.
-    static func places(
+    package static func places(
         in directories: [String], patterns: [Data] = patterns
     ) throws -> [String] {
         var paths: [String] = []
@@ -26,7 +26,7 @@ enum Marker {
         /// Temporary files, for example, are usually unlinked as soon as they are open.
         ///
         /// For exit tests: it drops the locks of all SQLite connections of the process.
-        static func placesInOpenFiles(patterns: [Data] = patterns) throws -> [String] {
+        package static func placesInOpenFiles(patterns: [Data] = patterns) throws -> [String] {
             let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             let paths = numbers.map { "/proc/self/fd/\($0)" }
             return holding(

@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 
 /// Ends this process, an exit test's, as a crash or a power cut would.
-enum SuddenDeath {
+package enum SuddenDeath {
     /// Sends SIGKILL from another thread after `microseconds`.
-    static func after(microseconds: Int) {
+    package static func after(microseconds: Int) {
         Thread.detachNewThread {
             usleep(UInt32(microseconds))
             kill(getpid(), SIGKILL)
@@ -13,16 +13,18 @@ enum SuddenDeath {
     /// Random times around the end of the work to be killed, however long it takes on this machine.
     ///
     /// A kill that came too late makes the next ones earlier.
-    struct Moment {
+    package struct Moment {
         private var latest = 100_000
         private var last = 0
 
-        mutating func next() -> Int {
+        package init() {}
+
+        package mutating func next() -> Int {
             last = Int.random(in: 0...latest)
             return last
         }
 
-        mutating func note(wasTooLate: Bool) {
+        package mutating func note(wasTooLate: Bool) {
             latest = wasTooLate ? (latest + last) / 2 : max(latest, last * 2)
         }
     }
@@ -30,7 +32,7 @@ enum SuddenDeath {
     #if os(Linux)
         /// Makes the kernel send SIGXFSZ at the first write that would extend a file beyond
         /// `bytes`.
-        static func whenAFileGrows(beyond bytes: Int) {
+        package static func whenAFileGrows(beyond bytes: Int) {
             var limits = rlimit(rlim_cur: UInt(bytes), rlim_max: UInt(bytes))
             setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
             // libdispatch's worker threads block the signal.
@@ -41,24 +43,24 @@ enum SuddenDeath {
         }
     #endif
 
-    static func now() -> Never {
+    package static func now() -> Never {
         kill(getpid(), SIGKILL)
         while true { pause() }
     }
 
     /// Prints what a campaign of kills hit, to show that the kills fell where they should.
-    static func report(_ line: String) {
+    package static func report(_ line: String) {
         if ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"] != nil { print(line) }
     }
 
     /// Returns how often a test kills a process: a few times, or as often as `make crash`
     /// specifies.
-    static func count(_ usual: Int) -> Int {
+    package static func count(_ usual: Int) -> Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_KILLS"].flatMap { Int($0) } ?? usual
     }
 }
 
 /// Returns a number from the environment, for longer runs than usual.
-func environmentNumber(_ name: String, default usual: Int) -> Int {
+package func environmentNumber(_ name: String, default usual: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
 }

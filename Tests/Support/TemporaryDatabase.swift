@@ -1,14 +1,14 @@
-import Foundation
-import SecureStorage
+package import Foundation
+package import SecureStorage
 
 /// A path for a database in a separate directory, which is removed with the last reference.
-final class TemporaryDatabase: Sendable {
-    let directory: URL
-    let url: URL
+package final class TemporaryDatabase: Sendable {
+    package let directory: URL
+    package let url: URL
 
-    var path: String { url.path }
+    package var path: String { url.path }
 
-    init(name: String = "test.db") throws {
+    package init(name: String = "test.db") throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("SecureStorageTests-\(UUID().uuidString)", isDirectory: true)
         url = directory.appendingPathComponent(name)
@@ -18,7 +18,7 @@ final class TemporaryDatabase: Sendable {
     deinit { try? FileManager.default.removeItem(at: directory) }
 
     /// Returns a closed store on the path.
-    func store(
+    package func store(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
@@ -31,7 +31,7 @@ final class TemporaryDatabase: Sendable {
     }
 
     /// Returns a store opened with ``key``, which needs no key derivation.
-    func openStore(
+    package func openStore(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) throws -> SecureDatabaseStore {
         let store = store(configure: configure)
@@ -40,7 +40,7 @@ final class TemporaryDatabase: Sendable {
     }
 
     /// Returns a pool opened with ``key``.
-    func openPool(
+    package func openPool(
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) throws -> SecureDatabasePool {
         let pool = SecureDatabasePool(
@@ -50,12 +50,12 @@ final class TemporaryDatabase: Sendable {
     }
 
     /// Returns the names in the directory, including hidden ones.
-    func fileNames() throws -> [String] {
+    package func fileNames() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
     }
 
     /// Copies the files as they are now, as a crash would leave them, to a separate directory.
-    func copiedFiles() throws -> TemporaryDatabase {
+    package func copiedFiles() throws -> TemporaryDatabase {
         let copy = try TemporaryDatabase(name: url.lastPathComponent)
         for name in try fileNames() where !name.hasSuffix("-shm") {
             try FileManager.default.copyItem(
@@ -66,12 +66,12 @@ final class TemporaryDatabase: Sendable {
     }
 
     /// A raw key for tests that are not about keys.
-    static let key = Data((1...32).map { UInt8($0) })
+    package static let key = Data((1...32).map { UInt8($0) })
 }
 
 extension SecureDatabaseStore {
     /// Returns the first column of every row, as text.
-    func strings(_ sql: String) throws -> [String?] {
+    package func strings(_ sql: String) throws -> [String?] {
         let rs = try executeQuery(sql)
         defer { rs.close() }
         var strings: [String?] = []
@@ -80,7 +80,7 @@ extension SecureDatabaseStore {
     }
 
     /// Returns the first column of the first row, as a number.
-    func int(_ sql: String) throws -> Int? {
+    package func int(_ sql: String) throws -> Int? {
         let rs = try executeQuery(sql)
         defer { rs.close() }
         return try rs.next() ? rs.int(forColumnIndex: 0) : nil
@@ -88,7 +88,7 @@ extension SecureDatabaseStore {
 }
 
 /// Returns the error that `body` throws, as the library's type.
-func storageError(_ body: () throws -> Void) -> SecureStorageError? {
+package func storageError(_ body: () throws -> Void) -> SecureStorageError? {
     do {
         try body()
         return nil
@@ -99,7 +99,7 @@ func storageError(_ body: () throws -> Void) -> SecureStorageError? {
 
 extension SecureStorageError {
     /// The code, for the cases that have one.
-    var code: Int? {
+    package var code: Int? {
         switch self {
         case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
             .backingStoreError(let code, _):

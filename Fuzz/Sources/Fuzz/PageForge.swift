@@ -1,1 +1,0 @@
-../../../Tests/SecureStorageTests/Support/PageForge.swift

@@ -1,1 +1,0 @@
-../../SecureStorageTests/Support/SuddenDeath.swift
