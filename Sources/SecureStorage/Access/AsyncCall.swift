@@ -1,9 +1,9 @@
 internal import Platform
 
-/// A call whose task may be cancelled while it waits for its turn, or while it runs.
+/// A call whose task may be cancelled while it waits for its turn or while it runs.
 ///
-/// The task gets its answer once: when the call is finished, or from its cancellation when the
-/// block has not begun.
+/// The task is resumed once: when the call is finished, or by its cancellation if the block has not
+/// begun.
 final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
     private let call = Locked((state: State.new, isCancelled: false))
 
@@ -20,13 +20,14 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
 
     /// Makes the task wait for a call.
     ///
-    /// - Parameter start: Sees to it that the call is run and finished, without waiting for that.
+    /// - Parameter start: Ensures that the call is run and finished, without waiting for it.
     /// - Returns: What its block returns.
-    /// - Throws: What its block throws, or `finish(_:)` is given; `CancellationError`.
+    /// - Throws: What its block throws, or the error passed to `finish(_:)`; `CancellationError`.
     static func perform(_ start: (AsyncCall<T>) -> Void) async throws -> T {
         let call = AsyncCall()
-        // What the block made was made by another thread. The runtime's own order of the two is not
-        // always seen by ThreadSanitizer (4 reports in half a million calls), that of a lock is.
+        // The block's result was made by another thread. ThreadSanitizer does not always see the
+        // runtime's own ordering of the two (4 reports in half a million calls), but it sees that
+        // of a lock.
         defer { call.call.withLock { _ in } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -38,7 +39,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         }
     }
 
-    /// False when the task was cancelled before, and has its answer.
+    /// Stores the continuation; returns false if the task was cancelled before, and resumes it.
     private func wait(_ continuation: Continuation) -> Bool {
         let goesOn = call.withLock { call in
             call.state = call.isCancelled ? .ended : .waiting(continuation)
@@ -48,7 +49,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         return goesOn
     }
 
-    /// Whether there is still somebody for whom to run.
+    /// Whether the task still waits for the block to begin.
     var isWaiting: Bool {
         call.withLock { call in
             guard case .waiting = call.state else { return false }
@@ -56,9 +57,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         }
     }
 
-    /// Runs `body` on a store, unless the task was cancelled meanwhile.
+    /// Runs `body` on a store, unless the task was cancelled in the meantime.
     ///
-    /// - Throws: What `body` throws, for whoever has to clean up after it.
+    /// - Throws: What `body` throws, so that the caller can clean up after it.
     func run(on store: SecureDatabaseStore, _ body: (SecureDatabaseStore) throws -> T) throws {
         let begins = call.withLock { call in
             guard case .waiting(let continuation) = call.state else { return false }
@@ -81,9 +82,9 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         value = try body(store)
     }
 
-    /// Answers the task.
+    /// Resumes the task.
     ///
-    /// - Parameter failure: What has kept the call from running, or from ending well.
+    /// - Parameter failure: The error that kept the call from running, or from succeeding.
     func finish(_ failure: (any Error)? = nil) {
         let ended = call.withLock { call in
             defer { call.state = .ended }
@@ -96,14 +97,14 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
             continuation.resume(throwing: failure ?? CancellationError())
         case .ran(let continuation, let value?, _) where failure == nil:
             continuation.resume(returning: value)
-        // Whatever the block made of the interruption.
+        // Regardless of how the block handled the interruption.
         case .ran(let continuation, _, let wasCancelled):
             continuation.resume(
                 throwing: wasCancelled ? CancellationError() : failure ?? CancellationError())
         }
     }
 
-    /// Ends the waiting, or the statement that runs.
+    /// Ends the wait, or the running statement.
     private func cancel() {
         let waiting: Continuation? = call.withLock { call in
             call.isCancelled = true
@@ -112,7 +113,7 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
                 call.state = .ended
                 return continuation
             case .running(_, let interruption):
-                // Under the lock: a moment later the connection may be another call's.
+                // Under the lock: a moment later the connection may belong to another call.
                 interruption.interrupt(.cancellation)
                 return nil
             case .new, .ran, .ended: return nil

@@ -1,15 +1,15 @@
-/// A copy or a check that reads a queue's file beside the queue's calls, with a store of its own.
+/// A copy or a check that reads a queue's file beside the queue's calls, with a separate store.
 ///
-/// To such a reader, a change of the key looks like damage: some pages are under another key. So
-/// what it has found counts only when the key is still the same afterwards; else it begins again.
+/// To such a reader, a key change looks like damage: some pages have another key. A finding
+/// therefore counts only if the key is still the same afterwards; otherwise the work begins again.
 final class BesideReading: EndableRows, @unchecked Sendable {
-    // @unchecked: `wasEndedByCaller` is only touched in the turn of `queue`, and after it.
+    // @unchecked: `wasEndedByCaller` is accessed only in the turn of `queue`, and after it.
     private let queue: SecureDatabaseQueue
     private let source: Reopening
     private let register: RowRegister
     private var wasEndedByCaller = false
 
-    /// How often it is tried beside the calls; after that they wait.
+    /// How often the work is tried beside the calls; after that, the calls wait.
     static let attempts = 2
 
     /// Prepares to read the file of `store`, in its turn.
@@ -26,15 +26,15 @@ final class BesideReading: EndableRows, @unchecked Sendable {
         register.add(self, reader.interruption)
     }
 
-    // One whose block has not begun.
+    // For a reading whose block has not begun.
     deinit { register.remove(ObjectIdentifier(self)) }
 
-    // The flag of the suspension, which is looked at all the time, ends the copying.
+    // The suspension flag, which is checked all the time, ends the copying.
     func end(with error: SecureStorageError) {}
 
     typealias Body<T> = (SecureDatabaseStore, FileProgress.Handler) throws -> T
 
-    /// Runs `body` once, with a store that reads the file and is closed then.
+    /// Runs `body` once, with a store that reads the file and is closed afterwards.
     func run<T: Sendable>(_ progress: FileProgress.Handler, _ body: Body<T>) throws -> T {
         try queue.inDatabase { try run(on: $0, progress, body) }
     }
@@ -65,7 +65,7 @@ final class BesideReading: EndableRows, @unchecked Sendable {
         }
     }
 
-    /// Whether another key of the file may be what `body` has met.
+    /// Whether `error` may be the result of a key change.
     func mayBeOfKeyChange(_ error: any Error) -> Bool {
         guard !wasEndedByCaller, let error = error as? SecureStorageError else { return false }
         switch error {
@@ -74,8 +74,8 @@ final class BesideReading: EndableRows, @unchecked Sendable {
         }
     }
 
-    /// Whether the key was changed since; in the turn of `store`, so after a change that is being
-    /// made.
+    /// Whether the key has changed since; called in the turn of `store`, so after any change in
+    /// progress.
     ///
     /// - Throws: `.closed`.
     func isOutdated(by store: SecureDatabaseStore) throws -> Bool {

@@ -1,23 +1,24 @@
 internal import Foundation
 
-/// One iteration over the rows of a query: reads a batch whenever the loop has used up the last
+/// One iteration over the rows of a query, which reads a batch when the loop has used up the last
 /// one.
 final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
-    // @unchecked: everything below is only touched on `worker`, and in deinit.
+    // @unchecked: everything below is accessed only on `worker`, and in deinit.
     private let sequence: SecureDatabaseRows<Element>
-    /// A serial queue of its own, which gets a thread also when those of tasks are busy.
+    /// A separate serial queue, which gets a thread even when those of tasks are busy.
     private let worker = DispatchQueue(label: "SecureStorage.rows")
     private var reader: RowReader?
     private var rows: SecureDatabaseResultSet?
     private var end: SecureStorageError?
-    /// Of a row behind those of the last batch.
+    /// The error of a row after those of the last batch.
     private var failure: (any Error)?
 
     init(_ sequence: SecureDatabaseRows<Element>) { self.sequence = sequence }
 
     deinit { closeReader() }
 
-    /// The next rows, at most 64 and at most those of a millisecond, and whether they are the last.
+    /// Returns the next rows, at most 64 and at most those of a millisecond, and whether they are
+    /// the last.
     func nextBatch() async throws -> ([Element], isLast: Bool) {
         try await AsyncCall.perform { call in
             worker.async { [self] in
@@ -55,7 +56,7 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
                 if batch.count == 64 || .now >= deadline { return (batch, false) }
             }
         } catch  where !batch.isEmpty {
-            // After the rows before it.
+            // Thrown after the rows before it.
             failure = error
             return (batch, false)
         }

@@ -3,12 +3,12 @@ struct RowReader {
     let store: SecureDatabaseStore
     /// Runs a part of the iteration.
     let run: (() throws -> Void) throws -> Void
-    /// Called once, when no part runs.
+    /// Called once, while no part runs.
     let close: () -> Void
 }
 
 extension SecureDatabaseStore {
-    /// A read-only store on a file whose derived key is known.
+    /// Creates a read-only store on a file whose derived key is known.
     convenience init(reading source: Reopening, configuration: SecureDatabaseConfiguration) {
         var readOnly = configuration
         readOnly.isReadOnly = true

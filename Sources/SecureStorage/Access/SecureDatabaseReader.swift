@@ -1,9 +1,9 @@
 public import Foundation
 
-/// What a queue and a pool have in common for reading one database, from any thread.
+/// Read access to one database from any thread, through a queue or a pool.
 ///
-/// Code that only reads takes `any SecureDatabaseReader`, and works with a ``SecureDatabaseQueue``
-/// and a ``SecureDatabasePool`` alike:
+/// Code that only reads takes `any SecureDatabaseReader`, and works with both a
+/// ``SecureDatabaseQueue`` and a ``SecureDatabasePool``:
 ///
 /// ```swift
 /// func noteCount(in database: any SecureDatabaseReader) throws -> Int {
@@ -63,7 +63,7 @@ public protocol SecureDatabaseReader: SuspendableDatabase {
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T
 
-    /// Interrupts the statements that are running.
+    /// Interrupts the running statements.
     ///
     /// Does not wait. See ``SecureDatabaseStore/interrupt()``.
     func interrupt()
@@ -72,7 +72,7 @@ public protocol SecureDatabaseReader: SuspendableDatabase {
     var access: SecureDatabaseAccess { get }
 }
 
-/// Gives the library's own calls on a queue or a pool what they need of it.
+/// The parts of a queue or a pool that the library's own calls on it need.
 ///
 /// It has no public initializer, so that no other type conforms to ``SecureDatabaseReader``.
 public struct SecureDatabaseAccess: Sendable {
@@ -89,9 +89,9 @@ protocol AccessPoint: AnyObject, Sendable {
     /// Runs `body` with a store that reads the file while other calls continue.
     ///
     /// - Parameters:
-    ///   - progress: What it throws ends the work.
+    ///   - progress: Ends the work by throwing.
     ///   - isSure: Whether a result is right even if the key was changed while `body` ran.
-    ///   - body: Is done with the store when it returns.
+    ///   - body: Must not use the store after it returns.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.closed`, `.suspended`.
     func readBeside<T: Sendable>(
@@ -151,7 +151,7 @@ extension SecureDatabaseReader {
     public func read<T: Sendable>(
         _ block: (SecureDatabaseStore) throws -> T
     ) throws -> T {
-        // The result is Sendable, so that it may leave the block whatever it is part of.
+        // The result is Sendable, so it may leave the block, whatever it is part of.
         try read { db -> T in try block(db) }
     }
 

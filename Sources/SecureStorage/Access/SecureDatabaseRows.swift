@@ -1,4 +1,4 @@
-/// The rows of a query, one after the other, for `for try await`.
+/// The rows of a query, one after another, for `for try await`.
 ///
 /// ```swift
 /// let notes = pool.rows(as: Note.self) { try $0.executeQuery("SELECT * FROM note") }
@@ -7,24 +7,24 @@
 /// }
 /// ```
 ///
-/// The query runs on a connection of its own, on a thread of its own, and sees the file as it is
-/// when the first row is asked for, whatever the loop and others write meanwhile. Rows are read
-/// when the loop asks for them, at most 64 ahead, so that a result of any length takes little
-/// memory.
+/// The query runs on a separate connection and thread, and sees the file as it is when the first
+/// row is requested, regardless of later writes by the loop or others. Rows are read when the loop
+/// requests them, at most 64 ahead, so that a result of any length needs little memory.
 ///
-/// Each iteration runs the query anew. The connection is closed at the end of the rows, and when
+/// Each iteration runs the query again. The connection is closed at the end of the rows, or when
 /// the loop is left. Until then the file's log keeps what the snapshot may need: a loop that waits
-/// for long lets it grow, and in the journal mode `.delete` nobody can write. A change of the key
-/// does not disturb the loop; closing the pool or the store ends it with `.closed`, a suspension
-/// with `.suspended`. Cancelling the task interrupts the query and throws `CancellationError`.
+/// for a long time lets it grow, and in the journal mode `.delete` no connection can write. A key
+/// change does not disturb the loop; closing the pool or the store ends it with `.closed`, a
+/// suspension with `.suspended`. Cancelling the task interrupts the query and throws
+/// `CancellationError`.
 public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
     let makeReader: @Sendable (any EndableRows) throws -> RowReader
     let query: @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet
     let transform: @Sendable (SecureDatabaseResultSet) throws -> Element
 
-    /// Begins an iteration; nothing is read yet.
+    /// Begins an iteration, without reading anything yet.
     ///
-    /// - Returns: An iterator with a connection of its own.
+    /// - Returns: An iterator with its own connection.
     public func makeAsyncIterator() -> Iterator {
         Iterator(cursor: RowCursor(self))
     }
@@ -38,15 +38,15 @@ public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
 
         fileprivate init(cursor: RowCursor<Element>) { self.cursor = cursor }
 
-        /// The next row.
+        /// Returns the next row.
         ///
-        /// - Returns: nil at the end, and after an error.
-        /// - Throws: What the query, reading a row and the closures throw; `.closed`, `.suspended`;
-        ///   `CancellationError`.
+        /// - Returns: The row; nil at the end, and after an error.
+        /// - Throws: The errors of the query, of reading a row and of the closures; `.closed`,
+        ///   `.suspended`; `CancellationError`.
         public mutating func next() async throws -> Element? {
             while position == batch.count {
                 guard !isAtEnd else { return nil }
-                // What follows an error is the end.
+                // An error ends the sequence.
                 isAtEnd = true
                 (batch, isAtEnd) = try await cursor.nextBatch()
                 position = 0
@@ -58,16 +58,16 @@ public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 extension SecureDatabaseReader {
-    /// The rows of a query, each made into a value.
+    /// Returns the rows of a query, each converted to a value.
     ///
-    /// The query runs on a separate connection, which takes none of a pool's readers. It waits for
+    /// The query runs on a separate connection, which is not one of a pool's readers. It waits for
     /// its turn once, at its first row; the loop may use the queue or the pool. On a queue it sees
-    /// what is committed, and neither the temporary tables nor the functions and collations of the
-    /// store; on a pool the connection has been through `configure`.
+    /// only what is committed, and neither the temporary tables nor the functions and collations of
+    /// the store; on a pool, `configure` has been called for the connection.
     ///
     /// - Parameters:
     ///   - query: Runs a query on the store that it receives, a read-only one on the same file.
-    ///   - transform: Makes a value of the current row; it does not advance the result set.
+    ///   - transform: Converts the current row to a value; it must not advance the result set.
     /// - Returns: Rows that are read as a loop requests them.
     public func rows<Element: Sendable>(
         of query: @escaping @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet,
@@ -78,7 +78,7 @@ extension SecureDatabaseReader {
             makeReader: { try point.makeRowReader($0) }, query: query, transform: transform)
     }
 
-    /// The rows of a query as a `Decodable` type.
+    /// Returns the rows of a query as a `Decodable` type.
     ///
     /// Otherwise as ``rows(of:map:)``.
     ///

@@ -1,7 +1,7 @@
 // The blocks of `read` and `write`, on the connection that runs them.
 
 extension SecureDatabaseStore {
-    /// Runs `block` in an immediate transaction, or in a savepoint when the caller has begun a
+    /// Runs `block` in an immediate transaction, or in a savepoint if the caller has begun a
     /// transaction.
     func inImmediateTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
@@ -9,7 +9,7 @@ extension SecureDatabaseStore {
         try inTransaction(.immediate, committing: true, block)
     }
 
-    /// Runs `block` in a transaction that only reads; inside another transaction as a part of it.
+    /// Runs `block` in a read-only transaction; inside another transaction, as part of it.
     ///
     /// - Throws: What the block throws; `.backingStoreError` code 8 (SQLITE_READONLY) for a
     ///   statement that writes.

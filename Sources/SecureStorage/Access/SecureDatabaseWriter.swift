@@ -1,4 +1,4 @@
-/// What a queue and a pool have in common for reading and writing one database, from any thread.
+/// Read and write access to one database from any thread, through a queue or a pool.
 ///
 /// Code that also writes takes `any SecureDatabaseWriter`:
 ///
@@ -22,10 +22,9 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
-    ///   transaction cannot begin (code 5: another connection holds the lock) or cannot be
-    ///   committed, after rolling back, and with code 21 inside a `read` of the same queue or pool;
-    ///   `.closed`.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
+    ///   cannot begin (code 5: another connection holds the lock) or cannot be committed, after
+    ///   rolling back, and with code 21 inside a `read` of the same queue or pool; `.closed`.
     func write<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T
 
     /// Runs `block` in a transaction that is committed when the block returns.

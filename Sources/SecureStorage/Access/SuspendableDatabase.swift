@@ -5,24 +5,24 @@ extension Notification.Name {
     public static let secureDatabaseWillSuspend = Notification.Name(
         "SecureStorage.databaseWillSuspend")
 
-    /// Posted when a queue or a pool, the notification's object, takes calls again.
+    /// Posted when a queue or a pool, the notification's object, accepts calls again.
     public static let secureDatabaseDidResume = Notification.Name(
         "SecureStorage.databaseDidResume")
 }
 
-/// A queue or a pool that can be kept off its file for a while.
+/// A queue or a pool that can release its file for a while.
 ///
-/// iOS ends an app that holds a lock on a file of a shared container when it is suspended
+/// iOS ends an app that holds a lock on a file in a shared container when it is suspended
 /// (`0xDEAD10CC`).
 public protocol SuspendableDatabase: AnyObject, Sendable {
-    /// Ends what runs and releases every lock on the file.
+    /// Ends running calls and releases every lock on the file.
     ///
-    /// - Parameter grace: How long blocks that run may go on before their statements are
+    /// - Parameter grace: How long running blocks may continue before their statements are
     ///   interrupted.
     /// - Returns: Whether no lock is held.
     @discardableResult
     func suspend(waiting grace: Duration) -> Bool
 
-    /// Takes calls again.
+    /// Accepts calls again.
     func resume()
 }

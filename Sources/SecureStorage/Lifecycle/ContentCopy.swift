@@ -1,25 +1,24 @@
 internal import Foundation
 
-/// Copies the content of a database, of whatever kind its file is, into a new one of another kind:
-/// tables with their row ids, indexes, views, triggers, virtual tables, statistics, and what the
-/// header says.
+/// Copies the content of a database of any kind into a new one of another kind: tables with their
+/// row ids, indexes, views, triggers, virtual tables, statistics, and the header's settings.
 ///
-/// Not with `sqlcipher_export`, which renumbers the rows of some tables and forgets `user_version`
-/// and `application_id`; nor with VACUUM INTO, which SQLCipher (4.6.1) does wrong unless all
-/// settings are its defaults.
+/// This does not use `sqlcipher_export`, which renumbers the rows of some tables and loses
+/// `user_version` and `application_id`, or VACUUM INTO, which SQLCipher (4.6.1) gets wrong unless
+/// all settings are its defaults.
 struct ContentCopy {
     let source: Connection
-    /// Of a new file without content.
+    /// A new file without content.
     let target: Connection
 
-    /// Copies everything, in one transaction of each side.
+    /// Copies everything, in one transaction on each side.
     ///
-    /// - Returns: How many rows each table has, in the new file as in the old one.
-    /// - Throws: `.backingStoreError`; what `progress`, which is told of rows, throws.
+    /// - Returns: The number of rows in each table, the same in the new file as in the old one.
+    /// - Throws: `.backingStoreError`; what `progress`, which receives numbers of rows, throws.
     func run(_ progress: FileProgress.Handler) throws -> [String: Int] {
-        // Fixed before the first table.
+        // Fixed once the first table exists.
         for name in ["encoding", "auto_vacuum"] { try copyPragma(name) }
-        // Unless the caller keeps others out by a transaction of his own.
+        // A transaction that the caller began to exclude others stays open.
         let hadTransaction = source.isInTransaction
         try source.beginSnapshot()
         defer { if !hadTransaction { try? source.endSnapshot() } }
@@ -68,7 +67,7 @@ struct ContentCopy {
     }
 }
 
-/// Copies what a schema holds beside its tables.
+/// Copies the parts of a schema other than the tables.
 struct SchemaCopy {
     let source: Connection
     let target: Connection
@@ -81,8 +80,8 @@ struct SchemaCopy {
         }
     }
 
-    /// Those tables that SQLite keeps for itself: the numbers of AUTOINCREMENT, and what ANALYZE
-    /// has found.
+    /// Copies the tables that SQLite keeps for itself: AUTOINCREMENT's numbers and ANALYZE's
+    /// statistics.
     func copyInternalTables() throws {
         let sql =
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -98,7 +97,7 @@ struct SchemaCopy {
         }
     }
 
-    /// Views, triggers and virtual tables: rows of the schema, whose tables are there already.
+    /// Copies views, triggers and virtual tables: schema rows whose tables already exist.
     func copyWhatHasNoPages() throws {
         let rows = try Statement(
             """
@@ -117,7 +116,7 @@ struct SchemaCopy {
 }
 
 extension Connection {
-    /// Lets `body` put rows into the schema whose tables are there already, or have no pages: type,
+    /// Lets `body` insert schema rows whose tables already exist, or that have no pages: type,
     /// name, table, SQL.
     func writeSchemaRows(_ body: (_ insert: Statement) throws -> Void) throws {
         try writingSchema {
@@ -129,14 +128,14 @@ extension Connection {
         }
     }
 
-    /// Runs a statement that is not worth keeping.
+    /// Runs a statement that is not worth caching.
     func run(_ sql: String) throws {
         let statement = try Statement(sql, on: self, persistent: false)
         defer { statement.giveBack() }
         try statement.run()
     }
 
-    /// The first column of all rows, as text.
+    /// Returns the first column of all rows, as text.
     func texts(_ sql: String) throws -> [String] {
         let statement = try Statement(sql, on: self, persistent: false)
         defer { statement.giveBack() }

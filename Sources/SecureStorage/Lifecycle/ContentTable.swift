@@ -5,13 +5,13 @@ struct ContentTable {
     let name: String
     let sql: String
     let rowCount: Int
-    /// Those that hold what was put in; the others are computed.
+    /// The stored columns; the others are computed.
     let columns: [String]
     let hasRowIDs: Bool
-    /// A name for the row id that no column has; nil when there is none, or no row ids.
+    /// A name for the row id that no column has; nil if all are taken, or the table has no row ids.
     let rowID: String?
 
-    /// The tables of the main database that have pages, but for SQLite's own.
+    /// Returns the tables of the main database that have pages, except SQLite's own.
     static func all(of connection: Connection) throws -> [ContentTable] {
         let statement = try Statement(
             """
@@ -32,7 +32,8 @@ struct ContentTable {
         self.sql = sql
         var all: [String] = []
         var stored: [String] = []
-        // Not as tables `pragma_…`: a file from elsewhere may have tables or views of those names.
+        // Not with the table-valued `pragma_…`: a file from elsewhere may have tables or views of
+        // those names.
         let identifier = SQLText.identifier(name)
         let info = try Statement(
             "PRAGMA main.table_xinfo(\(identifier))", on: connection, persistent: false)
@@ -40,14 +41,14 @@ struct ContentTable {
         while try info.step() {
             let column = info.column(1).text ?? ""
             all.append(column.lowercased())
-            // The last column says it; 2 and 3 are generated columns.
+            // The last column is `hidden`; 2 and 3 are generated columns.
             if info.column(6).integer < 2 { stored.append(column) }
         }
         columns = stored
         let kind = try Statement(
             "PRAGMA main.table_list(\(identifier))", on: connection, persistent: false)
         defer { kind.giveBack() }
-        // The fifth column says whether it is WITHOUT ROWID.
+        // The fifth column is `wr`, for WITHOUT ROWID.
         hasRowIDs = try kind.step() && kind.column(4).integer == 0
         rowID = hasRowIDs ? ["rowid", "_rowid_", "oid"].first { !all.contains($0) } : nil
         rowCount = try Self.count(name, in: connection)
@@ -60,18 +61,18 @@ struct ContentTable {
             .flatMap { Int($0) } ?? 0
     }
 
-    /// What an INSERT names: the row id first, where there is one.
+    /// The columns that an INSERT names: the row id first, if there is one.
     var insertedColumns: [String] {
         (rowID.map { [$0] } ?? []) + columns.map { SQLText.identifier($0) }
     }
 
-    /// An INSERT with a placeholder for each of `insertedColumns`.
+    /// Returns an INSERT with a placeholder for each of `insertedColumns`.
     func insertStatement(on connection: Connection) throws -> Statement {
         try Statement(
             SQLText.insert(into: name, insertedColumns), on: connection, persistent: true)
     }
 
-    /// Copies all rows as they are stored; `copied` is told of some thousand at a time.
+    /// Copies all rows as they are stored, and calls `copied` after every few thousand.
     func copyRows(
         from source: Connection, to target: Connection, _ copied: (Int) throws -> Void
     ) throws {

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension NewContent {
-    /// Makes the draft a copy of another database's content.
+    /// Fills the draft with another database's content.
     func fill(
         from source: Connection, _ progress: FileProgress.Handler
     ) throws -> [String: Int] {
@@ -12,7 +12,7 @@ extension NewContent {
 }
 
 extension NewFile {
-    /// Makes the file with the content of another database.
+    /// Creates the file with the content of another database.
     func make(
         from source: Connection, key: EncryptionKey?, cipher: CipherConfiguration,
         _ progress: FileProgress.Handler

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Copies a database into a new file, page by page, while others go on using it; then checks the
+/// Copies a database page by page into a new file while others continue to use it, then checks the
 /// copy.
 struct FileCopy {
-    /// How the database is opened.
+    /// How to open the database.
     let source: Reopening
     let configuration: SecureDatabaseConfiguration
-    /// Of the copy; nil for the same as the source's.
+    /// The copy's key; nil for the source's.
     let key: EncryptionKey?
-    /// Whether free pages are left out and all others put in order, which takes memory for the
-    /// whole content.
+    /// Whether to omit free pages and put the others in order, which takes memory for the whole
+    /// content.
     var isCompact = false
 
     func write(to file: NewFile, _ progress: FileProgress.Handler) throws {
@@ -42,7 +42,7 @@ struct FileCopy {
         defer { copy.close() }
         try copy.copyPages(from: reader, progress)
         // Not VACUUM INTO: SQLCipher (4.6.1) gives its copy the default page size, HMAC and header,
-        // and the layout of the original's pages. With any other configuration nothing opens it.
+        // but the page layout of the original. With any other configuration, nothing opens it.
         if isCompact {
             try copy.withTicks({ try progress(FileProgress(1, of: 1)) }) {
                 try copy.execute("VACUUM")
@@ -60,7 +60,7 @@ struct DraftCheck {
     let key: DerivedKey?
     let configuration: SecureDatabaseConfiguration
 
-    /// - Throws: `.backingStoreError` code 11 when the draft is not sound.
+    /// - Throws: `.backingStoreError` code 11 if the draft is not sound.
     func run(_ progress: FileProgress.Handler) throws {
         var readOnly = configuration
         readOnly.isReadOnly = true
@@ -71,13 +71,13 @@ struct DraftCheck {
         let report = try IntegrityCheck(connection: reader).run {
             try progress(FileProgress($0.completed / 2, of: $0.total / 2))
         }
-        // Rows that refer to nothing did so before.
+        // The source's foreign key violations are not the copy's fault.
         guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
             throw notSound(report.description.split(separator: "\n").first ?? "")
         }
     }
 
-    /// Checks that the pages are as they were written, and nothing else.
+    /// Checks only that the pages are as they were written.
     func checkPages() throws {
         guard let key else { return }
         let diagnosis = try Examination(

@@ -1,18 +1,17 @@
 internal import Foundation
 
-/// Checks a whole file: the HMAC of each page, then SQLite's structures, then the references.
+/// Checks a whole file: the HMAC of each page, then SQLite's structures, then the foreign keys.
 ///
-/// SQLCipher's own `PRAGMA cipher_integrity_check` looks at the main file only, tells nothing of
-/// its progress and cannot be interrupted; and the connection is of no use after it has met a
-/// damaged page.
+/// SQLCipher's own `PRAGMA cipher_integrity_check` examines only the main file, reports no progress
+/// and cannot be interrupted; and the connection is unusable once it has met a damaged page.
 struct IntegrityCheck {
     let connection: Connection
 
-    /// - Throws: `.backingStoreError`, `.openFailed` when the file cannot be read; what `progress`
+    /// - Throws: `.backingStoreError`, `.openFailed` if the file cannot be read; what `progress`
     ///   throws.
     func run(_ progress: FileProgress.Handler) throws -> IntegrityReport {
         try inSnapshot {
-            // Half of the work is the pages', the other half that of the statements.
+            // The pages are half of the work, the statements the other half.
             let (pages, logDamage) = try examine { try progress($0.asFirstHalf) }
             var next = ContinuousClock.now
             return try connection.withTicks {
@@ -37,7 +36,7 @@ struct IntegrityCheck {
         return (outcome, scan.view.isLogFollowed ? try connection.logDamage() : nil)
     }
 
-    /// Nobody changes the file meanwhile, or what it says.
+    /// Runs `body` in a snapshot, so that neither the file nor its content changes.
     private func inSnapshot<R>(_ body: () throws -> R) throws -> R {
         guard !connection.isInTransaction else { return try body() }
         defer { try? connection.endSnapshot() }
@@ -46,7 +45,7 @@ struct IntegrityCheck {
         } catch SecureStorageError.backingStoreError(let code, _)
             where ![ResultCode.busy, .interrupted].map({ $0.rawValue }).contains(code)
         {
-            // Its pages are damaged, which is to be reported.
+            // Its pages are damaged, which the check reports.
         }
         return try body()
     }
@@ -69,7 +68,7 @@ struct IntegrityCheck {
                     referencedTable: row.column(2).text ?? "")
             }
         } catch let error as SecureStorageError {
-            // Because of the damage; what else there may be cannot be told.
+            // Caused by the damage; whether there is more cannot be determined.
             guard error.interruption == nil, !pages.isSound || error.isOfFile else { throw error }
             problems.append("the check of the structure ended early: \(error)")
         }

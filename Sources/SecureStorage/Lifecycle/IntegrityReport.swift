@@ -1,40 +1,40 @@
-/// What a check of a whole file has found; see ``SecureDatabaseStore/verifyIntegrity(progress:)``.
+/// The findings of a check of a whole file; see ``SecureDatabaseStore/verifyIntegrity(progress:)``.
 public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
-    /// A row that refers to one that is not there.
+    /// A row that refers to a missing one.
     public struct ForeignKeyViolation: Sendable, Equatable {
         /// The table of the row.
         public let table: String
         /// The row's id; nil in a table without row ids.
         public let rowID: Int64?
-        /// The table in which a row is missing.
+        /// The table from which a row is missing.
         public let referencedTable: String
     }
 
-    /// How many pages the database has.
+    /// The number of pages in the database.
     public let pageCount: Int
 
-    /// The numbers of the pages (the first is 1) that are missing or not as they were written;
-    /// of each kind not more than 100,000.
+    /// The numbers of the pages (the first is 1) that are missing or not as they were written; at
+    /// most 100,000 of each kind.
     public let damagedPages: [Int]
 
-    /// What `PRAGMA integrity_check` says, a line each; empty when it says "ok".
+    /// The output of `PRAGMA integrity_check`, one line each; empty if it is "ok".
     ///
-    /// The lines name tables, indexes and row ids, no values.
+    /// The lines name tables, indexes and row ids, but no values.
     public let structureProblems: [String]
 
-    /// Rows without the row that they refer to.
+    /// Rows that refer to missing rows.
     public let foreignKeyViolations: [ForeignKeyViolation]
 
-    /// Commits in the log that no connection finds any more; nil when nothing proves such a loss.
+    /// Commits in the log that no connection can find any more; nil if nothing proves such a loss.
     public let logDamage: LogDamage?
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     public var isSound: Bool {
         logDamage == nil && damagedPages.isEmpty && structureProblems.isEmpty
             && foreignKeyViolations.isEmpty
     }
 
-    /// A line for each finding.
+    /// One line for each finding.
     public var description: String {
         guard !isSound else { return "\(pageCount) pages, all sound" }
         let pages = damagedPages.map { "page \($0) is not as it was written" }

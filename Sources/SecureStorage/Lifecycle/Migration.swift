@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Puts a new file with the same content in the place of one of an older format.
+/// Replaces a file of an older format by a new file with the same content.
 struct Migration {
     let file: DatabaseFile
     let key: EncryptionKey
@@ -20,7 +20,7 @@ struct Migration {
         }
     }
 
-    /// How the file is to be read; nil when it has the wanted format already.
+    /// Returns how to read the file, or nil if it already has the wanted format.
     private func oldAccess() throws -> (ContentAccess, CipherConfiguration)? {
         let diagnosis = try Diagnostician(path: file.path, key: newKey ?? key, cipher: cipher)
             .diagnose()
@@ -38,7 +38,7 @@ struct Migration {
             return (.legacy(key, format), CipherConfiguration())
         case .otherCipher(let found):
             return (.encrypted(.given(key)), found)
-        // Of another key, or of the configuration that was named.
+        // It has another key, or the configuration that was named.
         case .ok:
             return (.encrypted(.given(key)), oldCipher ?? cipher)
         case .missing:
@@ -59,13 +59,13 @@ struct Migration {
         let source = try Connection.open(
             file.path, content: access.content, configuration: configuration)
         defer { source.close() }
-        // Everything into the one file, and nobody else in it until the new one has its name.
+        // Moves everything into the one file, and keeps others out until the new one has its name.
         guard try source.text("PRAGMA journal_mode = DELETE")?.lowercased() == "delete" else {
             throw file.failure("another connection has it open", .busy)
         }
         try source.execute("BEGIN EXCLUSIVE")
-        // One that a crash has left was played back and removed; what is there now is the empty one
-        // of a program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
+        // A journal left by a crash has been played back and removed; one that exists now is the
+        // empty one of a program that keeps it (PRAGMA journal_mode = TRUNCATE or PERSIST).
         try file.removeFile("-journal")
         return try file.make(
             incomplete: file.failure("the new file could not be written; is the disk full?")
@@ -78,7 +78,7 @@ struct Migration {
         }
     }
 
-    /// Gives the old file a second name, then its first one to the draft.
+    /// Gives the old file a second name, then its first name to the draft.
     private func exchange(_ draft: DatabaseFile) throws -> URL {
         for number in 1...1000 {
             let kept = file.keptPath(number)

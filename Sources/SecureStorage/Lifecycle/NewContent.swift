@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// A draft that is filled through a connection of its own, and then checked.
+/// A draft that is filled through a separate connection, and then checked.
 struct NewContent {
     let draft: DatabaseFile
     /// nil for a plain file.
@@ -20,8 +20,8 @@ struct NewContent {
             draft.path, content: key.map { .encrypted(.new($0)) } ?? .plaintext,
             configuration: configuration)
         defer { target.close() }
-        // A draft that is not finished is of no use to anybody. Not OFF: a statement that fails,
-        // such as that of an index whose rows are not unique, has to leave nothing behind.
+        // An unfinished draft is useless, so its journal need not survive. Not OFF: a failed
+        // statement, such as that of an index whose rows are not unique, must leave nothing behind.
         try target.text("PRAGMA journal_mode = MEMORY")
         let derived = target.key
         if derived == nil { try target.text("PRAGMA page_size = \(cipher.pageSize)") }

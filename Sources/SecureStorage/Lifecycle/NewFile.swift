@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// A file that is made whole before it has its name; see `DatabaseFile+Creation`.
+/// A file that is complete before it gets its name; see `DatabaseFile+Creation`.
 struct NewFile {
     let target: DatabaseFile
-    /// Whether an older file of the name gives way.
+    /// Whether to replace an existing file of that name.
     let replacing: Bool
 
-    /// Names the file at `url`; its directory is made when only that is missing.
+    /// Names the file at `url`, whose directory is created if only that is missing.
     init(at url: URL, replacing: Bool) throws {
         target = try SecureDatabaseStore.newFile(at: url)
         self.replacing = replacing
         try target.requireWritableDirectory()
-        // Before any work; who comes first after this is looked at again.
+        // Before any work; `make` checks again for a file created after this.
         guard try replacing || target.status() == nil else { throw isTaken }
     }
 
@@ -19,9 +19,9 @@ struct NewFile {
         target.failure("it exists already; choose another name, or replace it")
     }
 
-    /// Makes the file: `fill` writes the draft and closes it again, then the draft takes the name.
+    /// Creates the file: `fill` writes and closes the draft, then the draft gets the name.
     ///
-    /// A kill at any point, or an error, leaves what was there before.
+    /// A kill at any point, or an error, leaves the previous state.
     func make<R>(timeout: Duration, _ fill: (DatabaseFile) throws -> R) throws -> R {
         try target.withCreationLock(timeout: timeout) {
             guard try target.status() != nil else {

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// An R-tree of which pages were lost: it is made again with the entries that its nodes still hold.
+/// An R-tree that lost pages, rebuilt from the entries that its nodes still hold.
 ///
-/// A node is a number of entries of 8 bytes for the id, and 4 for each coordinate. Those of leaves
-/// are the table's rows; what other columns there are is in the table of row ids. The layout is at
-/// the end of [SQLite's description](https://sqlite.org/rtree.html).
+/// A node is a list of entries of 8 bytes for the id, and 4 for each coordinate. The entries of
+/// leaves are the table's rows; any other columns are in the table of row ids. The layout is at the
+/// end of [SQLite's description](https://sqlite.org/rtree.html).
 struct RTreeEntries {
     let name: String
     let sql: String
@@ -25,11 +25,11 @@ struct RTreeEntries {
         isInteger = table.module == "rtree_i32"
     }
 
-    /// Puts a new R-tree in the place of the tables of the damaged one, while those are plain
-    /// tables still.
+    /// Replaces the tables of the damaged R-tree, while they are still plain tables, with a new
+    /// R-tree.
     ///
-    /// - Returns: How many entries it has.
-    /// - Throws: `.backingStoreError`, code 11 when the nodes cannot be read.
+    /// - Returns: The number of its entries.
+    /// - Throws: `.backingStoreError`, code 11 if the nodes cannot be read.
     func makeAgain() throws -> Int {
         let entries = try entries()
         for table in ["node", "parent", "rowid"] {
@@ -58,7 +58,7 @@ struct RTreeEntries {
         var entries: [Int64: Entry] = [:]
         for number in leaves {
             for (id, coordinates) in cells(of: nodes[number] ?? []) {
-                // Columns that are lost are not made up.
+                // Lost columns are not made up.
                 guard let others = auxiliaries[id]?.values ?? (auxiliaryCount == 0 ? [] : nil)
                 else { continue }
                 entries[id] = Entry(id: id, values: coordinates.map(value) + others)
@@ -84,7 +84,7 @@ struct RTreeEntries {
         return nodes
     }
 
-    /// By id: the node, and the columns that are no coordinates.
+    /// Returns the node and the columns other than coordinates, by id.
     private func auxiliaries() throws -> [Int64: (node: Int64, values: [StoredValue])] {
         let names = ["rowid", "nodeno"] + (0..<auxiliaryCount).map { "a\($0)" }
         let rows = try Statement(
@@ -110,7 +110,8 @@ struct RTreeEntries {
         }
     }
 
-    /// The nodes whose entries are rows: down from the root, and those that the row ids name.
+    /// Returns the nodes whose entries are rows: found down from the root, and named by the row
+    /// ids.
     private func leaves(
         _ nodes: [Int64: [UInt8]], rowIDs: [Int64: (node: Int64, values: [StoredValue])]
     ) throws -> Set<Int64> {
@@ -126,7 +127,7 @@ struct RTreeEntries {
             for cell in cells(of: node) { visit(cell.id, depth: depth - 1) }
         }
         if let root = nodes[1], root.count >= 4 {
-            // SQLite's own bound is 40.
+            // SQLite's own limit is 40.
             visit(1, depth: min(Int(root[0]) << 8 | Int(root[1]), 40))
         }
         let parents = try target.texts("SELECT parentnode FROM main.\(own("parent"))")

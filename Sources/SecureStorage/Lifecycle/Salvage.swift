@@ -2,17 +2,17 @@ internal import Foundation
 
 /// Puts the rows that can still be read into a new file.
 ///
-/// SQLite cannot do that: at the first damaged page a statement ends, and behind a damaged inner
-/// page no row is found. So the pages are read without it: first along the trees, then those that
-/// no tree leads to any more, whose table is told by where rows are missing.
+/// SQLite cannot do that: a statement ends at the first damaged page, and no row below a damaged
+/// inner page is found. So the pages are read without SQLite: first along the trees, then those
+/// that no tree reaches any more, whose table is identified by where rows are missing.
 struct Salvage {
     let tree: TreeReader
-    /// Of the new file.
+    /// The new file.
     let target: Connection
 
-    /// Reads everything; `progress` is told of tables, and of pages that no tree leads to.
+    /// Reads everything; `progress` counts tables, and pages that no tree reaches.
     ///
-    /// - Returns: The report, and the virtual tables, which are still to be made.
+    /// - Returns: The report, and the virtual tables, which are still to be created.
     func run(_ progress: (Int) throws -> Void) throws -> (SalvageReport, [SalvagedVirtualTable]) {
         var report = SalvageReport()
         if let remark = tree.header.remark { report.problems.append(remark) }
@@ -32,8 +32,7 @@ struct Salvage {
         let widths = try damagedIndexWidths(schema)
         let names = Set(tables.map(\.entry.name))
         let others = schema.tables.filter { !names.contains($0.name) }
-        // Statistics that this engine has no table for are not looked for, ANALYZE makes them
-        // again.
+        // Statistics for which this engine has no table are not salvaged: ANALYZE recreates them.
         for entry in others where entry.isStatistics { _ = try tree.walk(entry.rootPage) { _ in } }
         let isWhole = schema.isWhole && others.allSatisfy(\.isStatistics)
         try assignOrphans(to: tables, widths, isWhole: isWhole, &report, progress)
@@ -49,7 +48,7 @@ struct Salvage {
                     + "deleted")
         }
         for table in tables { table.finish() }
-        // Writes a page also when there is nothing else.
+        // Writes a page even if there is nothing else.
         try target.text("PRAGMA user_version = \(tree.header.userVersion)")
         try target.text("PRAGMA application_id = \(tree.header.applicationID)")
         try target.execute("COMMIT")
@@ -71,10 +70,10 @@ struct Salvage {
         return tables
     }
 
-    /// Walks the indexes, so that their pages are not taken for a table's; what they hold is made
-    /// anew.
+    /// Walks the indexes, so that their pages are not mistaken for a table's; their content is
+    /// rebuilt.
     ///
-    /// Gives, of each that has lost a page, the number of values in an entry; nil when that is
+    /// Returns, for each index that lost a page, the number of values in an entry, or nil if
     /// unknown.
     private func damagedIndexWidths(_ schema: SalvagedSchema) throws -> [Int?] {
         try schema.indexRoots.compactMap { root -> Int?? in
@@ -89,8 +88,8 @@ struct Salvage {
         _ report: inout SalvageReport, _ progress: (Int) throws -> Void
     ) throws {
         var lost: LostAndFound?
-        // A row of a table that is not there, or one that was deleted (its page may be free), would
-        // be wrong in any table.
+        // A row of a missing table, or a deleted one (its page may be free), would be wrong in any
+        // table.
         let isSure = isWhole && tree.knowsFreePages
         try tree.orphans { number, kind, rows in
             try progress(1)
@@ -111,10 +110,10 @@ struct Salvage {
         }
     }
 
-    /// Indexes, views and triggers.
+    /// Creates indexes, views and triggers.
     private func finish(_ schema: SalvagedSchema, _ report: inout SalvageReport) {
-        // Triggers may be those of views. One without its table would keep the file from being
-        // opened, so each is run.
+        // Triggers may belong to views. One without its table would prevent the file from being
+        // opened, so each is executed.
         for type in ["index", "view", "trigger"] {
             for entry in schema.others where entry.type == type {
                 do {

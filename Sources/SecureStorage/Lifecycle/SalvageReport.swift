@@ -1,55 +1,53 @@
-/// What could be read of a damaged file, and what not; see
+/// What could be read from a damaged file and what was lost; see
 /// ``SecureDatabaseStore/salvage(at:key:cipher:to:newKey:replacing:progress:)``.
 public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
-    /// What became of a table.
+    /// The outcome for one table.
     public struct Table: Sendable, Equatable {
         /// The table's name.
         public let name: String
-        /// How many of its rows are in the new file.
+        /// The number of its rows in the new file.
         public internal(set) var rowsSaved = 0
-        /// How many rows were found and could not be read to their end, or not be put into the new
-        /// table.
+        /// The number of rows that were found but could not be read to their end, or not be
+        /// inserted into the new table.
         public internal(set) var rowsLost = 0
-        /// How many pages of the table's tree are missing; how many rows were in them cannot be
+        /// The number of missing pages in the table's tree; how many rows they held cannot be
         /// known.
         public internal(set) var pagesLost = 0
 
-        /// Whether all of the table was read.
+        /// Whether the whole table was read.
         public var isWhole: Bool { rowsLost == 0 && pagesLost == 0 }
     }
 
-    /// The numbers of the pages (the first is 1) that are missing or not as they were written; of
-    /// each kind not more than 100,000.
+    /// The numbers of the pages (the first is 1) that are missing or not as they were written; at
+    /// most 100,000 of each kind.
     public internal(set) var damagedPages: [Int] = []
 
-    /// The tables, in the order of the schema; without those that SQLite keeps for itself.
+    /// The tables, in the order of the schema, except those that SQLite keeps for itself.
     public internal(set) var tables: [Table] = []
 
-    /// Rows whose table cannot be told; they are in the table `lost_and_found` of the new file.
+    /// The number of rows of unknown table; they are in the table `lost_and_found` of the new file.
     public internal(set) var unassignedRows = 0
 
-    /// Rows whose table cannot be told, and which cannot be read to their end.
+    /// The number of rows of unknown table that could not be read to their end.
     public internal(set) var unassignedRowsLost = 0
 
-    /// Full-text indexes that were damaged, and were made again from the rows that they are about:
-    /// nothing of them is lost.
+    /// Damaged full-text indexes that were rebuilt from the rows they index, without loss.
     public internal(set) var rebuilt: [String] = []
 
-    /// What else is not as it was, such as an index that cannot be made again; a line each.
+    /// Other differences, such as an index that cannot be recreated; one line each.
     public internal(set) var problems: [String] = []
 
     /// Whether everything was read.
     ///
-    /// Where this is false the damaged file is still worth keeping: it may hold what is missing
-    /// here.
+    /// If this is false, the damaged file is still worth keeping: it may hold what is missing here.
     public var isWhole: Bool { isComplete && problems.isEmpty }
 
-    /// Whether no row was lost, as far as can be known, and each has its table.
+    /// Whether no row was lost, as far as can be known, and the table of each is known.
     var isComplete: Bool {
         tables.allSatisfy(\.isWhole) && unassignedRows == 0 && unassignedRowsLost == 0
     }
 
-    /// A line for each table and each problem.
+    /// One line for each table and each problem.
     public var description: String {
         let lines = tables.map { table in
             "\(table.name): \(table.rowsSaved) rows saved"

@@ -7,12 +7,12 @@ struct SalvagedSchema {
         let rootPage: UInt32
         let sql: String
 
-        /// A table that SQLite makes and keeps by itself.
+        /// A table that SQLite creates and maintains itself.
         var isInternal: Bool { name.hasPrefix("sqlite_") }
-        /// What ANALYZE has found.
+        /// A table of ANALYZE's statistics.
         var isStatistics: Bool { name.hasPrefix("sqlite_stat") }
 
-        /// nil for values that are no row of `sqlite_schema` with a text.
+        /// Returns nil for values that are not a row of `sqlite_schema` with SQL text.
         init?(_ values: [StoredValue], _ encoding: TextEncoding) {
             guard values.count == 5, case .text(let type) = values[0],
                 case .text(let name) = values[1], case .text(let table) = values[2],
@@ -29,7 +29,7 @@ struct SalvagedSchema {
             self.rootPage = rootPage
         }
 
-        /// Whether a text is that of such an entry, as SQLite writes it: the text is run.
+        /// Whether a text creates such an entry, as SQLite writes it: the text will be executed.
         private static func makes(_ type: String, _ sql: String) -> Bool {
             let words = sql.uppercased().split(maxSplits: 3) { $0.isWhitespace }
             guard words.first == "CREATE", words.count > 2 else { return false }
@@ -41,12 +41,12 @@ struct SalvagedSchema {
         }
     }
 
-    /// With pages, in their order.
+    /// Those with pages, in schema order.
     private(set) var tables: [Entry] = []
-    /// Indexes with a text, views, triggers, virtual tables.
+    /// Indexes with SQL text, views, triggers, virtual tables.
     private(set) var others: [Entry] = []
     var virtualTables: [SalvagedVirtualTable] { others.compactMap(SalvagedVirtualTable.init) }
-    /// The roots of all indexes, those of constraints among them.
+    /// The roots of all indexes, including those of constraints.
     private(set) var indexRoots: [UInt32] = []
     /// Whether all of it was read.
     private(set) var isWhole: Bool
@@ -63,13 +63,13 @@ struct SalvagedSchema {
         isWhole =
             gaps.isEmpty
             && rows.allSatisfy { row in
-                // An index of a constraint has no text.
+                // A constraint's index has no SQL text.
                 row.values.map {
                     Entry($0, encoding) != nil || type($0) == "index" && $0[4] == .null
                 } ?? false
             }
         if !gaps.isEmpty {
-            // Leaves that only hold what a schema holds.
+            // Leaves whose content can only be a schema's.
             try tree.orphans { _, kind, candidates in
                 let fits =
                     kind == .tableLeaf
@@ -92,7 +92,7 @@ struct SalvagedSchema {
                 others.append(entry)
             }
         }
-        // AUTOINCREMENT's and ANALYZE's tables exist when the others do.
+        // AUTOINCREMENT's and ANALYZE's tables exist once the others do.
         tables = tables.filter { !$0.isInternal } + tables.filter(\.isInternal)
     }
 

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// A table of the new file, which takes the rows of the damaged one as they are found.
+/// A table of the new file, which receives the rows of the damaged one as they are found.
 final class SalvagedTable {
     let entry: SalvagedSchema.Entry
     private let target: Connection
     private let content: ContentTable
     private let encoding: TextEncoding
-    /// The columns of a record in the order in which it holds them; nil for one that is computed.
+    /// The columns of a record in stored order; nil for a computed one.
     private let stored: [String?]
-    /// The column that is the row id under another name; its value is not in the record.
+    /// The column that is an alias of the row id; its value is not in the record.
     private let rowIDColumn: String?
-    /// Where the tree has lost pages.
+    /// The ranges in which the tree has lost pages.
     var gaps: [TreeReader.Gap] = [] {
         didSet { outcome.pagesLost = gaps.count }
     }
     private(set) var outcome: SalvageReport.Table
-    /// An INSERT for each number of values: rows that are older than a column do not have it.
+    /// One INSERT for each number of values: rows older than a column do not have it.
     private var inserts: [Int: Statement] = [:]
 
-    /// Whether rows have ids.
+    /// Whether its rows have ids.
     var hasRowIDs: Bool { content.hasRowIDs }
 
-    /// Makes the table, empty, in the new file.
+    /// Creates the empty table in the new file.
     init(
         _ entry: SalvagedSchema.Entry, _ encoding: TextEncoding, on target: Connection
     ) throws {
@@ -37,8 +37,8 @@ final class SalvagedTable {
         content = try ContentTable(name: entry.name, sql: entry.sql, on: target)
         let columns = try Self.columns(of: entry.name, on: target)
         let keyOrder = try Self.keyOrder(of: entry.name, on: target)
-        // A key with an index of its own, such as INTEGER PRIMARY KEY DESC, is no other name of the
-        // row id.
+        // A key with a separate index, such as INTEGER PRIMARY KEY DESC, is not an alias of the row
+        // id.
         let isRowID = keyOrder.isEmpty && columns.filter(\.isKey).count == 1
         rowIDColumn = isRowID ? columns.first(where: \.isRowID)?.name : nil
         if content.hasRowIDs {
@@ -76,7 +76,8 @@ final class SalvagedTable {
         return columns
     }
 
-    /// A table without row ids is stored as its primary key, with the other columns behind it.
+    /// Returns the columns of a table without row ids as it stores them: the primary key, then the
+    /// others.
     private static func keyOrder(of table: String, on target: Connection) throws -> [String] {
         let names = try Statement(
             """
@@ -90,13 +91,13 @@ final class SalvagedTable {
         return order
     }
 
-    /// Removes what the rows of other tables have brought into one of SQLite's own.
+    /// Removes the rows that other tables' rows have added to one of SQLite's own tables.
     func clear() throws {
         guard entry.isInternal else { return }
         try target.run("DELETE FROM main.\(SQLText.identifier(entry.name))")
     }
 
-    /// Whether rows of a page that no tree leads to can be this table's.
+    /// Whether rows of a page that no tree reaches can be this table's.
     func mayHold(_ rows: [TreeReader.Row], _ kind: BTreePage.Kind) -> Bool {
         guard kind.isTable == content.hasRowIDs, !gaps.isEmpty else { return false }
         let fits = rows.allSatisfy { row in
@@ -107,7 +108,7 @@ final class SalvagedTable {
     }
 
     func insert(_ row: TreeReader.Row) throws {
-        // One with more values than the table has columns is another table's.
+        // A row with more values than the table has columns belongs to another table.
         guard let values = row.values, (1...max(stored.count, 1)).contains(values.count) else {
             outcome.rowsLost += 1
             return
@@ -128,7 +129,7 @@ final class SalvagedTable {
         } catch SecureStorageError.backingStoreError(let code, _)
             where [19, 20].contains(code)
         {
-            // A constraint: two rows of one key, or a value of the wrong type.
+            // A constraint: two rows with one key, or a value of the wrong type.
             outcome.rowsLost += 1
         }
     }
@@ -144,14 +145,14 @@ final class SalvagedTable {
         return statement
     }
 
-    /// Ends the statements, before the new file is closed.
+    /// Ends the statements before the new file is closed.
     func finish() {
         for statement in inserts.values { statement.giveBack() }
         inserts = [:]
     }
 }
 
-/// The table for rows whose own cannot be told.
+/// The table for rows whose own table is unknown.
 final class LostAndFound {
     private let target: Connection
     private let name: String
@@ -161,14 +162,14 @@ final class LostAndFound {
     init(_ encoding: TextEncoding, on target: Connection) throws {
         self.encoding = encoding
         self.target = target
-        // A table of that name may be the app's.
+        // The app may have a table of that name.
         let taken = Set(try target.texts("SELECT lower(name) FROM main.sqlite_schema"))
         let names = ["lost_and_found"] + (2...).lazy.prefix(1000).map { "lost_and_found_\($0)" }
         name = names.first { !taken.contains($0) } ?? names[0]
         try target.run("CREATE TABLE \(name) (page INTEGER, id INTEGER, values_found INTEGER)")
     }
 
-    /// Returns how many rows were put in.
+    /// Returns the number of rows inserted.
     func insert(_ rows: [TreeReader.Row], of page: UInt32) throws -> Int {
         var count = 0
         for row in rows {

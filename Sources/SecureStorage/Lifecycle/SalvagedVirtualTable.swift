@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// A virtual table of the new file, whose own tables have been saved like all others.
+/// A virtual table of the new file, whose own tables have been salvaged like all others.
 ///
-/// Damage in those costs no row of another table. A full-text index is made again from the rows
-/// that it is about, an R-tree from those of its entries that are left.
+/// Damage in those costs other tables no rows. A full-text index is rebuilt from the rows that it
+/// indexes, an R-tree from its remaining entries.
 struct SalvagedVirtualTable {
     let entry: SalvagedSchema.Entry
     /// The module's name in lower case.
     let module: String
-    /// What the module was given, each as it is written.
+    /// The module's arguments, each as it is written.
     let arguments: [String]
-    /// The table with the rows of a full-text index; nil when it has none.
+    /// The table with the rows of a full-text index; nil if it has none.
     let contentTable: String?
 
-    /// nil for a text that is not `CREATE VIRTUAL TABLE … USING …`.
+    /// Returns nil for a text that is not `CREATE VIRTUAL TABLE … USING …`.
     init?(_ entry: SalvagedSchema.Entry) {
         guard entry.type == "table", entry.rootPage == 0,
             let statement = VirtualTableText(entry.sql).virtualTable
@@ -31,7 +31,7 @@ struct SalvagedVirtualTable {
     private var isFullText: Bool { ["fts3", "fts4", "fts5"].contains(module) }
     private var isRTree: Bool { ["rtree", "rtree_i32"].contains(module) }
 
-    /// The tables that hold nothing but what can be made again.
+    /// The tables that hold only what can be rebuilt.
     private var madeAgain: [String] {
         let parts: [String]
         switch module {
@@ -48,7 +48,7 @@ struct SalvagedVirtualTable {
             : ["node", "parent", "rowid"].map { "\(name)_\($0)" }
     }
 
-    /// What the module has made for a table with these arguments.
+    /// The tables that the module created for these arguments.
     private var madeByModule: [String] {
         func has(_ name: String, _ value: String) -> Bool {
             Self.option(name, module, arguments)?.lowercased() == value
@@ -67,7 +67,7 @@ struct SalvagedVirtualTable {
         return parts.map { "\(name)_\($0)" }
     }
 
-    /// The value of an option, without its quotes; nil where it is not given.
+    /// Returns the value of an option without its quotes, or nil if it is not given.
     private static func option(
         _ name: String, _ module: String, _ arguments: [String]
     ) -> String? {
@@ -77,21 +77,21 @@ struct SalvagedVirtualTable {
             ).map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
             guard parts.count == 2, !parts[0].isEmpty else { return nil }
             let given = parts[0].lowercased()
-            // FTS5 takes the beginning of a name for the first that begins so.
+            // FTS5 resolves an abbreviated name to the first option that begins with it.
             let meant = module == "fts5" ? fts5Options.first { $0.hasPrefix(given) } : given
             return meant == name ? VirtualTableText.unquoted(parts[1]) : nil
         }.first
     }
 
-    /// In the order in which FTS5 looks for them.
+    /// In the order in which FTS5 searches them.
     private static let fts5Options = [
         "prefix", "tokenize", "content", "contentless_delete", "contentless_unindexed",
         "content_rowid", "columnsize", "locale", "detail", "tokendata",
     ]
 
-    /// Adds those of its own tables to the report that are missing, since the schema has lost them.
+    /// Adds to the report those of the module's tables that the damaged schema has lost.
     func noteMissingTables(on target: Connection, _ report: inout SalvageReport) throws {
-        // SQLite's lower() knows ASCII only.
+        // SQLite's lower() handles only ASCII.
         let names = try target.texts("SELECT name FROM main.sqlite_schema").map { $0.lowercased() }
         for table in madeByModule where !names.contains(table.lowercased()) {
             report.tables.append(SalvageReport.Table(name: table, pagesLost: 1))
@@ -103,9 +103,9 @@ struct SalvagedVirtualTable {
         return report.tables.contains { !$0.isWhole && names.contains($0.name.lowercased()) }
     }
 
-    /// Makes an R-tree again that has lost pages; before it is in the schema.
+    /// Rebuilds an R-tree that lost pages, before it is in the schema.
     ///
-    /// - Returns: Whether it is there now.
+    /// - Returns: Whether it exists now.
     func makeAgain(on target: Connection, _ report: inout SalvageReport) -> Bool {
         guard isRTree, isHurt(report) else { return false }
         do {
@@ -123,10 +123,12 @@ struct SalvagedVirtualTable {
         }
     }
 
-    /// Gives a full-text index what its module needs to make it again, where that is missing: its
-    /// tables, empty, and the first rows of FTS5's; before it is in the schema.
+    /// Creates what a full-text module needs to rebuild its index, where that is missing.
+    ///
+    /// These are its tables, empty, and the first rows of FTS5's. Called before the table is in the
+    /// schema.
     func restoreFormat(on target: Connection) throws {
-        // What has no rows of its own and none elsewhere cannot be made again.
+        // An index whose rows are stored nowhere cannot be rebuilt.
         guard isFullText, contentTable != nil else { return }
         for table in madeByModule {
             let part = String(table.dropFirst(name.count + 1))
@@ -137,15 +139,13 @@ struct SalvagedVirtualTable {
         guard module == "fts5" else { return }
         let settings = SQLText.identifier("\(name)_config")
         try target.run("INSERT OR IGNORE INTO main.\(settings) VALUES ('version', 4)")
-        // The averages and the structure of an empty index, without which it is not made again
-        // either.
+        // The averages and the structure of an empty index, which rebuilding requires.
         let data = SQLText.identifier("\(name)_data")
         try target.run(
             "INSERT OR IGNORE INTO main.\(data) VALUES (1, X''), (10, X'00000000000000')")
     }
 
-    /// The columns of the tables that hold nothing but what can be made again, as their modules
-    /// make them.
+    /// The columns of the tables that hold only what can be rebuilt, as their modules create them.
     private static let columns = [
         "fts5_data": "(id INTEGER PRIMARY KEY, block BLOB)",
         "fts5_idx": "(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
@@ -165,13 +165,13 @@ struct SalvagedVirtualTable {
             ]
         }, uniquingKeysWith: { first, _ in first })
 
-    /// Checks the table, and makes an index again of which something was lost; what cannot be made
-    /// again is among the problems.
+    /// Checks the table and rebuilds an index that lost something; reports one that cannot be
+    /// rebuilt.
     func repair(on target: Connection, _ report: inout SalvageReport) {
         guard isFullText || isRTree else { return }
         let isHurt = isFullText && isHurt(report)
         let found = check(on: target)
-        // A module or a tokenizer that is not here says nothing of the table.
+        // An unavailable module or tokenizer says nothing about the table.
         guard isHurt || found?.isDamage == true else { return }
         do {
             try inSavepoint(target) {
@@ -205,7 +205,7 @@ struct SalvagedVirtualTable {
         }
     }
 
-    /// What is wrong with the table, by its own module; nil for nothing.
+    /// Returns the problem that the table's own module finds, or nil if there is none.
     private func check(on target: Connection) -> SecureStorageError? {
         do {
             guard isFullText else {
@@ -224,7 +224,7 @@ struct SalvagedVirtualTable {
         try target.run("INSERT INTO main.\(table) (\(table)) VALUES ('\(command)')")
     }
 
-    /// The module's tables hold something else now; of those nothing is lost.
+    /// Counts the rows of the module's tables again, which were rebuilt without loss.
     private func recount(on target: Connection, _ report: inout SalvageReport) throws {
         let names = Set(madeAgain.map { $0.lowercased() })
         for index in report.tables.indices

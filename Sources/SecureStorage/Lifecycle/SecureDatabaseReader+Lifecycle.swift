@@ -6,8 +6,8 @@ public import Foundation
 extension SecureDatabaseReader {
     /// Copies the database into a new file, while other calls continue.
     ///
-    /// A change of the key waits for the copy, or the copy for the change. Without a key of its own
-    /// the copy has the key that the database had when the copy began.
+    /// A key change waits for the copy, or the copy for the key change. If `key` is nil, the copy
+    /// has the key that the database had when the copy began.
     ///
     /// - Parameters:
     ///   - url: The location of the copy; see

@@ -1,14 +1,14 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Copies the database into a new file, while it is used.
+    /// Copies the database into a new file while it is in use.
     ///
-    /// The copy is that of one moment: what is committed while it is made is in it wholly or not at
-    /// all. In WAL mode nobody waits for anybody. In DELETE mode writers come between, and the copy
-    /// begins anew; when that has happened three times, they wait until it is done.
+    /// The copy is of one moment: a commit made in the meantime is in it completely or not at all.
+    /// In WAL mode, neither side waits. In DELETE mode, writers may come between, which restarts
+    /// the copy; after three restarts, they wait until it is done.
     ///
-    /// The copy is written beside its place, checked as ``verifyIntegrity(progress:)`` does, made
-    /// durable, and only then gets its name: an error or a kill leaves what was there before.
+    /// The copy is written beside its destination, checked as by ``verifyIntegrity(progress:)``,
+    /// made durable, and only then gets its name: an error or a kill leaves the previous state.
     ///
     /// ```swift
     /// try db.backup(to: backupURL, key: .passphrase(recoveryPassphrase)) {
@@ -17,15 +17,14 @@ extension SecureDatabaseStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: The place of the copy, whose directory is made when only that is missing.
+    ///   - url: The location of the copy, whose directory is created if only that is missing.
     ///   - key: The copy's key; nil for that of the database.
-    ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
-    ///   - progress: Told of every megabyte, in pages, each copied and then checked; what it throws
-    ///     ends the work.
-    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one;
-    ///   `.backingStoreError` for a place that is taken or cannot be used (code 14), a file there
-    ///   that is in use (5), a full disk (13), or a database that is damaged (11); what `progress`
-    ///   throws.
+    ///   - replacing: Whether an existing file is replaced. It must not be in use.
+    ///   - progress: Called after every megabyte, in pages, each of which is copied and later
+    ///     checked; throwing ends the copy.
+    /// - Throws: `.closed`; `.authenticationFailed` for an invalid key; `.backingStoreError` for a
+    ///   location that is taken or cannot be used (code 14), an existing file that is in use (5), a
+    ///   full disk (13), or a damaged database (11); what `progress` throws.
     ///
     /// The corresponding C function is
     /// [`sqlite3_backup_init`](https://sqlite.org/c3ref/backup_finish.html).

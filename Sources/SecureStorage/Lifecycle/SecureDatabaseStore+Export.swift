@@ -1,27 +1,27 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Writes the content into a new encrypted file, under any key and any cipher configuration.
+    /// Writes the content into a new encrypted file, with any key and any cipher configuration.
     ///
-    /// For another cipher configuration than the file's; with the same one,
-    /// ``backup(to:key:replacing:progress:)`` is faster. Everything arrives: tables with their row
-    /// ids, indexes, triggers, views, virtual tables such as FTS and R-tree, what ANALYZE has
-    /// found, `user_version`, `application_id`, `auto_vacuum`, the encoding. Others go on using the
-    /// database meanwhile; in DELETE mode writers wait.
+    /// For a different cipher configuration; with the same one,
+    /// ``backup(to:key:replacing:progress:)`` is faster. Everything is copied: tables with their
+    /// row ids, indexes, triggers, views, virtual tables such as FTS and R-tree, ANALYZE's
+    /// statistics, `user_version`, `application_id`, `auto_vacuum`, the encoding. Other connections
+    /// can use the database in the meantime; in DELETE mode writers wait.
     ///
-    /// The new file is written beside its place, the rows are counted, its pages and structures are
-    /// checked, and only then it gets its name: an error or a kill leaves what was there before.
+    /// The new file is written beside its destination. Its rows are counted and its pages and
+    /// structures checked, and only then it gets its name: an error or a kill leaves the previous
+    /// state.
     ///
     /// - Parameters:
-    ///   - url: The place of the new file, whose directory is made when only that is missing.
-    ///   - key: Its key.
-    ///   - cipher: How it is encrypted.
-    ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
-    ///   - progress: Told of rows, then of pages; what it throws ends the work.
+    ///   - url: The location of the new file, whose directory is created if only that is missing.
+    ///   - key: The new file's key.
+    ///   - cipher: The new file's cipher configuration.
+    ///   - replacing: Whether an existing file is replaced. It must not be in use.
+    ///   - progress: Receives numbers of rows, then of pages; throwing ends the export.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.closed`; `.authenticationFailed` for a key that cannot be one;
-    ///   `.backingStoreError`, code 14 for a place that is taken or cannot be used; what `progress`
-    ///   throws.
+    /// - Throws: `.closed`; `.authenticationFailed` for an invalid key; `.backingStoreError`, code
+    ///   14 for a location that is taken or cannot be used; what `progress` throws.
     @discardableResult
     public func export(
         to url: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(),
@@ -31,16 +31,16 @@ extension SecureDatabaseStore {
         return try export(to: url, EncryptionKey(key), cipher, replacing, progress)
     }
 
-    /// Writes the content into a new plain SQLite file, which everybody can read.
+    /// Writes the content into a new plain SQLite file, which any program can read.
     ///
     /// Otherwise as ``export(to:key:cipher:replacing:progress:)``. Removing the file later does not
-    /// remove what it held from the disk.
+    /// erase its content from the disk.
     ///
     /// - Parameters:
-    ///   - url: The place of the new file (mode 0600), whose directory is made when only that is
-    ///     missing.
-    ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
-    ///   - progress: Told of rows; what it throws ends the work.
+    ///   - url: The location of the new file (mode 0600), whose directory is created if only that
+    ///     is missing.
+    ///   - replacing: Whether an existing file is replaced. It must not be in use.
+    ///   - progress: Receives numbers of rows; throwing ends the export.
     /// - Returns: The number of rows of each table.
     /// - Throws: As ``export(to:key:cipher:replacing:progress:)``.
     @discardableResult
@@ -72,19 +72,20 @@ extension SecureDatabaseStore {
 
     /// Writes the content of a plain SQLite file into a new encrypted one.
     ///
-    /// As ``export(to:key:cipher:replacing:progress:)``, the other way round. The plain file is
-    /// read, never changed; whether to remove it is the caller's to decide, and so is what else may
-    /// still hold its content (its `-wal`, a backup of the disk).
+    /// The reverse of ``exportPlaintext(to:replacing:progress:)``, with the checks of
+    /// ``export(to:key:cipher:replacing:progress:)``. The plain file is read, never changed; the
+    /// caller decides whether to remove it and anything else that may still hold its content (its
+    /// `-wal`, a backup of the disk).
     ///
     /// - Parameters:
-    ///   - source: The plain file. Whoever writes to it waits.
-    ///   - url: The place of the new file, whose directory is made when only that is missing.
-    ///   - key: Its key.
-    ///   - cipher: How it is encrypted.
-    ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
-    ///   - progress: Told of rows, then of pages; what it throws ends the work.
+    ///   - source: The plain file. Connections that write to it wait.
+    ///   - url: The location of the new file, whose directory is created if only that is missing.
+    ///   - key: The new file's key.
+    ///   - cipher: The new file's cipher configuration.
+    ///   - replacing: Whether an existing file is replaced. It must not be in use.
+    ///   - progress: Receives numbers of rows, then of pages; throwing ends the import.
     /// - Returns: The number of rows of each table.
-    /// - Throws: `.openFailed` for a source that is no plain SQLite file; otherwise as
+    /// - Throws: `.openFailed` for a source that is not a plain SQLite file; otherwise as
     ///   ``export(to:key:cipher:replacing:progress:)``.
     @discardableResult
     public static func importPlaintext(

@@ -2,19 +2,19 @@ extension SecureDatabaseStore {
     /// Checks the whole file: the HMAC of each page, what `PRAGMA integrity_check` checks, and the
     /// foreign keys.
     ///
-    /// Takes about as long as reading the whole file twice. Others may read meanwhile, and in WAL
-    /// mode write; what is checked is one state, that of the beginning, with the pages that are
-    /// still in the log.
+    /// Takes about as long as reading the whole file twice. Other connections can read in the
+    /// meantime, and in WAL mode write; the check sees one state, that of its beginning, including
+    /// the pages that are still in the log.
     ///
     /// ```swift
     /// let report = try db.verifyIntegrity { print("\(Int($0.fraction * 100)) %") }
     /// guard report.isSound else { return print(report) }
     /// ```
     ///
-    /// - Parameter progress: Told of every megabyte and several times a second; what it throws ends
+    /// - Parameter progress: Called after every megabyte and several times a second; throwing ends
     ///   the check.
-    /// - Returns: What was found; that something was is no error.
-    /// - Throws: `.closed`; `.backingStoreError`, such as code 5 when the file is locked; what
+    /// - Returns: The findings, which are not errors.
+    /// - Throws: `.closed`; `.backingStoreError`, such as code 5 if the file is locked; what
     ///   `progress` throws.
     ///
     /// The corresponding statements are [`PRAGMA

@@ -1,16 +1,17 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Brings a file of SQLCipher 1, 2 or 3, of another cipher configuration or without HMACs into
+    /// Converts a file of SQLCipher 1, 2 or 3, of another cipher configuration or without HMACs to
     /// the format of `cipher`.
     ///
     /// The content is copied into a new file, whose rows are counted and whose pages and structures
-    /// are checked; then the new file takes the old one's name, at once. The old file is kept
+    /// are checked; then the new file takes the old one's name, in one step. The old file is kept
     /// beside it, as `NAME.old` (or `NAME.old-2` and so on), until the caller removes it. A log or
-    /// a journal that a crash has left is brought in first. Nobody else can use the file meanwhile.
+    /// a journal left by a crash is applied first. No other connection can use the file in the
+    /// meantime.
     ///
-    /// A kill at any point leaves the old file or the new one under the name, whole; calling this
-    /// again goes on from there.
+    /// A kill at any point leaves either the old or the new file under the name, complete; calling
+    /// this again continues from there.
     ///
     /// ```swift
     /// do {
@@ -24,18 +25,18 @@ extension SecureDatabaseStore {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: The place of the file, which nobody has open.
-    ///   - key: Its key.
-    ///   - oldCipher: How it is encrypted, for a file of SQLCipher 4 with a plaintext header or
-    ///     rounds of its own; the formats 1, 2 and 3, other page sizes and other HMACs, or none,
-    ///     are found out.
-    ///   - cipher: How the new file is encrypted.
+    ///   - url: The location of the file, which must not be open.
+    ///   - key: The file's key.
+    ///   - oldCipher: The file's cipher configuration, for a file of SQLCipher 4 with a plaintext
+    ///     header or a non-default number of rounds; the formats 1, 2 and 3, other page sizes and
+    ///     other HMACs, or none, are detected.
+    ///   - cipher: The new file's cipher configuration.
     ///   - newKey: The new file's key; nil for the same.
-    ///   - progress: Told of rows, then of pages; what it throws ends the work, and the old file
-    ///     stays.
-    /// - Returns: The place of the old file; nil when the file had the format already.
-    /// - Throws: What `open` throws for a file that it does not open; `.openFailed` code 5 when it
-    ///   is in use, or code 14 when there is no room for the new file; `.backingStoreError` for a
+    ///   - progress: Receives numbers of rows, then of pages; throwing ends the migration, and the
+    ///     old file stays.
+    /// - Returns: The location of the old file; nil if the file already had the format.
+    /// - Throws: What `open` throws for a file that it does not open; `.openFailed` code 5 if it is
+    ///   in use, or code 14 if there is no room for the new file; `.backingStoreError` for a
     ///   damaged file (salvage it first), a full disk; what `progress` throws.
     @discardableResult
     public static func migrate(

@@ -1,34 +1,34 @@
 public import Foundation
 
 extension SecureDatabaseStore {
-    /// Puts all rows that can still be read of a damaged file into a new one.
+    /// Puts all rows that can still be read from a damaged file into a new one.
     ///
-    /// SQLite stops at the first damaged page. This reads the file page by page: every row of every
-    /// page whose HMAC is right comes into the new file, with its row id, also when the way to its
-    /// page is lost. Rows whose table cannot be told for certain come into a table `lost_and_found`
-    /// (page, row id, number of values, and the values `c0`, `c1`, …). Indexes are made again,
-    /// full-text indexes and R-trees too when they are damaged. What is in the log counts. The
-    /// damaged file is only read.
+    /// SQLite stops at the first damaged page. This call reads the file page by page: every row of
+    /// every page with a correct HMAC is put into the new file, with its row id, even if the path
+    /// to its page is lost. Rows whose table cannot be determined with certainty are put into a
+    /// table `lost_and_found` (page, row id, number of values, and the values `c0`, `c1`, …).
+    /// Indexes are created again, and damaged full-text indexes and R-trees rebuilt. The content of
+    /// the log is included. The damaged file is only read.
     ///
-    /// Of a file without damage everything arrives. Where rows are lost although no page is
-    /// damaged, the structure of the file is broken: what could be read is in the new file, and
+    /// From a file without damage, everything is salvaged. If rows are lost although no page is
+    /// damaged, the structure of the file is broken: the new file has what could be read, and
     /// ``SalvageReport/isWhole`` is false.
     ///
-    /// What cannot be helped: a damaged salt (the first 16 bytes), and a key that is not the
+    /// Two cases cannot be salvaged: a damaged salt (the first 16 bytes), and a key that is not the
     /// file's.
     ///
     /// - Parameters:
     ///   - source: The damaged file. No other process should write to it in the meantime.
-    ///   - key: Its key.
-    ///   - cipher: How it is encrypted; the new file will be alike.
-    ///   - url: The place of the new file, whose directory is made when only that is missing.
+    ///   - key: The file's key.
+    ///   - cipher: The file's cipher configuration; the new file gets the same.
+    ///   - url: The location of the new file, whose directory is created if only that is missing.
     ///   - newKey: The new file's key; nil for the same.
-    ///   - replacing: Whether a file that is there already is replaced. It must not be in use.
-    ///   - progress: Told of tables and pages; what it throws ends the work.
-    /// - Returns: What was saved and what was lost, of each table.
-    /// - Throws: `.openFailed`, `.authenticationFailed` and others for a file none of whose pages
-    ///   the key opens, as `open` does; `.backingStoreError`, code 14 for a place that is taken;
-    ///   what `progress` throws.
+    ///   - replacing: Whether an existing file is replaced. It must not be in use.
+    ///   - progress: Receives numbers of tables and pages; throwing ends the salvage.
+    /// - Returns: What was saved and what was lost, for each table.
+    /// - Throws: `.openFailed`, `.authenticationFailed` and others, as `open` does, if the key
+    ///   opens none of the file's pages; `.backingStoreError`, code 14 for a location that is
+    ///   taken; what `progress` throws.
     @discardableResult
     public static func salvage(
         at source: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(), to url: URL,
@@ -68,8 +68,7 @@ extension SecureDatabaseStore {
                 }
             }
             if let derived, !virtualTables.isEmpty {
-                // After the check of the file: what they find wrong in themselves does not cost the
-                // rest.
+                // After the check of the file: problems inside virtual tables do not cost the rest.
                 try file.addVirtualTables(virtualTables, derived, &report) {
                     try progress(FileProgress(1, of: 1))
                 }
@@ -81,7 +80,8 @@ extension SecureDatabaseStore {
                     "every page is as it was written, so it is the structure of the file that is broken, or not "
                         + "known here: keep the old file")
             }
-            // What was there before or after the transactions in question cannot be told apart.
+            // The state before the affected transactions cannot be distinguished from the one after
+            // them.
             let log = LogExamination(path: path, cipher: scan.cipher, syncsCommits: true)
             let journal = JournalExamination(path: path, cipher: scan.cipher)
             report.problems += try [journal.damage()?.description, log.damage()?.description]
@@ -92,8 +92,8 @@ extension SecureDatabaseStore {
 }
 
 extension NewContent {
-    /// Adds virtual tables, whose own tables the file has already; those that are damaged are made
-    /// again, or are problems of the report.
+    /// Adds virtual tables whose own tables are already in the file; rebuilds or reports damaged
+    /// ones.
     func addVirtualTables(
         _ tables: [SalvagedVirtualTable], _ key: DerivedKey, _ report: inout SalvageReport,
         _ progress: () throws -> Void
@@ -123,7 +123,7 @@ extension NewContent {
                 report.problems.append("virtual tables are missing: \(error)")
             }
             try target.execute("COMMIT")
-            // The connection reads the schema again.
+            // Makes the connection read the schema again.
             try target.text("PRAGMA writable_schema = RESET")
             for table in others {
                 table.repair(on: target, &report)
@@ -136,7 +136,7 @@ extension NewContent {
 }
 
 extension Connection {
-    /// Puts tables without pages into the schema, as they stand in another one.
+    /// Inserts tables without pages into the schema, as they are in another one.
     fileprivate func addToSchema(_ entries: [SalvagedSchema.Entry]) throws {
         var taken = Set(
             try texts("SELECT name FROM main.sqlite_schema").map { $0.lowercased() })

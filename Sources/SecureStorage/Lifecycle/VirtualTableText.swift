@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The text of a statement, word by word: just enough of SQL to read `CREATE VIRTUAL TABLE`.
+/// The text of a statement, split into words: just enough SQL to read `CREATE VIRTUAL TABLE`.
 struct VirtualTableText {
     private let text: [Character]
 
@@ -40,8 +40,8 @@ struct VirtualTableText {
         return (Self.unquoted(module), arguments)
     }
 
-    /// A name, a quoted text, or a single other character; blanks and comments before it are left
-    /// out.
+    /// Returns a name, a quoted text, or a single other character, skipping blanks and comments
+    /// before it.
     private func next(_ position: inout Int) -> String? {
         while skipBlank(&position) || skipComment(&position) {}
         guard position < text.count else { return nil }
@@ -52,7 +52,7 @@ struct VirtualTableText {
             while position < text.count {
                 position += 1
                 guard text[position - 1] == end else { continue }
-                // A doubled quote stands for itself.
+                // A doubled quote is a literal one.
                 guard position < text.count, text[position] == end, end != "]" else { break }
                 position += 1
             }
@@ -91,7 +91,7 @@ struct VirtualTableText {
             || !character.isASCII
     }
 
-    /// A name without its quotes.
+    /// Returns a name without its quotes.
     static func unquoted(_ word: String) -> String {
         guard let first = word.first, "'\"`[".contains(first), word.count > 1 else { return word }
         let quote = String(first)

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The steps that a file has been through, as its table `securestorage_migration` has them.
+/// The steps applied to a file, as recorded in its table `securestorage_migration`.
 struct MigrationHistory {
     private let applied: [(name: String, checksum: String)]
 
-    /// Reads the table; a file without one has been through none.
+    /// Reads the table; no step has been applied to a file without one.
     init(of db: SecureDatabaseStore) throws {
-        // Of the main database: a temporary table could have the same name.
+        // In the main database: a temporary table could have the same name.
         let isThere: Int? = try db.object(
             forQuery: """
                 SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'securestorage_migration'
@@ -26,11 +26,10 @@ struct MigrationHistory {
         self.applied = applied
     }
 
-    /// Checks that these are the first of `steps`, with the same content.
+    /// Checks that the applied steps are the first of `steps`, with the same content.
     ///
-    /// - Returns: How many they are.
-    /// - Throws: `.backingStoreError` code 17 for a step that is unknown, code 21 for one that has
-    ///   changed.
+    /// - Returns: Their number.
+    /// - Throws: `.backingStoreError` code 17 for an unknown step, code 21 for a changed one.
     func requireBeginning(of steps: [SchemaMigrations.Step]) throws -> Int {
         let known = Set(steps.map(\.name))
         let unknown = applied.map(\.name).filter { !known.contains($0) }
@@ -63,7 +62,7 @@ struct MigrationHistory {
         return applied.count
     }
 
-    /// Records a step as the last one, in the transaction that is open.
+    /// Records a step as the last one, in the open transaction.
     static func record(
         _ step: SchemaMigrations.Step, at position: Int, in db: SecureDatabaseStore
     ) throws {

@@ -1,11 +1,11 @@
-/// One call that runs steps: what it asks of the store, and how each step is kept whole.
+/// One call that runs steps: what it requires of the store, and how it keeps each step atomic.
 final class MigrationRun {
     private let steps: [SchemaMigrations.Step]
     private let db: SecureDatabaseStore
     private let connection: Connection
     private var checksForeignKeys = false
 
-    /// - Throws: `.backingStoreError` when the store cannot run steps now.
+    /// - Throws: `.backingStoreError` if the store cannot run steps now.
     init(_ steps: [SchemaMigrations.Step], on db: SecureDatabaseStore) throws {
         self.steps = steps
         self.db = db
@@ -23,20 +23,19 @@ final class MigrationRun {
         }
     }
 
-    /// Calls `body`, for the steps that are pending, while foreign keys are not enforced.
+    /// Calls `body`, which runs the pending steps, while foreign keys are not enforced.
     func perform(_ body: () throws -> Void) throws {
         guard !db.configuration.isReadOnly else {
             throw SecureStorageError.statementFailed(
                 .readOnly, "migrations are pending, and the store is read-only")
         }
-        // Outside of a transaction: in one, the pragma does nothing.
+        // Outside a transaction: inside one, the pragma does nothing.
         checksForeignKeys = try connection.text("PRAGMA foreign_keys") == "1"
         guard checksForeignKeys else { return try body() }
         try connection.running(.library) { _ = try connection.text("PRAGMA foreign_keys = OFF") }
         defer {
-            // Not ended by a cancelled task or a deadline. There is nothing else that it could fail
-            // with but a connection that a step has closed, and another one has the configuration's
-            // setting.
+            // Neither a cancelled task nor a deadline ends this. It can fail only if a step has
+            // closed the connection, and a new connection has the setting of the configuration.
             connection.uninterrupted {
                 connection.running(.library) {
                     _ = try? connection.text("PRAGMA foreign_keys = ON")
@@ -46,9 +45,9 @@ final class MigrationRun {
         try body()
     }
 
-    /// Runs the first step that the file has not been through.
+    /// Runs the first step not yet applied to the file.
     ///
-    /// - Returns: Its name; nil when the file is up to date.
+    /// - Returns: Its name, or nil if the file is up to date.
     func next() throws -> String? {
         var name: String?
         try db.inTransaction(.immediate) { db in
@@ -61,7 +60,7 @@ final class MigrationRun {
         return name
     }
 
-    /// Runs all steps that the file has not been through, and takes them back.
+    /// Runs all pending steps, and rolls them back.
     ///
     /// - Returns: Their names.
     func rehearse() throws -> [String] {
@@ -109,7 +108,7 @@ final class MigrationRun {
     }
 }
 
-/// The rows of a database that point to nothing.
+/// The rows of a database that violate foreign keys.
 private struct ForeignKeyViolations {
     private struct Row: Hashable {
         let table: String
@@ -117,7 +116,7 @@ private struct ForeignKeyViolations {
         let parent: String
     }
 
-    /// How often each is found: a row may violate two keys, and not every table has row ids.
+    /// How often each occurs: a row may violate two keys, and not every table has row ids.
     private var counts: [Row: Int] = [:]
 
     init(in db: SecureDatabaseStore) throws {
@@ -131,7 +130,7 @@ private struct ForeignKeyViolations {
         }
     }
 
-    /// As a step finds them: a schema that cannot be checked may be what the step mends.
+    /// The violations before a step; none if the schema cannot be checked, which the step may fix.
     init(before db: SecureDatabaseStore) {
         if let found = try? ForeignKeyViolations(in: db) { self = found }
     }

@@ -13,13 +13,13 @@ internal import Foundation
 /// try migrations.apply(to: db)
 /// ```
 ///
-/// A file knows which steps it has been through: each is recorded in the table
-/// `securestorage_migration`, in the transaction of the step, with a checksum. So the list only
-/// ever grows at its end: a step that has been released keeps its place, its name and its text.
+/// A file records which steps have been applied to it: each step adds a row with a checksum to the
+/// table `securestorage_migration`, in its own transaction. The list therefore only grows at its
+/// end: a released step keeps its position, its name and its text.
 ///
-/// Each step is wholly in the file or not at all, also after a kill. Any number of threads and
-/// processes may apply the same list at once; each step runs once. Foreign keys are not enforced
-/// during a step, so that a table [can be
+/// Each step is applied completely or not at all, even after a kill. Any number of threads and
+/// processes may apply the same list at the same time; each step runs once. Foreign keys are not
+/// enforced during a step, so that a table [can be
 /// rebuilt](https://sqlite.org/lang_altertable.html#otheralter), but checked at its end.
 /// `Docs/Migrations.md` has a worked example.
 public struct SchemaMigrations: Sendable {
@@ -32,16 +32,16 @@ public struct SchemaMigrations: Sendable {
         let body: @Sendable (SecureDatabaseStore) throws -> Void
     }
 
-    /// A list without steps.
+    /// Creates an empty list.
     public init() {}
 
     /// Adds a step that runs SQL.
     ///
     /// - Parameters:
-    ///   - name: What the file remembers the step by: not empty, and no other step's.
+    ///   - name: The name under which the file records the step: not empty, and unique in the list.
     ///   - sql: Any number of statements, none of which begins or ends a transaction or a
-    ///     savepoint. The checksum is the SHA-256 of this text, so that a later change of it is
-    ///     noticed.
+    ///     savepoint. The checksum is the SHA-256 of this text, so that a later change to it is
+    ///     detected.
     public mutating func add(_ name: String, sql: String) {
         steps.append(
             Step(
@@ -54,13 +54,12 @@ public struct SchemaMigrations: Sendable {
     /// Adds a step that is Swift code.
     ///
     /// - Parameters:
-    ///   - name: What the file remembers the step by: not empty, and no other step's.
-    ///   - revision: Stands for the code where SQL has its checksum. Files that were migrated with
+    ///   - name: The name under which the file records the step: not empty, and unique in the list.
+    ///   - revision: Serves as the checksum, since the code has none. Files that were migrated with
     ///     another number are refused. Default: 1.
     ///   - body: Runs in the step's transaction. It neither begins nor ends one;
-    ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. What it does outside of the database
-    ///     is not taken back when the step fails, and is done again by the next attempt, and by a
-    ///     rehearsal.
+    ///     ``SecureDatabaseStore/inSavePoint(_:)`` is allowed. Its effects outside the database are
+    ///     not undone when the step fails, and happen again at the next attempt and in a rehearsal.
     public mutating func add(
         _ name: String, revision: Int = 1,
         _ body: @escaping @Sendable (SecureDatabaseStore) throws -> Void
@@ -68,66 +67,65 @@ public struct SchemaMigrations: Sendable {
         steps.append(Step(name: name, checksum: "revision \(revision)", body: body))
     }
 
-    /// Runs the steps that the file has not been through, each in a transaction of its own.
+    /// Runs the steps not yet applied to the file, each in its own transaction.
     ///
-    /// A step that fails leaves the file as it was before that step; the steps before it stay.
+    /// A failed step leaves the file as it was before that step; the steps before it stay applied.
     ///
-    /// - Parameter db: Open, outside of a transaction, without open result sets.
-    /// - Returns: The names of the steps that this call has run, in their order; none when another
-    ///   thread or process was faster.
+    /// - Parameter db: Open, outside a transaction, without open result sets.
+    /// - Returns: The names of the steps that this call ran, in order; none if another thread or
+    ///   process was faster.
     /// - Throws: `.backingStoreError`, always before anything is changed: with code 17
-    ///   (SQLITE_SCHEMA) when the file has been through a step that is not in the list, since a
-    ///   newer program has written it; with code 21 (SQLITE_MISUSE) for a step whose checksum or
-    ///   place has changed, for a list with an empty name or one that is there twice, inside a
-    ///   transaction and beside an open result set; with code 8 for a read-only store. From a step:
-    ///   SQLite's code, in a message that names the step; code 5 when another connection holds a
-    ///   lock for longer than the busy timeout; code 19 when the step leaves rows that violate a
-    ///   foreign key; code 21 when it begins or ends a transaction. What a body throws by itself
-    ///   goes on as it is, and ``pending(in:)`` then begins with the name of the step. `.closed`.
+    ///   (SQLITE_SCHEMA) if a step that is not in the list has been applied to the file, because a
+    ///   newer program wrote it; with code 21 (SQLITE_MISUSE) for a step whose checksum or position
+    ///   has changed, for a list with an empty or duplicate name, inside a transaction and while a
+    ///   result set is open; with code 8 for a read-only store. From a step: SQLite's code, in a
+    ///   message that names the step; code 5 if another connection holds a lock for longer than the
+    ///   busy timeout; code 19 if the step leaves rows that violate a foreign key; code 21 if it
+    ///   begins or ends a transaction. Other errors of a body are rethrown unchanged, and
+    ///   ``pending(in:)`` then begins with the name of the step. `.closed`.
     ///
-    /// There is no error case for a newer file: no other call of this library gives code 17 to a
-    /// caller who does not provoke it, so that is what tells "update the app" from all else.
+    /// A newer file has no separate error case: no other call of this library throws code 17 unless
+    /// the caller provokes it, so the code distinguishes "update the app" from all other failures.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
-        // So that calls of queues and key-value stores on the store are part of the step that makes
-        // them.
+        // Makes calls of queues and key-value stores on the store part of the step that makes them.
         try db.turn.run {
-            // First of all what is wrong with the call: not only on the day when something is
-            // pending.
+            // Checks the call itself first, so that a mistake does not surface only when something
+            // is pending.
             let run = try MigrationRun(steps, on: db)
             guard try !pending(in: db).isEmpty else { return [] }
             var applied: [String] = []
             try run.perform {
-                // One of them at a time, and each time what the file says: somebody else may be at
-                // it as well.
+                // One step at a time, reading the file's history each time: another connection may
+                // be migrating the file as well.
                 while let name = try run.next() { applied.append(name) }
             }
             return applied
         }
     }
 
-    /// The names of the steps that the file has not been through, in their order.
+    /// Returns the names of the steps not yet applied to the file, in order.
     ///
-    /// Reads only: also for a read-only store, a pool's reader, and inside a transaction.
+    /// Only reads: works on a read-only store, on a pool's reader, and inside a transaction.
     ///
     /// - Parameter db: Open.
-    /// - Returns: Names; none when the file is up to date.
-    /// - Throws: `.backingStoreError` as ``apply(to:)``, for the list and for what the file has
-    ///   been through; `.closed`.
+    /// - Returns: The names; none if the file is up to date.
+    /// - Throws: `.backingStoreError` as ``apply(to:)``, for the list and for the file's history;
+    ///   `.closed`.
     public func pending(in db: SecureDatabaseStore) throws -> [String] {
         try requireUsableNames()
         let count = try MigrationHistory(of: db).requireBeginning(of: steps)
         return steps[count...].map(\.name)
     }
 
-    /// Runs the steps that the file has not been through in one transaction, and takes them all
-    /// back.
+    /// Runs the steps not yet applied to the file in one transaction, and rolls them all back.
     ///
-    /// Tells whether ``apply(to:)`` would succeed on this very file. Other writers wait meanwhile.
+    /// Shows whether ``apply(to:)`` would succeed on this very file. Other writers wait in the
+    /// meantime.
     ///
     /// - Parameter db: As for ``apply(to:)``.
-    /// - Returns: The names of the steps that were run.
-    /// - Throws: As ``apply(to:)``. The file is as it was, whatever happens.
+    /// - Returns: The names of the steps that ran.
+    /// - Throws: As ``apply(to:)``. The file is unchanged in any case.
     public func rehearse(on db: SecureDatabaseStore) throws -> [String] {
         try db.turn.run {
             let run = try MigrationRun(steps, on: db)

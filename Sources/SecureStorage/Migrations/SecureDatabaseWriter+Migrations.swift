@@ -1,21 +1,21 @@
 extension SecureDatabaseWriter {
-    /// Runs the migrations that the file has not been through.
+    /// Runs the migrations not yet applied to the file.
     ///
     /// Other writers wait. The readers of a pool continue, and see the file as it was before a step
     /// or after it.
     ///
-    /// - Parameter migrations: All of them, from the first.
-    /// - Returns: The names of those that this call has run.
+    /// - Parameter migrations: The whole list, from the first step.
+    /// - Returns: The names of the steps that this call ran.
     /// - Throws: As ``SchemaMigrations/apply(to:)``; code 21 inside a `read`.
     @discardableResult
     public func migrate(_ migrations: SchemaMigrations) throws -> [String] {
         try writeWithoutTransaction { try migrations.apply(to: $0) }
     }
 
-    /// Runs the migrations that the file has not been through, on a separate thread.
+    /// Runs the migrations not yet applied to the file, on a separate thread.
     ///
-    /// - Parameter migrations: All of them, from the first.
-    /// - Returns: The names of those that this call has run.
+    /// - Parameter migrations: The whole list, from the first step.
+    /// - Returns: The names of the steps that this call ran.
     /// - Throws: As the synchronous call; `CancellationError`, after rolling back the step that was
     ///   running.
     @discardableResult

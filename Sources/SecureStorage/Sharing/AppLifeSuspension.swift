@@ -2,24 +2,25 @@
     internal import Foundation
     internal import UIKit
 
-    /// Suspends databases before the system suspends the app, and resumes them when it comes to the
-    /// foreground.
+    /// Suspends databases before the system suspends the app, and resumes them when the app enters
+    /// the foreground.
     ///
-    /// Make one in each app, not in its extensions, and keep it as long as the databases: a file of
-    /// a shared container whose lock is held by a suspended app ends that app (`0xDEAD10CC`). In
-    /// every background mode that uses the databases (a fetch, a push, a processing task), call
-    /// ``resume()`` first; it suspends again when the system's time for that is over.
+    /// Create one in each app, not in its extensions, and keep it as long as the databases: the
+    /// system ends a suspended app that holds a lock on a file in a shared container
+    /// (`0xDEAD10CC`). In every background mode that uses the databases (a fetch, a push, a
+    /// processing task), call ``resume()`` first; it suspends again when the system's time for that
+    /// expires.
     ///
     /// Thread-safe.
     public final class AppLifeSuspension: @unchecked Sendable {
-        // @unchecked: `observers` is written by the initializer alone, `activity` under `lock`.
+        // @unchecked: `observers` is written only by the initializer, `activity` under `lock`.
         private let databases: [any SuspendableDatabase]
         private var observers: [any NSObjectProtocol] = []
         private let lock = NSLock()
-        /// Ends the activity that keeps the app running in the background; nil when there is none.
+        /// Ends the activity that keeps the app running in the background; nil if there is none.
         private var activity: DispatchSemaphore?
 
-        /// Begins to follow the app's life.
+        /// Starts observing the app's life cycle.
         ///
         /// - Parameter databases: Queues and pools on shared files.
         public init(_ databases: [any SuspendableDatabase]) {
@@ -43,16 +44,16 @@
             endActivity()
         }
 
-        /// Lets the databases take calls in the background, until the system's time for that is
-        /// over.
+        /// Lets the databases accept calls in the background, until the system's time for that
+        /// expires.
         public func resume() {
-            // One whose time is over just now would suspend them again.
+            // An activity that expires now would suspend them again.
             endActivity()
             for database in databases { database.resume() }
             beginActivity()
         }
 
-        /// Asks the system for time, and suspends the databases when it has no more.
+        /// Requests time from the system, and suspends the databases when it expires.
         private func beginActivity() {
             let end = DispatchSemaphore(value: 0)
             let begins = lock.withLock {
@@ -65,7 +66,7 @@
                 withReason: "SecureStorage keeps no lock while the app is suspended"
             ) { [weak self] isExpired in
                 guard isExpired else {
-                    // The activity lasts as long as this call, on a thread of the system's.
+                    // The activity lasts as long as this call, on a thread of the system.
                     end.wait()
                     return
                 }
@@ -76,7 +77,7 @@
         private func suspend(atEndOf end: DispatchSemaphore) {
             for database in databases where isCurrent(end) {
                 database.suspend(waiting: .milliseconds(200))
-                // The app has come back in the meantime; its own `resume` may have come first.
+                // The app has become active in the meantime; its own `resume` may have come first.
                 if !isCurrent(end) { database.resume() }
             }
             if isCurrent(end) { endActivity() }

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Keeps the processes of an app group off a file while one of them makes or opens it.
+/// Keeps the processes of an app group off a file while one of them creates or opens it.
 ///
-/// Elsewhere than on Apple platforms there is nothing to be done here: who makes a file has its
-/// lock file, see `DatabaseFile.withCreationLock`, and who migrates it has its write lock.
+/// Other platforms need nothing here: a process that creates a file holds its lock file, see
+/// `DatabaseFile.withCreationLock`, and one that migrates it holds its write lock.
 enum FileCoordination {
     #if canImport(Darwin)
         static func writing<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R {

@@ -1,19 +1,19 @@
 internal import Foundation
 
-// How a pool leaves its file alone. Once a suspension is announced no reader begins; whoever leaves
-// the file as the last one, a block or the caller, closes the connections. So nobody waits with the
-// writer's turn, in which other blocks wait.
+// How a pool releases its file. Once a suspension is announced, no reader begins; the last user of
+// the file, a block or the caller, closes the connections. So no thread waits while it holds the
+// writer's turn, for which other blocks wait.
 
 extension PoolConnections {
-    /// Waits until no connection to the file is open.
+    /// Suspends the pool, and waits until no connection to the file is open.
     ///
     /// - Parameters:
     ///   - keepsReads: Whether readers get a copy.
-    ///   - grace: How long blocks that run may go on.
-    ///   - configuration: The pool's.
+    ///   - grace: How long running blocks may continue.
+    ///   - configuration: The pool's configuration.
     ///   - announce: Called before a suspension begins.
-    /// - Returns: Whether that is so now; true for a closed pool.
-    /// - Throws: What copying throws; there is no suspension then.
+    /// - Returns: Whether no connection is open now; true for a closed pool.
+    /// - Throws: The error of copying; the pool is not suspended then.
     func suspend(
         keepingReads keepsReads: Bool, grace: Duration,
         _ configuration: SecureDatabaseConfiguration, announcing announce: () -> Void
@@ -33,16 +33,16 @@ extension PoolConnections {
             if let waiter = announceSuspension(readingFrom: copy, needsCopy: keepsReads) {
                 return waiter
             }
-            // The suspension that made the copy needless has been ended in the meantime.
+            // The suspension that made the copy unnecessary has ended in the meantime.
         }
     }
 
-    /// Copies the file into the temporary directory, for reading without its locks.
+    /// Copies the file into the temporary directory, to be read without its locks.
     ///
-    /// - Returns: nil when the pool is suspended or closed already.
+    /// - Returns: nil if the pool is already suspended or closed.
     private func copyForReading(_ configuration: SecureDatabaseConfiguration) throws -> Reopening? {
         guard let slot = enterForCopying() else { return nil }
-        // Until then nobody changes the key.
+        // Until then, the key cannot change.
         defer { leave(slot.place, with: slot.reader) }
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
             "SecureStorage-\(UUID().uuidString).db")
@@ -52,15 +52,15 @@ extension PoolConnections {
             path: url.path, keys: slot.source.keys, copy: ReadableCopy(path: url.path))
     }
 
-    // MARK: - Steps of it
+    // MARK: - Steps of a suspension
 
-    /// Begins a suspension, or joins the present one.
+    /// Begins a suspension, or joins the current one.
     ///
-    /// - Parameters:
-    ///   - copy: What readers get; nil to refuse them.
+    /// - copy: What readers read; nil to refuse them.
+    ///   - needsCopy: Whether a call without a copy may only join a suspension.
     ///   - needsCopy: Whether a suspension without a copy is only joined.
-    /// - Returns: What tells of its end; nil when it could only have been joined, and there was
-    ///   none.
+    /// - Returns: The waiter for its end; nil if the call could only have joined, and none was
+    ///   current.
     func announceSuspension(readingFrom copy: Reopening?, needsCopy: Bool) -> WaitingSuspension? {
         var waiter: WaitingSuspension?
         changeAsLast { state in
@@ -75,14 +75,14 @@ extension PoolConnections {
         return waiter
     }
 
-    /// Ends the grace of a suspension: statements on the file are refused, and those that run
-    /// interrupted.
+    /// Ends the grace period of a suspension: refuses statements on the file, and interrupts
+    /// running ones.
     func forceSuspension(_ number: Int) {
         change { state in
             state.forceSuspension(number)
             guard state.outcome(ofSuspension: number) == nil else { return }
-            // Under the condition: a moment later the suspension may be over, and these others'
-            // statements.
+            // Under the condition: a moment later the suspension may be over, and the statements
+            // other calls'.
             writer.interruption.interrupt(.suspension)
             for case (let interruption, .file) in interruptions {
                 interruption.interrupt(.suspension)
@@ -90,7 +90,7 @@ extension PoolConnections {
         }
     }
 
-    /// How a suspension has ended, whose end is not waited for any more.
+    /// Returns the outcome of a suspension, whose end is no longer waited for.
     func outcome(of waiter: WaitingSuspension) -> Bool {
         condition.withLock {
             suspending.removeAll { $0 === waiter }
@@ -100,9 +100,9 @@ extension PoolConnections {
 
     /// Ends a suspension.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether the pool was suspended.
     func endSuspension() -> Bool {
-        // The copy goes when they are closed, and nobody is about to open it.
+        // The copy is removed when they are closed, and no thread is about to open it.
         let old: (readers: [SecureDatabaseStore], copy: Reopening?)? = change { state in
             let readsCopy = state.place != .file
             guard state.resume() else { return nil }
@@ -116,7 +116,7 @@ extension PoolConnections {
         return true
     }
 
-    /// Whether a suspension would be a new one.
+    /// Whether the next suspension would be a new one.
     var isUnsuspended: Bool {
         condition.withLock { state.phase != .closed && !state.suspension.isWanted }
     }

@@ -1,27 +1,27 @@
 internal import Foundation
 
 extension SecureDatabaseQueue: SuspendableDatabase {
-    /// Ends what runs and releases every lock on the file, until ``resume()``.
+    /// Ends running calls and releases every lock on the file, until ``resume()``.
     ///
-    /// Blocks that run, and those that wait already, may go on for `grace`. Then their statements
+    /// Running blocks, and those already waiting, may continue for `grace`. Then their statements
     /// are interrupted, their transactions are rolled back, and every call throws
-    /// ``SecureStorageError/suspended``, those that were interrupted too: after ``resume()`` the
+    /// ``SecureStorageError/suspended``, including the interrupted ones: after ``resume()`` the
     /// same call can be made again. The connection is closed, since SQLite keeps locks as long as
-    /// one is open; the key is kept, in memory that is not swapped out. What belongs to a
-    /// connection, such as a temporary table, ends with it. Loops over `rows(of:)` end with
-    /// ``SecureStorageError/suspended``, also when they go on after ``resume()``.
+    /// one is open; the key is kept, in memory that is not swapped out. Everything that belongs to
+    /// a connection, such as a temporary table, ends with it. Loops over `rows(of:)` end with
+    /// ``SecureStorageError/suspended``, even if they continue after ``resume()``.
     ///
-    /// Copies and checks that are being made beside the calls (`backup`, `verifyIntegrity`) end
-    /// with ``SecureStorageError/suspended``.
+    /// Copies and checks that run beside the calls (`backup`, `verifyIntegrity`) end with
+    /// ``SecureStorageError/suspended``.
     ///
-    /// Thread-safe; a queue that is being suspended by another thread is waited for. Posts
+    /// Thread-safe; waits if another thread is suspending the queue. Posts
     /// `Notification.Name.secureDatabaseWillSuspend` first, unless the queue is suspended already.
     ///
-    /// - Parameter grace: How long running blocks may go on.
-    /// - Returns: Whether no lock is held. False when a block still runs two seconds after the
-    ///   grace: it is one that runs no statement, and the file is closed when it ends. Also false
-    ///   inside a block of this queue, when the suspension was ended before that, and in a child
-    ///   made with `fork()`.
+    /// - Parameter grace: How long running blocks may continue.
+    /// - Returns: Whether no lock is held. False if a block still runs two seconds after the grace
+    ///   period: such a block runs no statement, and the file is closed when it ends. Also false
+    ///   inside a block of this queue, if the suspension was ended before that, and in a child made
+    ///   with `fork()`.
     @discardableResult
     public func suspend(waiting grace: Duration = .milliseconds(500)) -> Bool {
         guard !isInTurn, (try? store.turn.requireHome()) != nil else { return false }
@@ -43,8 +43,8 @@ extension SecureDatabaseQueue: SuspendableDatabase {
             suspension.change { state in
                 state.force(number)
                 guard state.isWanted, state.number == number else { return }
-                // Under the lock: a moment later the suspension may be over, and this another
-                // call's statement.
+                // Under the lock: a moment later the suspension may be over, and the statement
+                // another call's.
                 interruption.interrupt(.suspension)
                 beside.interrupt()
             }
@@ -52,10 +52,10 @@ extension SecureDatabaseQueue: SuspendableDatabase {
         return suspension.change { isOver && $0.stage == .left && $0.number == number }
     }
 
-    /// Takes calls again; the next one opens the file.
+    /// Accepts calls again; the next one opens the file.
     ///
-    /// Thread-safe, and does not wait. Posts `Notification.Name.secureDatabaseDidResume` when the
-    /// queue was suspended.
+    /// Thread-safe; does not wait. Posts `Notification.Name.secureDatabaseDidResume` if the queue
+    /// was suspended.
     public func resume() {
         guard suspension.change({ $0.end() }) else { return }
         enqueue { $0.tellOfResumption() }
@@ -63,7 +63,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     }
 }
 
-/// The connections that read a store's file beside it, which a suspension ends.
+/// The connections that read a store's file beside the store, which a suspension ends.
 private struct BesideReaders: Sendable {
     private let rows: RowRegister
     private let readings: RowRegister
@@ -77,7 +77,7 @@ private struct BesideReaders: Sendable {
         readings.interruptAll(.suspension)
     }
 
-    /// Signals `gone` when none of them is open any more.
+    /// Ends the copies and checks, and signals `gone` when none of the connections is open.
     func signalWhenGone(_ gone: DispatchSemaphore) {
         readings.endAll(with: .suspended)
         rows.whenEmpty { [readings] in readings.whenEmpty { gone.signal() } }

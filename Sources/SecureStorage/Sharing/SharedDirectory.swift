@@ -2,15 +2,15 @@ public import Foundation
 
 extension SharedDatabase {
     #if canImport(Darwin)
-        /// The directory of an app group, in which its apps and extensions share files.
+        /// Returns the directory of an app group, in which its apps and extensions share files.
         ///
         /// - Parameters:
-        ///   - identifier: The group's, as in the entitlement
+        ///   - identifier: The group's identifier, as in the entitlement
         ///     `com.apple.security.application-groups`.
-        ///   - name: A directory in it, which is made when it is missing.
+        ///   - name: A directory in it, which is created if it does not exist.
         /// - Returns: The directory.
-        /// - Throws: `.openFailed` code 14 when the app does not belong to the group, or the
-        ///   directory cannot be made.
+        /// - Throws: `.openFailed` code 14 if the app does not belong to the group, or the
+        ///   directory cannot be created.
         ///
         /// The system's function is
         /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.
@@ -31,12 +31,13 @@ extension SharedDatabase {
         }
     #endif
 
-    /// A directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or
+    /// Returns a directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or
     /// `~/.local/share/NAME`; on Apple platforms `Application Support/NAME`.
     ///
-    /// - Parameter name: One name, such as `org.example.notes`.
-    /// - Returns: The directory, which is made with mode 0700 when it is missing.
-    /// - Throws: `.openFailed` code 14 when it cannot be made, or others may write it.
+    /// - Parameter name: A single name, such as `org.example.notes`.
+    /// - Returns: The directory, which is created with mode 0700 if it does not exist.
+    /// - Throws: `.openFailed`, code 14 if it cannot be created, or others can write to it; code 21
+    ///   for an invalid name.
     public static func directory(named name: String) throws -> URL {
         guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("."), !name.utf8.contains(0)
         else {

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// How long a suspension takes at the most, in steps.
+/// How long a suspension waits, step by step.
 struct SuspensionWait {
     let grace: Duration
-    /// For blocks that go on although their statements are interrupted.
+    /// The limit for blocks that continue although their statements are interrupted.
     static let limit = Duration.seconds(2)
 
-    /// Waits for `isDone`; after the grace `force` is called again and again.
+    /// Waits for `isDone`; after the grace period, calls `force` again and again.
     ///
-    /// Interrupting once is not enough: between two statements it does nothing.
+    /// Interrupting once is not enough: between two statements it has no effect.
     func wait(for isDone: DispatchSemaphore, forcing force: () -> Void) -> Bool {
         if isDone.wait(timeout: .now() + grace.timeInterval) == .success { return true }
         let end = ContinuousClock.now + Self.limit

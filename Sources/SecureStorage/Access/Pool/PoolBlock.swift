@@ -1,10 +1,11 @@
-/// A block of a pool that the current thread is in: a link of a chain that lies on its stack.
+/// A block of a pool that the current thread is running: a link of a chain on the thread's stack.
 ///
-/// What a call inside it does depends on the block, and another pool's or queue's block can come
-/// between. So each thread remembers its own, as `SerialTurn` does for the turns of a queue.
+/// The effect of a call inside it depends on the block, and a block of another pool or queue can
+/// come between. So each thread records its own blocks, as `SerialTurn` does for the turns of a
+/// queue.
 struct PoolBlock {
     enum Kind {
-        /// The initialization handler, the configuration of a connection, or a change of the key.
+        /// The initialization handler, the configuration of a connection, or a key change.
         case setup
         case reading
         case writing
@@ -13,12 +14,12 @@ struct PoolBlock {
     let kind: Kind
     private let pool: UnsafeMutableRawPointer
     private let outer: UnsafePointer<PoolBlock>?
-    /// The connection of the block; alive as long as it runs.
+    /// The block's connection, which is alive as long as the block runs.
     private let unretainedStore: Unmanaged<SecureDatabaseStore>
 
     var store: SecureDatabaseStore { unretainedStore.takeUnretainedValue() }
 
-    /// The block of `pool` that the calling thread is in; nil when it is in none.
+    /// Returns the block of `pool` that the calling thread is in, or nil if it is in none.
     static func current(of pool: SecureDatabasePool) -> PoolBlock? {
         let pool = Unmanaged.passUnretained(pool).toOpaque()
         var block = innermost
@@ -38,7 +39,7 @@ struct PoolBlock {
         var block = PoolBlock(
             kind: kind, pool: Unmanaged.passUnretained(pool).toOpaque(), outer: outer,
             unretainedStore: .passUnretained(store))
-        // Unsafe for the compiler only, which takes the value for a part of `block`.
+        // Unsafe only to the compiler, which regards the value as part of `block`.
         nonisolated(unsafe) let value = try withUnsafeMutablePointer(to: &block) { block in
             innermost = UnsafePointer(block)
             defer { innermost = outer }

@@ -1,11 +1,12 @@
 internal import Foundation
 
-// Slots: who gets one, with which connection, and what becomes of that afterwards.
+// Slots: which caller gets one, with which connection, and what happens to the connection
+// afterwards.
 
 extension PoolConnections {
-    /// Takes a slot, in the order of arrival.
+    /// Takes a slot, in order of arrival.
     ///
-    /// Whoever gets it ends with `leave(_:with:)`.
+    /// The caller gives it back with `leave(_:with:)`.
     func enter() throws -> Slot {
         condition.lock()
         let admission = state.admission
@@ -21,13 +22,13 @@ extension PoolConnections {
         return try answer(to: waiter)
     }
 
-    /// Runs `body` with a slot, on a thread of Dispatch's, in the order of arrival.
+    /// Runs `body` with a slot on a Dispatch thread, in order of arrival.
     ///
-    /// - Parameter body: Gets the slot, which it ends with `leave(_:with:)`; or the reason why
-    ///   there is none.
+    /// - Parameter body: Receives the slot, which it gives back with `leave(_:with:)`, or the
+    ///   reason why there is none.
     func enqueue(_ body: @escaping @Sendable (Result<Slot, any Error>) -> Void) {
         let waiter = WaitingReader { waiter in
-            // A serial queue of its own: it gets a thread also when those of the concurrent queues,
+            // A separate serial queue: it gets a thread even when those of the concurrent queues,
             // and of Swift's tasks, are busy.
             DispatchQueue(label: "SecureStorage.reader").async { [self] in
                 body(Result { try answer(to: waiter) })
@@ -39,8 +40,7 @@ extension PoolConnections {
         }
     }
 
-    /// Takes a slot for copying the file, beyond the limit of readers, unless there is no need for
-    /// it.
+    /// Takes a slot for copying the file, beyond the limit of readers, unless no copy is needed.
     func enterForCopying() -> Slot? {
         condition.withLock {
             let admission = wait { state in
@@ -57,7 +57,7 @@ extension PoolConnections {
         return try answer.get()
     }
 
-    /// Takes the slot that somebody was admitted to; under the condition.
+    /// Takes the slot that an admission grants; called under the condition.
     func takeSlot(_ admission: PoolState.Admission) throws(SecureStorageError) -> Slot {
         switch admission {
         case .admitted(let place):
@@ -72,15 +72,15 @@ extension PoolConnections {
     /// Gives a slot back.
     ///
     /// - Parameters:
-    ///   - place: That of the slot.
-    ///   - reader: nil when it was not made, or cannot be used any more.
+    ///   - place: The place of the slot.
+    ///   - reader: nil if it was not created, or is no longer usable.
     func leave(_ place: PoolState.Place, with reader: SecureDatabaseStore?) {
         condition.lock()
         if let reader, state.keeps(readerOf: place) {
             idle.append(reader)
         } else if let reader {
-            // Of the copy that a suspended pool has read, or of the file while it has to be left
-            // alone. The slot is kept until it is closed.
+            // It reads the copy of a pool that was suspended, or the file while that must be left
+            // alone. The slot is kept until the reader is closed.
             condition.unlock()
             discard(reader)
             condition.lock()
@@ -96,7 +96,7 @@ extension PoolConnections {
         condition.withLock { interruptions.append((reader.interruption, place)) }
     }
 
-    /// Closes a reader that does not go back to its slot.
+    /// Closes a reader that does not go back with its slot.
     func discard(_ reader: SecureDatabaseStore) {
         condition.withLock { forget(reader) }
         reader.close()
@@ -106,11 +106,11 @@ extension PoolConnections {
         interruptions.removeAll { $0.interruption === reader.interruption }
     }
 
-    /// Closes the readers that nobody uses.
+    /// Closes the readers that are not in use.
     func closeIdleReaders() {
         let (readers, place) = condition.withLock {
             let (readers, place) = (state.mayReleaseIdle ? takeIdle() : [], state.place)
-            // They keep slots until they are closed, so that the writer is not closed before them.
+            // They hold slots until they are closed, so that the writer is not closed before them.
             for _ in readers { state.enter(place) }
             return (readers, place)
         }
@@ -120,7 +120,7 @@ extension PoolConnections {
         }
     }
 
-    /// Those that nobody uses, which leave; under the condition.
+    /// Removes and returns the readers that are not in use; called under the condition.
     func takeIdle() -> [SecureDatabaseStore] {
         defer { idle.removeAll() }
         for reader in idle { forget(reader) }

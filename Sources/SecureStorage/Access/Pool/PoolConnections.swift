@@ -2,34 +2,35 @@ internal import Foundation
 
 /// The connections of a pool, used as its state allows.
 ///
-/// A reader has a slot while its block runs, and a connection to go with it or the right to make
-/// one. Slots are handed over in the order of arrival. Writers take turns of their own, so that
-/// neither waits for the other; only a change of the key keeps the readers out for a while.
+/// A reader has a slot while its block runs, and with it a connection or the right to create one.
+/// Slots are handed over in order of arrival. Writers take separate turns, so that neither side
+/// waits for the other; only a key change keeps the readers out for a while.
 final class PoolConnections: @unchecked Sendable {
-    // @unchecked: everything below `condition` is only touched under it, a connection only by the
-    // thread that has it by `state`: a reader with its slot, the writer when it was taken.
+    // @unchecked: everything below `condition` is accessed only under it, and a connection only by
+    // the thread that has it according to `state`: a reader with its slot, the writer once it was
+    // taken.
     let writer: SecureDatabaseStore
 
-    /// The iterations that have a reader of their own.
+    /// The iterations, each of which has its own reader.
     let rows = RowRegister()
 
-    /// Signalled when the state has changed and somebody waits for that.
+    /// Signalled when the state has changed and a thread waits for that.
     let condition = NSCondition()
-    /// Not changed but by `change(_:)` and what settles it itself.
+    /// Changed only by `change(_:)` and by code that settles it itself.
     var state: PoolState
-    /// Threads that wait for the condition.
+    /// The number of threads that wait for the condition.
     private var sleeperCount = 0
     var waiting = FirstInFirstOut<WaitingReader>()
     var suspending: [WaitingSuspension] = []
     var idle: [SecureDatabaseStore] = []
-    /// How readers of the file are opened: with the derived key of the writer.
+    /// How to open readers of the file: with the writer's derived key.
     private(set) var source: Reopening?
-    /// What a suspended pool reads; removed with its last reader.
+    /// The copy that a suspended pool reads; removed with its last reader.
     var copy: Reopening?
-    /// Of all readers that are open.
+    /// Those of all open readers.
     var interruptions: [(interruption: Interruption, place: PoolState.Place)] = []
 
-    /// A slot, its connection and how to make one where it has none.
+    /// A slot, its connection, and how to create the connection if there is none.
     struct Slot {
         let place: PoolState.Place
         let reader: SecureDatabaseStore?
@@ -45,7 +46,7 @@ final class PoolConnections: @unchecked Sendable {
 
     // MARK: - The state
 
-    /// Changes the state, and lets go on whoever can do so now.
+    /// Changes the state, and wakes every thread that can continue.
     func change<R>(_ body: (inout PoolState) throws -> R) rethrows -> R {
         condition.lock()
         defer { condition.unlock() }
@@ -54,7 +55,7 @@ final class PoolConnections: @unchecked Sendable {
         return result
     }
 
-    /// Changes the state, and does what falls to the last one out.
+    /// Changes the state, and performs the last user's duty, if there is one.
     func changeAsLast(_ body: (inout PoolState) -> Void) {
         let duty = change { state in
             body(&state)
@@ -63,7 +64,7 @@ final class PoolConnections: @unchecked Sendable {
         if let duty { perform(duty) }
     }
 
-    /// Does what has fallen to the calling thread, which has the writer for it.
+    /// Performs a duty of the calling thread, which holds the writer for it.
     func perform(_ duty: PoolState.Duty) {
         switch duty {
         case .leave:
@@ -75,7 +76,7 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    /// Waits until `body` has a result; under the condition.
+    /// Waits until `body` has a result; called under the condition.
     func wait<R>(for body: (inout PoolState) -> R?) -> R {
         sleeperCount += 1
         defer { sleeperCount -= 1 }
@@ -88,12 +89,12 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    /// Waits until `body` has a result.
+    /// Waits until `body` has a result; takes the condition.
     func waitUnlocked<R>(for body: (inout PoolState) -> R?) -> R {
         condition.withLock { wait(for: body) }
     }
 
-    /// To be called after each change, under the condition.
+    /// Answers waiting calls; called after each change, under the condition.
     func settle() {
         writer.suspensionFlag.set(state.suspension.refusesStatements)
         answerWaiting()
@@ -121,7 +122,8 @@ final class PoolConnections: @unchecked Sendable {
 
     // MARK: - Opening and closing
 
-    /// Runs `body`, which opens the writer, unless the pool is open; after others who do so.
+    /// Runs `body`, which opens the writer, unless the pool is open; waits for other threads that
+    /// do so.
     func open(_ body: () throws -> Void) throws {
         let admission = waitUnlocked { state in
             let admission = state.beginOpening()
@@ -139,7 +141,7 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    /// Lets nobody new in, refuses those who wait, and closes everything when the last block has
+    /// Admits no new calls, refuses waiting ones, and closes everything when the last block has
     /// ended.
     ///
     /// - Parameter isWaiting: Whether to wait for that.
@@ -157,7 +159,7 @@ final class PoolConnections: @unchecked Sendable {
         }
     }
 
-    /// Closes the connections of a pool that nobody uses any more.
+    /// Closes the connections of a pool that is no longer in use.
     private func closeAll() {
         let (readers, copy) = condition.withLock {
             defer { (source, self.copy) = (nil, nil) }
@@ -166,20 +168,20 @@ final class PoolConnections: @unchecked Sendable {
         withExtendedLifetime(copy) {
             for reader in readers { reader.close() }
         }
-        // The last, so that it moves the log into the file and removes it.
+        // The last one, so that it moves the log into the file and removes it.
         reopenWriterForLog()
         writer.close()
     }
 
-    /// Opens a writer that has not been needed since a suspension, when there is a log: readers
-    /// cannot remove one that they share.
+    /// Opens a writer that has not been needed since a suspension, if a log exists: readers cannot
+    /// remove a log that they share.
     private func reopenWriterForLog() {
         guard writer.connection == nil, let path = writer.source?.path,
             !writer.configuration.isReadOnly,
             let log = try? DatabaseFile(resolvedPath: path).status("-wal"),
             !writer.configuration.keepsWriteAheadLog || log.st_size > 0
         else { return }
-        // Whoever opens the file next finds the log in its place.
+        // If this fails, the next opening of the file finds the log in its place.
         _ = try? writer.openConnection()
     }
 
@@ -190,7 +192,7 @@ final class PoolConnections: @unchecked Sendable {
         writer.rest()
     }
 
-    /// Ends the statements of all connections.
+    /// Interrupts the statements of all connections.
     func interrupt() {
         let all = condition.withLock { [writer.interruption] + interruptions.map(\.interruption) }
         for interruption in all { interruption.interrupt() }
@@ -198,7 +200,7 @@ final class PoolConnections: @unchecked Sendable {
 
     // MARK: - The writer
 
-    /// Runs `body` with the writer, alone, in the order of arrival.
+    /// Runs `body` with exclusive access to the writer, in order of arrival.
     func withWriter<T>(
         _ body: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -225,16 +227,16 @@ final class PoolConnections: @unchecked Sendable {
         guard case .admitted = admission else { throw SecureStorageError.closed }
     }
 
-    /// Sees to it that a writer that its block has closed is opened again by the next one.
+    /// Ensures that a writer that its block closed is opened again by the next one.
     private func reviveWriter() {
         guard !writer.isOpen() else { return }
         writer.reopening = condition.withLock { source }
     }
 
-    /// Runs `body`, which changes the key, while no reader of the file has a slot; with the writer.
+    /// Runs `body`, which changes the key, with the writer, while no reader of the file has a slot.
     ///
-    /// Readers that come in the meantime wait. When the key is another one afterwards, those that
-    /// are open are closed, and made again when they are needed.
+    /// Readers that arrive in the meantime wait. If the key has changed afterwards, the open
+    /// readers are closed, and created again when they are needed.
     func withoutReaders(_ body: () throws -> Void) throws {
         change { $0.beginRekey() }
         defer {
@@ -255,7 +257,8 @@ final class PoolConnections: @unchecked Sendable {
 }
 
 extension Reopening {
-    /// Whether they are the very same: what was derived a second time counts as another one.
+    /// Whether the keys are the same objects: a key that was derived a second time counts as
+    /// another one.
     func hasSameKeys(as other: Reopening?) -> Bool {
         guard let other, keys.count == other.keys.count else { return false }
         return zip(keys, other.keys).allSatisfy { $0.key === $1.key }

@@ -1,7 +1,8 @@
-/// Who may use which connection of a pool: whether it is open, suspended, or changes its key.
+/// Decides which caller may use which connection of a pool: whether the pool is open, suspended or
+/// changing its key.
 ///
-/// The one place where that is decided. It is a value without locks and connections:
-/// `PoolConnections` has one, changes it under its lock, and does what the changes demand. So a
+/// All such decisions are made here. This is a value without locks and connections:
+/// `PoolConnections` has one, changes it under its lock, and does what the changes require. So a
 /// test can try every order of the changes that threads can make (`PoolStateTests`).
 ///
 /// ```text
@@ -14,12 +15,12 @@
 ///                  a suspension (`SuspensionState`), whose connections the last user closes
 /// ```
 ///
-/// The writer has one user at a time: a block, a change of the key, or whoever opens or closes it.
-/// Who is next among the blocks is the turn's business; that there is one only is this type's.
+/// The writer has one user at a time: a block, a key change, or a call that opens or closes it. The
+/// turn decides which block is next; this type ensures that there is only one.
 struct PoolState: Hashable {
     enum Phase: Hashable {
         case closed, opening, open
-        /// Nobody new is let in; the last user closes the connections.
+        /// No new call is admitted; the last user closes the connections.
         case closing
         /// The connections are being closed.
         case draining
@@ -32,7 +33,7 @@ struct PoolState: Hashable {
         case copy(Int)
     }
 
-    /// The answer to somebody who wants to read, or to write.
+    /// The answer to a call that wants to read or to write.
     enum Admission: Hashable {
         case admitted(Place)
         case waits
@@ -40,7 +41,7 @@ struct PoolState: Hashable {
         case suspended
     }
 
-    /// What falls to the user who leaves as the last one.
+    /// The duty of the user that leaves last.
     enum Duty: Hashable {
         /// Closing the connections to the file, then `endLeaving()`.
         case leave
@@ -50,7 +51,7 @@ struct PoolState: Hashable {
 
     private struct Users: Hashable {
         var readers = 0
-        /// Iterations over rows, each with a connection of its own.
+        /// Iterations over rows, each with its own connection.
         var rows = 0
 
         var isEmpty: Bool { readers == 0 && rows == 0 }
@@ -59,11 +60,11 @@ struct PoolState: Hashable {
     let readerLimit: Int
     private(set) var phase = Phase.closed
     private(set) var suspension = SuspensionState()
-    /// Whether reads go on from a copy while the pool is suspended.
+    /// Whether reads continue from a copy while the pool is suspended.
     private(set) var keepsReads = false
     /// Whether the key is being changed, or waits for the readers of the file to end.
     private(set) var isRekeying = false
-    /// Whether somebody has the writer.
+    /// Whether the writer is in use.
     private(set) var isWriterTaken = false
     private var onFile = Users()
     private var onCopies = Users()
@@ -72,7 +73,7 @@ struct PoolState: Hashable {
 
     // MARK: - Opening and closing
 
-    /// Takes the writer for opening it, when the pool is closed.
+    /// Takes the writer to open it, if the pool is closed.
     mutating func beginOpening() -> Admission {
         switch phase {
         case .closed:
@@ -91,9 +92,9 @@ struct PoolState: Hashable {
         if !isOpen { endSuspension() }
     }
 
-    /// Lets nobody new in; a suspension ends.
+    /// Admits no new calls; a suspension ends.
     ///
-    /// - Returns: False when the pool is not open.
+    /// - Returns: False if the pool is not open.
     mutating func beginClosing() -> Bool {
         guard phase == .open else { return false }
         phase = .closing
@@ -112,8 +113,7 @@ struct PoolState: Hashable {
         keepsReads = false
     }
 
-    /// What the caller has to do as the last one out; to be asked after each change that lets
-    /// somebody out.
+    /// Returns the caller's duty as the last user; called after each change that releases a user.
     mutating func takeDuty() -> Duty? {
         guard !isWriterTaken else { return nil }
         if phase == .closing, onFile.isEmpty, onCopies.isEmpty {
@@ -131,9 +131,9 @@ struct PoolState: Hashable {
 
     // MARK: - The writer
 
-    /// Takes the writer, for whoever has its turn.
+    /// Takes the writer, for the caller that has its turn.
     ///
-    /// While the connections are closed for a suspension the caller waits: not for long.
+    /// While the connections are closed for a suspension, the caller waits, but not for long.
     mutating func takeWriter() -> Admission {
         guard phase == .open else { return .closed }
         guard !isWriterTaken else { return .waits }
@@ -143,17 +143,17 @@ struct PoolState: Hashable {
 
     mutating func releaseWriter() { isWriterTaken = false }
 
-    /// Keeps readers off the file; to be called with the writer.
+    /// Keeps readers off the file; called with the writer.
     mutating func beginRekey() { isRekeying = true }
 
-    /// Whether the key can be changed now, or never: the pool is being closed.
+    /// Whether the key can be changed now, or never because the pool is being closed.
     var rekeyMayGoOn: Bool { onFile.readers == 0 || phase != .open }
 
     mutating func endRekey() { isRekeying = false }
 
     // MARK: - Readers
 
-    /// The answer to a reader that comes now.
+    /// The answer to a reader that arrives now.
     var admission: Admission {
         guard phase == .open else { return .closed }
         let place: Place
@@ -167,13 +167,13 @@ struct PoolState: Hashable {
             guard keepsReads else { return .suspended }
             place = .copy(suspension.number)
         }
-        // Two reasons to wait, which end apart from each other.
+        // Two reasons to wait, which end independently.
         if place == .file, isRekeying { return .waits }
         guard onFile.readers + onCopies.readers < readerLimit else { return .waits }
         return .admitted(place)
     }
 
-    /// Takes a slot for a reader that was admitted, or for one beyond the limit.
+    /// Takes a slot for an admitted reader, or for one beyond the limit.
     mutating func enter(_ place: Place) {
         change(place) { $0.readers += 1 }
     }
@@ -183,9 +183,9 @@ struct PoolState: Hashable {
         change(place) { $0.readers -= 1 }
     }
 
-    /// Whether readers that nobody uses can be closed now, by somebody who takes slots for them.
+    /// Whether idle readers can be closed now, by a caller that takes slots for them.
     ///
-    /// Else others close them, or are about to use their file alone.
+    /// Otherwise other callers close them, or are about to use their file exclusively.
     var mayReleaseIdle: Bool {
         guard phase == .open else { return false }
         switch suspension.stage {
@@ -195,26 +195,26 @@ struct PoolState: Hashable {
         }
     }
 
-    /// What readers that are open and idle read.
+    /// The place that open, idle readers read.
     var place: Place { suspension.stage == .left ? .copy(suspension.number) : .file }
 
-    /// Whether a reader that gives its slot back now is of use to the next one.
+    /// Whether a reader that gives its slot back now is useful to the next one.
     func keeps(readerOf place: Place) -> Bool {
         suspension.stage != .forced && place == self.place
     }
 
-    /// Whether the copying for a suspension may begin; it takes a slot beyond the limit.
+    /// Whether copying for a suspension may begin; it takes a slot beyond the limit.
     ///
-    /// - Returns: `.closed` when there is nothing to be copied for.
+    /// - Returns: `.closed` if no copy is needed.
     var copyAdmission: Admission {
         if phase == .opening { return .waits }
         guard phase == .open, !suspension.isWanted else { return .closed }
         return isRekeying || suspension.stage == .returning ? .waits : .admitted(.file)
     }
 
-    /// Counts an iteration over rows, whose maker has a slot.
+    /// Counts an iteration over rows, whose creator has a slot.
     ///
-    /// - Returns: False when the pool is being closed: then nobody would end the iteration.
+    /// - Returns: False if the pool is being closed: nothing would end the iteration then.
     mutating func beginRows(_ place: Place) -> Bool {
         guard phase == .open else { return false }
         change(place) { $0.rows += 1 }
@@ -231,11 +231,10 @@ struct PoolState: Hashable {
 
     // MARK: - Suspension
 
-    /// Begins a suspension, or joins the present one: no reader begins until it has come to its
-    /// end.
+    /// Begins a suspension, or joins the current one: no reader begins until it is complete.
     ///
-    /// - Parameter keepsReads: Whether there is a copy to be read.
-    /// - Returns: Its number; that of none, which has come to its end, when the pool is closed.
+    /// - Parameter keepsReads: Whether there is a copy to read.
+    /// - Returns: Its number; for a closed pool, the last one's, which is complete.
     mutating func announceSuspension(keepingReads keepsReads: Bool) -> Int {
         guard phase != .closed else { return suspension.number }
         if !suspension.isWanted { self.keepsReads = keepsReads && phase == .open }
@@ -249,7 +248,7 @@ struct PoolState: Hashable {
         suspension.endLeaving()
     }
 
-    /// Ends a suspension, however far it has come.
+    /// Ends a suspension at any stage.
     ///
     /// - Returns: Whether there was one.
     mutating func resume() -> Bool {
@@ -258,13 +257,13 @@ struct PoolState: Hashable {
         return true
     }
 
-    /// How a suspension has ended: true when no connection to the file is open.
+    /// Returns the outcome of a suspension: true if no connection to the file is open.
     ///
-    /// - Returns: nil while it goes on.
+    /// - Returns: nil while it is in progress.
     func outcome(ofSuspension number: Int) -> Bool? {
         switch phase {
         case .closed: return true
-        // Soon it is closed, whatever has become of the suspension.
+        // It will be closed soon, whatever became of the suspension.
         case .closing, .draining: return nil
         case .opening, .open: break
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-// What the calls that a queue and a pool have in common need of a pool.
+// A pool's side of the calls that queues and pools have in common.
 
 extension SecureDatabasePool: AccessPoint {
     /// Used by the library's own calls on a reader.
@@ -13,7 +13,7 @@ extension SecureDatabasePool: AccessPoint {
             logger: { [logger = configuration.logger] in logger.warning("\($0)") },
             schedule: { [connections] block in
                 connections.writer.turn.enqueue {
-                    // A closed pool is followed when it is opened again.
+                    // A closed pool is observed once it is opened again.
                     try? connections.withWriter { block($0.connection) }
                 }
             }, owner: self)
@@ -21,8 +21,8 @@ extension SecureDatabasePool: AccessPoint {
 
     /// Takes a reader out of the pool, in its snapshot.
     ///
-    /// It has a slot until then, so that neither a change of the key nor the closing of the pool
-    /// comes between; afterwards it has none, so that a loop may wait for other reads.
+    /// The reader has a slot until then, so that neither a key change nor the closing of the pool
+    /// comes between. Afterwards it has none, so that a loop may wait for other reads.
     func makeRowReader(_ rows: any EndableRows) throws -> RowReader {
         let slot = try connections.enter()
         let place = slot.place
@@ -31,7 +31,8 @@ extension SecureDatabasePool: AccessPoint {
         do {
             try reader.beginSnapshot()
             connections.rows.add(rows, reader.interruption)
-            // Either this sees that the pool is being closed, or who closes it sees the rows.
+            // Either this sees that the pool is being closed, or the thread that closes it sees the
+            // rows.
             guard connections.change({ $0.beginRows(place) }) else {
                 throw SecureStorageError.closed
             }
@@ -47,14 +48,14 @@ extension SecureDatabasePool: AccessPoint {
                 try PoolBlock.run(.reading, of: self, on: reader) { try body() }
             },
             close: { [connections] in
-                // A copy stays as long as it is read.
+                // A copy is kept as long as it is read.
                 withExtendedLifetime(slot.source) { connections.discard(reader) }
                 connections.rows.remove(identifier)
                 connections.changeAsLast { $0.endRows(place) }
             })
     }
 
-    /// A change of the key waits for the reader, so that every result is right.
+    /// A key change waits for the reader, so every result is right.
     func readBeside<T: Sendable>(
         _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
     ) throws -> T {

@@ -1,12 +1,11 @@
-// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on
-// a thread of Dispatch's when it is its turn, among the synchronous calls, in the order of their
-// arrival. Cancelling the task does what it does to a call of the queue; see
-// `SecureDatabaseQueue+Async`.
+// The asynchronous calls. None of them blocks a thread of the cooperative pool: the block runs on a
+// Dispatch thread when its turn comes, in order of arrival with the synchronous calls. Cancelling
+// the task has the same effect as for a call of the queue; see `SecureDatabaseQueue+Async`.
 
 extension SecureDatabasePool {
     /// Runs `block` with a read-only connection that sees the file as it is when the block begins.
     ///
-    /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func read<T: Sendable>(
@@ -22,7 +21,8 @@ extension SecureDatabasePool {
                     } else {
                         connections.leave(slot.place, with: slot.reader)
                     }
-                    // When the slot is free again: else a task's next call would find it taken.
+                    // After the slot is free again: otherwise the task's next call would find it
+                    // taken.
                     call.finish()
                 } catch {
                     call.finish(error)
@@ -31,9 +31,9 @@ extension SecureDatabasePool {
         }
     }
 
-    /// Runs `block` in an immediate transaction that is committed at its end.
+    /// Runs `block` in an immediate transaction that is committed when the block returns.
     ///
-    /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call, after rolling back; `CancellationError`, likewise.
     public func write<T: Sendable>(
@@ -46,7 +46,7 @@ extension SecureDatabasePool {
 
     /// Runs `block` with the writer, without a transaction around it.
     ///
-    /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func writeWithoutTransaction<T: Sendable>(

@@ -26,7 +26,7 @@ extension SecureDatabasePool {
         let writer = connections.writer
         try requireHome()
         try connections.open {
-            // Before there are any, the handler may change the key.
+            // The handler may change the key before there are any.
             writer.hasReaders = false
             defer { writer.hasReaders = true }
             do {
@@ -61,33 +61,33 @@ extension SecureDatabasePool {
     /// Whether the pool is open and can be used.
     public func isOpen() -> Bool { isAtHome && connections.isOpen }
 
-    /// Closes the pool: waits for the blocks that are running, then closes all connections.
+    /// Closes the pool: waits for the running blocks, then closes all connections.
     ///
-    /// From now on, calls throw `.closed`, and so do those that still wait for their turn. Closing
-    /// a closed pool does nothing; a closed pool can be opened again, and is not suspended then.
-    /// Inside a block of this pool it does not wait: the connections are closed when the last
-    /// running block has ended, until then the blocks that run go on.
+    /// From now on calls throw `.closed`, as do those still waiting for their turn. Closing a
+    /// closed pool does nothing; a closed pool can be opened again, and is not suspended then.
+    /// Inside a block of this pool it does not wait: running blocks continue, and the connections
+    /// are closed when the last one has ended.
     public func close() {
         let block = PoolBlock.current(of: self)
-        // The one that opens the pool cannot wait for itself; in a child made with fork() nothing
-        // is its own.
+        // A block that opens the pool cannot wait for itself; in a child made with fork(), nothing
+        // belongs to the child.
         guard block?.kind != .setup, isAtHome else { return }
         connections.close(waiting: block == nil)
     }
 
-    /// Closes the readers that no block uses; they are opened again when they are needed.
+    /// Closes the readers that no block uses; they are opened again when needed.
     ///
-    /// Gives back their page caches, file descriptors and copies of the key. For a moment of rest,
-    /// or when the system asks for memory.
+    /// Frees their page caches, file descriptors and copies of the key. For idle moments, or when
+    /// the system asks for memory.
     public func releaseMemory() {
         guard isAtHome else { return }
         connections.closeIdleReaders()
     }
 
-    /// Ends the statements that are running, those of all connections.
+    /// Interrupts the running statements of all connections.
     ///
-    /// Thread-safe, and does not wait. A running statement ends with `.backingStoreError` code 9
-    /// (SQLITE_INTERRUPT), and the block goes on or throws it; the pool can be used as before. See
+    /// Thread-safe; does not wait. A running statement ends with `.backingStoreError` code 9
+    /// (SQLITE_INTERRUPT), and the block continues or throws it; the pool remains usable. See
     /// ``SecureDatabaseStore/interrupt()``.
     public func interrupt() {
         guard isAtHome else { return }

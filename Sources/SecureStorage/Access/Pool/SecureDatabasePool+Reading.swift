@@ -1,17 +1,16 @@
 extension SecureDatabasePool {
     /// Runs `block` with a read-only connection that sees the file as it is when the block begins.
     ///
-    /// What others commit meanwhile, it does not see. Up to
-    /// ``SecureDatabaseConfiguration/maximumReaderCount`` blocks run at the same time; the next one
-    /// waits for its turn, but never for a writer.
+    /// It does not see later commits. Up to ``SecureDatabaseConfiguration/maximumReaderCount``
+    /// blocks run at the same time; the next one waits for its turn, but never for a writer.
     ///
-    /// Inside a `read` of this pool it runs at once, on the same snapshot; inside a write on the
-    /// writer, whose changes it sees.
+    /// Inside a `read` of this pool it runs immediately, on the same snapshot; inside a write it
+    /// runs on the writer, whose changes it sees.
     ///
     /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
     ///   (SQLITE_READONLY), except inside a write.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.closed`; `.backingStoreError` when a connection cannot be
+    /// - Throws: What the block throws; `.closed`; `.backingStoreError` if a connection cannot be
     ///   opened (code 14) or the snapshot cannot be taken.
     public func read<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
@@ -23,11 +22,11 @@ extension SecureDatabasePool {
         return try read(in: connections.enter(), block)
     }
 
-    /// Runs `block` with the connection of a slot, which is given back in any case.
+    /// Runs `block` with the connection of a slot, and gives the slot back in any case.
     func read<T>(
         in slot: PoolConnections.Slot, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        // A copy stays as long as a block reads it.
+        // A copy is kept as long as a block reads it.
         defer { withExtendedLifetime(slot.source) {} }
         let reader: SecureDatabaseStore
         do {
@@ -60,7 +59,7 @@ extension SecureDatabasePool {
         return reader
     }
 
-    /// Runs `block` as a part of a block of this pool that the thread is in already.
+    /// Runs `block` as part of a block of this pool that the thread is already in.
     func runInside<T>(
         _ outer: PoolBlock, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -1,10 +1,10 @@
 extension SecureDatabasePool {
     /// Re-encrypts the whole file with a new key.
     ///
-    /// Waits for its turn among the writers and for the `read` blocks that are running. Reads that
-    /// arrive later wait for as long as reading and writing the whole file once takes, and then use
-    /// the new key. If it fails, the pool continues with the key that the file has: the old one,
-    /// unless the error is `.encryptionKeyChangeUnknown`.
+    /// Waits for its turn among the writers and for the running `read` blocks. Reads that arrive
+    /// later wait for as long as reading and writing the whole file once takes, and then use the
+    /// new key. If it fails, the pool continues with the key that the file has: the old one, unless
+    /// the error is `.encryptionKeyChangeUnknown`.
     ///
     /// - Parameters:
     ///   - newKey: A passphrase or a raw key.
@@ -27,7 +27,7 @@ extension SecureDatabasePool {
             try connections.withoutReaders {
                 writer.hasReaders = false
                 defer { writer.hasReaders = true }
-                // What `progress` asked of the pool would wait for this change.
+                // Calls of the pool in `progress` would wait for this change.
                 try PoolBlock.run(.setup, of: self, on: writer) {
                     try writer.changeEncryptionKey(with: newKey, progress: progress)
                 }

@@ -1,18 +1,18 @@
 extension SecureDatabasePool {
-    /// Runs `block` in a transaction that is committed at its end.
+    /// Runs `block` in a transaction that is committed when the block returns.
     ///
-    /// Writers wait for each other, in the order of arrival, and for no reader. The transaction is
+    /// Writers wait for each other, in order of arrival, but never for a reader. The transaction is
     /// an immediate one: it excludes other writers from its beginning.
     ///
-    /// Inside a write of this pool it runs at once, in a savepoint when there is a transaction
-    /// already. The transaction is ended by what the block returns or throws only: `COMMIT` and
-    /// `ROLLBACK` are refused in it.
+    /// Inside a write of this pool it runs immediately, in a savepoint if there is a transaction
+    /// already. Only returning or throwing ends the transaction: `COMMIT` and `ROLLBACK` are
+    /// refused in it.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
-    ///   transaction cannot begin (code 5: another process holds the lock) or cannot be committed,
-    ///   after rolling back, and with code 21 inside a `read` of this pool; `.closed`.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
+    ///   cannot begin (code 5: another process holds the lock) or cannot be committed, after
+    ///   rolling back, and with code 21 inside a `read` of this pool; `.closed`.
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -22,11 +22,11 @@ extension SecureDatabasePool {
     /// Runs `block` with the writer, without a transaction around it.
     ///
     /// For VACUUM and other statements that cannot run in one, and for a block that begins and ends
-    /// several. Inside a `write` of this pool it runs at once, in the transaction of that.
+    /// several. Inside a `write` of this pool it runs immediately, in its transaction.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.backingStoreError` code 21 when it leaves a transaction
+    /// - Throws: What the block throws; `.backingStoreError` code 21 if it leaves a transaction
     ///   open, which is rolled back, and inside a `read` of this pool; `.closed`.
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
@@ -45,7 +45,7 @@ extension SecureDatabasePool {
         return try writeInTurn(block)
     }
 
-    /// Runs `block` with the writer when it is its turn.
+    /// Runs `block` with the writer when its turn comes.
     func writeInTurn<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Several threads read one file at the same time, while one writes to it.
+/// Lets several threads read one file at the same time while one writes to it.
 ///
 /// ```swift
 /// let pool = SecureDatabasePool(fullDatabasePath: path)
@@ -13,23 +13,23 @@ public import Foundation
 /// let count = try pool.read { db in try db.int(forQuery: "SELECT count(*) FROM note") }
 /// ```
 ///
-/// One connection writes, up to ``SecureDatabaseConfiguration/maximumReaderCount`` others read;
-/// they are opened when they are needed, with the key that was derived when the pool was opened.
-/// The file is in WAL mode: a reader never waits for a writer, nor a writer for readers.
+/// One connection writes, and up to ``SecureDatabaseConfiguration/maximumReaderCount`` others read.
+/// They are opened when needed, with the key that was derived when the pool was opened. The file is
+/// in WAL mode: readers never wait for a writer, nor a writer for readers.
 ///
-/// Thread-safe. A block runs on the thread that makes the call, which waits for its turn in the
-/// order of arrival. Inside a block of the same pool, `read(_:)` and `write(_:)` run at once, as
-/// part of it; only a write inside a read is an error. Neither the store nor a result set may leave
-/// a block: result sets that it leaves open are closed at its end.
+/// Thread-safe. A block runs on the calling thread, which waits for its turn in order of arrival.
+/// Inside a block of the same pool, `read(_:)` and `write(_:)` run immediately, as part of it; only
+/// a write inside a read is an error. Neither the store nor a result set may leave a block: result
+/// sets that it leaves open are closed at its end.
 public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable {
-    // @unchecked: the connections see to it that one thread at a time has each of them;
-    // `configuredGeneration` is only touched by the thread that has the writer.
+    // @unchecked: `connections` gives each connection to one thread at a time;
+    // `configuredGeneration` is accessed only by the thread that has the writer.
     let connections: PoolConnections
     private let configure: @Sendable (SecureDatabaseStore) throws -> Void
     /// The opening of the writer for which `configure` was called.
     private var configuredGeneration = 0
 
-    /// The place of the file, as it was given to the initializer, absolute.
+    /// The location of the file, absolute, as it was given to the initializer.
     public let databaseURL: URL
 
     /// The settings, fixed at the initializer.
@@ -40,11 +40,11 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
     /// - Parameters:
     ///   - fullDatabasePath: A path with the file name; see
     ///     ``SecureDatabaseStore/init(fullDatabasePath:)``.
-    ///   - configuration: Checked at open; journal mode WAL, not read-only, at least one reader.
+    ///   - configuration: Checked at open; journal mode WAL, at least one reader.
     ///   - configure: Called with each connection that the pool opens, before its first block, on
-    ///     the thread that needs it: for functions, collations, limits. Of a new file also before
-    ///     the initialization handler. What it throws goes to the caller of that block, and the
-    ///     connection is closed. It cannot call the pool.
+    ///     the thread that needs it: for functions, collations, limits. For a new file it is also
+    ///     called before the initialization handler. If it throws, the caller of that block
+    ///     receives the error, and the connection is closed. It cannot call the pool.
     public convenience init(
         fullDatabasePath: String, configuration: SecureDatabaseConfiguration = .init(),
         configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
@@ -60,7 +60,7 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
     ///   - databaseFileName: A file name with its extension; for the directory see
     ///     ``SecureDatabaseStore/init(databaseFileName:)``.
     ///   - configuration: As for ``init(fullDatabasePath:configuration:configure:)``.
-    ///   - configure: As there.
+    ///   - configure: As for ``init(fullDatabasePath:configuration:configure:)``.
     public convenience init(
         databaseFileName: String, configuration: SecureDatabaseConfiguration = .init(),
         configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
@@ -75,7 +75,7 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
     /// - Parameters:
     ///   - url: A file URL; `open` fails for any other.
     ///   - configuration: As for ``init(fullDatabasePath:configuration:configure:)``.
-    ///   - configure: As there.
+    ///   - configure: As for ``init(fullDatabasePath:configuration:configure:)``.
     public convenience init(
         url: URL, configuration: SecureDatabaseConfiguration = .init(),
         configure: @escaping @Sendable (SecureDatabaseStore) throws -> Void = { _ in }
@@ -83,7 +83,7 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
         self.init(SecureDatabaseStore(url: url, configuration: configuration), configure)
     }
 
-    /// What holds its locks is in this process only.
+    /// The process that created the pool, the only one in which threads hold its locks.
     private let home = HomeProcess()
 
     var isAtHome: Bool { home.isCurrent }
@@ -110,11 +110,11 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
         try PoolBlock.run(.setup, of: self, on: store) { try configure(store) }
     }
 
-    /// Opens the writer again when its block, or a failure, has closed it.
+    /// Opens the writer again if its block, or a failure, has closed it.
     func prepareWriter(_ writer: SecureDatabaseStore) throws {
         guard writer.connection == nil || writer.generation != configuredGeneration else { return }
         _ = try writer.openConnection()
-        // Makes the log: a reader that finds none takes it for its own to remove.
+        // Creates the log: a reader that finds none would consider it its own to remove.
         try writer.openConnection().execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         try prepare(writer)
         configuredGeneration = writer.generation

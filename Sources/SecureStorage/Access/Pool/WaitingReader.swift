@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A thread or a task that waits for one of a pool's readers.
 final class WaitingReader: @unchecked Sendable {
-    // @unchecked: `answer` is only touched under the pool's condition.
+    // @unchecked: `answer` is accessed only under the pool's condition.
     var answer: Result<PoolConnections.Slot, SecureStorageError>?
     /// Called under the condition when there is an answer.
     let wake: @Sendable (WaitingReader) -> Void
@@ -10,9 +10,9 @@ final class WaitingReader: @unchecked Sendable {
     init(wake: @escaping @Sendable (WaitingReader) -> Void) { self.wake = wake }
 }
 
-/// A thread that waits until a suspension has come to its end.
+/// A thread that waits for a suspension to complete.
 final class WaitingSuspension: @unchecked Sendable {
-    // @unchecked: `outcome` is only touched under the pool's condition.
+    // @unchecked: `outcome` is accessed only under the pool's condition.
     let number: Int
     /// Whether no connection to the file is open.
     var outcome: Bool?

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-// What the calls that a queue and a pool have in common need of a queue.
+// A queue's side of the calls that queues and pools have in common.
 
 extension SecureDatabaseQueue: AccessPoint {
     /// Used by the library's own calls on a reader.
@@ -18,7 +18,7 @@ extension SecureDatabaseQueue: AccessPoint {
     /// Opens a read-only connection to the store's file, in its snapshot.
     func makeRowReader(_ rows: any EndableRows) throws -> RowReader {
         let identifier = ObjectIdentifier(rows)
-        // In the turn, so that nobody changes the key or closes the store meanwhile.
+        // In the queue's turn, so that no other thread changes the key or closes the store.
         return try inTurn { store in
             _ = try store.openConnection()
             guard let source = store.source else { throw SecureStorageError.closed }
@@ -36,13 +36,13 @@ extension SecureDatabaseQueue: AccessPoint {
         }
     }
 
-    /// Runs `body` with a store that reads the file beside this queue, again when the key has
+    /// Runs `body` with a store that reads the file beside this queue, and again if the key has
     /// changed.
     ///
     /// - Parameters:
-    ///   - progress: What it throws ends the work.
-    ///   - isSure: Whether a result can be nothing else than true.
-    ///   - body: Is done with the store when it returns.
+    ///   - progress: Ends the work by throwing.
+    ///   - isSure: Whether a result is right even if the key was changed while `body` ran.
+    ///   - body: Must not use the store after it returns.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.closed`, `.suspended`.
     func readBeside<T: Sendable>(
@@ -61,7 +61,7 @@ extension SecureDatabaseQueue: AccessPoint {
         return try inTurn { try BesideReading($0).run(progress, body) }
     }
 
-    /// The same for tasks.
+    /// The asynchronous form.
     func readBeside<T: Sendable>(
         _ progress: @escaping @Sendable (FileProgress) throws -> Void, isSure: (T) -> Bool,
         _ body: @escaping @Sendable (SecureDatabaseStore, FileProgress.Handler) throws -> T

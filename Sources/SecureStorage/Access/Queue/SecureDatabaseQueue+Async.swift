@@ -1,17 +1,17 @@
-// The same calls for tasks. None of them blocks a thread of the cooperative pool: the block runs on
-// a thread of Dispatch's when it is its turn, among the synchronous calls, in the order of their
-// arrival.
+// The asynchronous calls. None of them blocks a thread of the cooperative pool: the block runs on a
+// Dispatch thread when its turn comes, in order of arrival with the synchronous calls.
 //
-// Cancelling the task while it waits ends the call at once, and the block does not run. While the
-// block runs, its statement is interrupted and no further one begins; a transaction is rolled back.
-// Either way the call throws `CancellationError`. A block that has finished by then has finished.
+// Cancelling the task while it waits ends the call immediately, and the block does not run. While
+// the block runs, its statement is interrupted, no further one begins, and a transaction is rolled
+// back. Either way the call throws `CancellationError`. Cancelling has no effect on a block that
+// has already finished.
 
 extension SecureDatabaseQueue {
-    /// Runs `block` with the store, alone.
+    /// Runs `block` with exclusive access to the store.
     ///
     /// Result sets that the block leaves open are closed.
     ///
-    /// - Parameter block: Runs on a thread of its own; a synchronous call inside it is part of it.
+    /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func inDatabase<T: Sendable>(
@@ -30,12 +30,11 @@ extension SecureDatabaseQueue {
         }
     }
 
-    /// Runs `block` in an exclusive transaction: no other connection writes meanwhile.
+    /// Runs `block` in an exclusive transaction: no other connection writes in the meantime.
     ///
-    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
-    ///   transaction cannot begin or cannot be committed, after rolling back; `.closed`;
-    ///   `CancellationError`.
+    /// - Parameter block: Runs on a separate thread; true rolls back, false commits.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
+    ///   cannot begin or cannot be committed, after rolling back; `.closed`; `CancellationError`.
     public func inExclusiveTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
@@ -44,18 +43,18 @@ extension SecureDatabaseQueue {
 
     /// Runs `block` in a deferred transaction, which takes locks when it needs them.
     ///
-    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
-    /// - Throws: as `inExclusiveTransaction(_:)`.
+    /// - Parameter block: Runs on a separate thread; true rolls back, false commits.
+    /// - Throws: As `inExclusiveTransaction(_:)`.
     public func inDeferredTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
         try await inDatabase { try $0.inTransaction(.deferred, block) }
     }
 
-    /// Runs `block` in a transaction that excludes other writers at once, but never readers.
+    /// Runs `block` in a transaction that excludes other writers immediately, but never readers.
     ///
-    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
-    /// - Throws: as `inExclusiveTransaction(_:)`.
+    /// - Parameter block: Runs on a separate thread; true rolls back, false commits.
+    /// - Throws: As `inExclusiveTransaction(_:)`.
     public func inImmediateTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
@@ -64,18 +63,18 @@ extension SecureDatabaseQueue {
 
     /// Runs `block` in an exclusive transaction, as FMDB's `inTransaction` does.
     ///
-    /// - Parameter block: Runs on a thread of its own; true rolls back, false commits.
-    /// - Throws: as `inExclusiveTransaction(_:)`.
+    /// - Parameter block: Runs on a separate thread; true rolls back, false commits.
+    /// - Throws: As `inExclusiveTransaction(_:)`.
     public func inTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
         try await inExclusiveTransaction(block)
     }
 
-    /// Runs `block` in a savepoint of its own; outside a transaction that is a deferred one.
+    /// Runs `block` in a separate savepoint, which outside a transaction begins a deferred one.
     ///
-    /// - Parameter block: Runs on a thread of its own; true rolls back, false keeps what it did.
-    /// - Throws: as `inExclusiveTransaction(_:)`.
+    /// - Parameter block: Runs on a separate thread; true rolls back, false keeps the changes.
+    /// - Throws: As `inExclusiveTransaction(_:)`.
     public func inSavePoint(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {

@@ -70,8 +70,8 @@ extension SecureDatabaseQueue {
 
     /// Re-encrypts the whole file with a new key, in its turn.
     ///
-    /// Calls that arrive meanwhile wait for as long as reading and writing the whole file once
-    /// takes.
+    /// Calls that arrive in the meantime wait for as long as reading and writing the whole file
+    /// once takes.
     ///
     /// - Parameters:
     ///   - newKey: A passphrase or a raw key.
@@ -84,9 +84,9 @@ extension SecureDatabaseQueue {
         try inTurn { try $0.changeEncryptionKey(with: newKey, progress: progress) }
     }
 
-    /// Interrupts the statements that are running, whichever thread's turn it is.
+    /// Interrupts the running statements, whichever thread's turn it is.
     ///
-    /// Thread-safe, and does not wait for a turn. See ``SecureDatabaseStore/interrupt()``. The
-    /// block that meets the error continues or throws it, and a transaction is then rolled back.
+    /// Thread-safe; does not wait for a turn. See ``SecureDatabaseStore/interrupt()``. The block
+    /// that meets the error continues or throws it, and a transaction is then rolled back.
     public func interrupt() { interruption.interrupt() }
 }

@@ -1,10 +1,10 @@
-// `read` and `write` of a pool, on the one connection of a queue.
+// A pool's `read` and `write`, on the single connection of a queue.
 
 extension SecureDatabaseQueue {
-    /// Runs `block` with the store, alone, in a transaction that only reads.
+    /// Runs `block` with exclusive access to the store, in a read-only transaction.
     ///
-    /// All its statements see the database as of one moment. Inside a transaction of this queue it
-    /// is part of that transaction.
+    /// All its statements see the database as of one moment. Inside a transaction of this queue,
+    /// the block is part of that transaction.
     ///
     /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
     ///   (SQLITE_READONLY), except inside a transaction.
@@ -16,7 +16,7 @@ extension SecureDatabaseQueue {
         try inDatabase { try $0.inReadBlock(block) }
     }
 
-    /// Runs `block` with the store, alone, in a transaction that only reads.
+    /// Runs `block` with exclusive access to the store, in a read-only transaction.
     ///
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
@@ -29,15 +29,15 @@ extension SecureDatabaseQueue {
 
     /// Runs `block` in an immediate transaction that is committed when the block returns.
     ///
-    /// Inside a block of this queue that has begun a transaction it becomes a savepoint. Only
+    /// Inside a block of this queue that has begun a transaction, it becomes a savepoint. Only
     /// returning or throwing ends the transaction: `commit()`, `rollback()` and their SQL are
     /// refused in it.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws, after rolling back; `.backingStoreError` when the
-    ///   transaction cannot begin (code 5: another connection holds the lock) or cannot be
-    ///   committed, after rolling back, and with code 21 inside a `read` of this queue; `.closed`.
+    /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
+    ///   cannot begin (code 5: another connection holds the lock) or cannot be committed, after
+    ///   rolling back, and with code 21 inside a `read` of this queue; `.closed`.
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -57,7 +57,8 @@ extension SecureDatabaseQueue {
         }
     }
 
-    /// Runs `block` with the store, alone: `inDatabase(_:)` under the name that a pool has for it.
+    /// Runs `block` with exclusive access to the store: `inDatabase(_:)` under a pool's name for
+    /// it.
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
@@ -71,7 +72,8 @@ extension SecureDatabaseQueue {
         }
     }
 
-    /// Runs `block` with the store, alone: `inDatabase(_:)` under the name that a pool has for it.
+    /// Runs `block` with exclusive access to the store: `inDatabase(_:)` under a pool's name for
+    /// it.
     ///
     /// - Parameter block: Runs on a separate thread; a synchronous call inside it is part of it.
     /// - Returns: What the block returns.
