@@ -99,7 +99,7 @@ let package = Package(
         // Stand-ins for tests of apps that have vaults.
         .target(
             name: "VaultsTestKit",
-            dependencies: ["SecureStorage", "Vaults"],
+            dependencies: ["Platform", "SecureStorage", "Vaults"],
             swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.

@@ -1,24 +1,22 @@
-internal import Foundation
+internal import Platform
 public import Vaults
 
 /// A clock that a test sets, because a test cannot wait for days.
 ///
 /// Thread-safe.
-public final class ManualClock: IdleClock, @unchecked Sendable {
-    // @unchecked: `time` is accessed only under `lock`.
-    private let lock = NSLock()
-    private var time: Duration
+public final class ManualClock: IdleClock {
+    private let time: Locked<Duration>
 
     /// Creates a stopped clock.
     ///
     /// - Parameter now: The initial time.
-    public init(now: Duration = .seconds(1_000)) { time = now }
+    public init(now: Duration = .seconds(1_000)) { time = Locked(now) }
 
     /// The current time of the clock.
-    public var now: Duration { lock.withLock { time } }
+    public var now: Duration { time.withLock { $0 } }
 
     /// Advances the clock.
     ///
     /// - Parameter duration: The time to add.
-    public func advance(by duration: Duration) { lock.withLock { time += duration } }
+    public func advance(by duration: Duration) { time.withLock { $0 += duration } }
 }

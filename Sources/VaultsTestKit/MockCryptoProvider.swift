@@ -1,12 +1,12 @@
 public import Foundation
+internal import Platform
 public import Vaults
 
 /// A provider that does not encrypt and records its arguments.
 ///
 /// ``encrypt(_:withKey:)`` returns the plaintext, ``decrypt(_:withKey:)`` the result that the test
 /// has set. Thread-safe.
-public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
-    // @unchecked: `state` is accessed only under `lock`.
+public final class MockCryptoProvider: SecureStorageCryptoProvider {
     private struct State {
         var derivedKey: Data?
         var decryptedData: Data?
@@ -16,39 +16,38 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
         var hashingSalt: Data?
     }
 
-    private let lock = NSLock()
-    private var state = State()
+    private let state = Locked(State())
 
     /// Creates a provider for which no results are set.
     public init() {}
 
     /// The result of `deriveKeyFromPassword`; if nil, it throws `.invalidPassword`.
     public var _derivedKey: Data? {
-        get { lock.withLock { state.derivedKey } }
-        set { lock.withLock { state.derivedKey = newValue } }
+        get { state.withLock { $0.derivedKey } }
+        set { state.withLock { $0.derivedKey = newValue } }
     }
 
     /// The result of `decrypt`; if nil, it throws `.invalidPassword`.
     ///
     /// `SecureVaultLevels` needs 32 bytes here, not all of them zero.
     public var _decryptedData: Data? {
-        get { lock.withLock { state.decryptedData } }
-        set { lock.withLock { state.decryptedData = newValue } }
+        get { state.withLock { $0.decryptedData } }
+        set { state.withLock { $0.decryptedData = newValue } }
     }
 
     /// The last argument of `decrypt`.
-    public var _lastDataToDecrypt: Data? { lock.withLock { state.lastDataToDecrypt } }
+    public var _lastDataToDecrypt: Data? { state.withLock { $0.lastDataToDecrypt } }
 
     /// The last argument of `encrypt`.
-    public var _lastDataToEncrypt: Data? { lock.withLock { state.lastDataToEncrypt } }
+    public var _lastDataToEncrypt: Data? { state.withLock { $0.lastDataToEncrypt } }
 
     /// The last key that was passed to `encrypt` or `decrypt`.
-    public var _lastKey: Data? { lock.withLock { state.lastKey } }
+    public var _lastKey: Data? { state.withLock { $0.lastKey } }
 
     /// The salt of hashes, or nil until a test sets one.
     public var hashingSalt: Data? {
-        get { lock.withLock { state.hashingSalt } }
-        set { lock.withLock { state.hashingSalt = newValue } }
+        get { state.withLock { $0.hashingSalt } }
+        set { state.withLock { $0.hashingSalt = newValue } }
     }
 
     /// 16 bytes.
@@ -88,7 +87,7 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
     /// - Returns: The plaintext.
     /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data {
-        lock.withLock {
+        state.withLock { state in
             state.lastDataToEncrypt = Data([UInt8](data))
             state.lastKey = Data([UInt8](key))
         }
@@ -103,7 +102,7 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider, @unchecked S
     /// - Returns: ``_decryptedData``.
     /// - Throws: `SecureVaultError.invalidPassword` when none is set.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {
-        let decrypted = lock.withLock {
+        let decrypted = state.withLock { state in
             state.lastDataToDecrypt = Data([UInt8](data))
             state.lastKey = Data([UInt8](key))
             return state.decryptedData

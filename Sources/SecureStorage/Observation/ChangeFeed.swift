@@ -74,7 +74,10 @@ final class ChangeFeed: Sendable {
     /// With `isReopened`, the file may have changed in any way since it was last followed.
     func follow(_ connection: Connection, isReopened: Bool) {
         let (isObserved, wantsRowIDs, wakeUps) = state.withLock { state in
-            (!state.buffers.isEmpty, state.buffers.values.contains { $0.wantsRowIDs }, state.wakeUps)
+            (
+                !state.buffers.isEmpty, state.buffers.values.contains { $0.wantsRowIDs },
+                state.wakeUps
+            )
         }
         let configuration = connection.configuration
         guard isObserved || configuration.keepsChangeLog && !configuration.isReadOnly else {

@@ -66,12 +66,15 @@ struct PageScan: Sendable {
             let parts = stride(from: next, to: end, by: share).map {
                 Array(numbers[$0..<min($0 + share, end)])
             }
-            let findings = Locked([Result<[UInt32], any Error>?](repeating: nil, count: parts.count))
+            let findings = Locked(
+                [Result<[UInt32], any Error>?](repeating: nil, count: parts.count))
             DispatchQueue.concurrentPerform(iterations: parts.count) { index in
                 let finding = Result { try damagedPages(of: parts[index]) }
                 findings.withLock { $0[index] = finding }
             }
-            for finding in findings.withLock({ $0 }) { damaged.append(contentsOf: try finding?.get() ?? []) }
+            for finding in findings.withLock({ $0 }) {
+                damaged.append(contentsOf: try finding?.get() ?? [])
+            }
             next = end
         }
     }

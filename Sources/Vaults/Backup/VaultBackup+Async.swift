@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 public import SecureStorage
 
 // These calls take too long to block one of Swift's or Dispatch's threads.
@@ -94,10 +95,8 @@ extension VaultBackup {
 }
 
 /// Work on a separate thread, which a task awaits and may cancel.
-private final class BackgroundWork: @unchecked Sendable {
-    // @unchecked: `isCancelled` is accessed only under `lock`.
-    private let lock = NSLock()
-    private var isCancelled = false
+private final class BackgroundWork: Sendable {
+    private let isCancelled = Locked(false)
 
     /// Runs `body`, which regularly calls `check`; that throws once the task is cancelled.
     static func run<T: Sendable>(
@@ -115,11 +114,11 @@ private final class BackgroundWork: @unchecked Sendable {
                 }
             }
         } onCancel: {
-            work.lock.withLock { work.isCancelled = true }
+            work.isCancelled.withLock { $0 = true }
         }
     }
 
     @Sendable private func check() throws {
-        guard lock.withLock({ !isCancelled }) else { throw CancellationError() }
+        guard !isCancelled.withLock({ $0 }) else { throw CancellationError() }
     }
 }

@@ -1,25 +1,39 @@
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The container of the static calls of ``DataVault``: this program's own, or one that programs
 /// share.
-final class CurrentContainer: @unchecked Sendable {
-    // @unchecked: all state is accessed only under `lock`.
+final class CurrentContainer: Sendable {
     static let shared = CurrentContainer()
 
-    private let lock = NSLock()
-    private var container: DataVaultContainer?
-    /// Keyed by the bytes of the access group, which are empty for the private container; one
-    /// object per group, also for vaults opened earlier.
-    private var containers: [[UInt8]: DataVaultContainer] = [:]
-    private var handler: DataVaultContainer.DestructionHandler?
+    private struct State {
+        var container: DataVaultContainer?
+        /// Keyed by the bytes of the access group, which are empty for the private container; one
+        /// object per group, also for vaults opened earlier.
+        var containers: [[UInt8]: DataVaultContainer] = [:]
+        var handler: DataVaultContainer.DestructionHandler?
+
+        mutating func use(
+            _ group: String, _ make: () throws -> DataVaultContainer
+        ) throws -> DataVaultContainer {
+            let name = Array(group.utf8)
+            let used = try containers[name] ?? make()
+            used.onDestruction = handler
+            containers[name] = used
+            container = used
+            return used
+        }
+    }
+
+    private let state = Locked(State())
 
     var onDestruction: DataVaultContainer.DestructionHandler? {
-        get { lock.withLock { handler } }
+        get { state.withLock { $0.handler } }
         set {
-            lock.withLock {
-                handler = newValue
-                for container in containers.values { container.onDestruction = newValue }
+            state.withLock { state in
+                state.handler = newValue
+                for container in state.containers.values { container.onDestruction = newValue }
             }
         }
     }
@@ -27,9 +41,9 @@ final class CurrentContainer: @unchecked Sendable {
     /// The container; initially this program's own, created on first access.
     var value: DataVaultContainer {
         get throws {
-            try lock.withLock {
-                if let container { return container }
-                return try use("") { try Self.makePrivate() }
+            try state.withLock { state in
+                if let container = state.container { return container }
+                return try state.use("") { try Self.makePrivate() }
             }
         }
     }
@@ -38,18 +52,9 @@ final class CurrentContainer: @unchecked Sendable {
         guard !accessGroup.isEmpty else {
             throw DataVaultError.invalidArg(reason: "the access group is empty")
         }
-        try lock.withLock { _ = try use(accessGroup) { try Self.makeShared(accessGroup) } }
-    }
-
-    private func use(
-        _ group: String, _ make: () throws -> DataVaultContainer
-    ) throws -> DataVaultContainer {
-        let name = Array(group.utf8)
-        let used = try containers[name] ?? make()
-        used.onDestruction = handler
-        containers[name] = used
-        container = used
-        return used
+        try state.withLock { state in
+            _ = try state.use(accessGroup) { try Self.makeShared(accessGroup) }
+        }
     }
 
     private static let directoryName = "DataVaults"

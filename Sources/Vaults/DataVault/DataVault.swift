@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// Strings and data under names, encrypted with a password.
@@ -14,14 +15,27 @@ internal import SecureStorage
 /// Thread-safe. Calls block for the disk, for the derivation of a key (about half a second), and
 /// for other calls that try a password or create or delete the vault at the same time; after 60
 /// seconds they throw `.ioWriteError`.
-public final class DataVault: @unchecked Sendable {
-    // @unchecked: `opened` and `locks` are accessed only under `gate`.
+public final class DataVault: Sendable {
     let place: VaultPlace
     let container: DataVaultContainer
 
-    private let gate = NSLock()
-    private var opened: OpenedVault?
-    private var locks = 0
+    private struct State {
+        var opened: OpenedVault?
+        /// The number of `lock()` calls.
+        var locks = 0
+
+        /// Returns the opened vault, or closes it and returns nil if it was idle too long.
+        mutating func current(_ clock: any IdleClock) -> OpenedVault? {
+            guard let opened, opened.users == 0, let timeout = opened.timeout,
+                clock.now - opened.lastUse >= timeout
+            else { return opened }
+            self.opened = nil
+            opened.close()
+            return nil
+        }
+    }
+
+    private let state = Locked(State())
 
     /// The maximum length of an id and of a value's name, in bytes of UTF-8.
     public static let nameLengthLimit = 255
@@ -35,7 +49,7 @@ public final class DataVault: @unchecked Sendable {
     }
 
     deinit {
-        opened?.close()
+        state.withLock { $0.opened }?.close()
         LiveVaults.forget(place)
     }
 
@@ -55,15 +69,15 @@ public final class DataVault: @unchecked Sendable {
     /// Waits for calls in progress on other threads; a call that is about to unlock the vault
     /// leaves it locked and throws `.locked`.
     public func lock() {
-        gate.withLock { locks += 1 }
+        state.withLock { $0.locks += 1 }
         close()
     }
 
     /// Closes a vault that no longer exists, without stopping a call that opens its successor.
     func close() {
-        let closed = gate.withLock {
-            defer { opened = nil }
-            return opened
+        let closed = state.withLock { state in
+            defer { state.opened = nil }
+            return state.opened
         }
         closed?.close()
     }
@@ -76,28 +90,18 @@ public final class DataVault: @unchecked Sendable {
         try withOpened { _ in }
     }
 
-    /// The opened vault, unless it was idle too long; under `gate`.
-    private var current: OpenedVault? {
-        guard let opened, opened.users == 0, let timeout = opened.timeout,
-            container.clock.now - opened.lastUse >= timeout
-        else { return opened }
-        self.opened = nil
-        opened.close()
-        return nil
-    }
-
     // MARK: - Use
 
     /// Lends the opened vault, which counts as use until `body` returns.
     func withOpened<R>(_ body: (OpenedVault) throws -> R) throws -> R {
-        let opened = gate.withLock {
-            let opened = current
+        let opened = state.withLock { state in
+            let opened = state.current(container.clock)
             opened?.users += 1
             return opened
         }
         guard let opened else { throw absence() ?? DataVaultError.locked }
         defer {
-            gate.withLock {
+            state.withLock { _ in
                 opened.users -= 1
                 if opened.timeout != nil { opened.lastUse = container.clock.now }
             }
@@ -116,7 +120,7 @@ public final class DataVault: @unchecked Sendable {
     }
 
     /// The number of `lock()` calls.
-    var lockCount: Int { gate.withLock { locks } }
+    var lockCount: Int { state.withLock { $0.locks } }
 
     /// Opens the vault with the key from a right password; under the vault's lock file, and
     /// invisible to other threads until `publish`.
@@ -131,9 +135,9 @@ public final class DataVault: @unchecked Sendable {
     ///
     /// - Throws: `DataVaultError.locked` if `lock()` was called since the count was `locks`.
     func publish(_ opened: OpenedVault, unlessLockedSince locks: Int) throws {
-        let isTaken = gate.withLock {
-            guard self.locks == locks else { return false }
-            self.opened = opened
+        let isTaken = state.withLock { state in
+            guard state.locks == locks else { return false }
+            state.opened = opened
             return true
         }
         guard isTaken else {
@@ -144,7 +148,7 @@ public final class DataVault: @unchecked Sendable {
 
     /// The opened vault, without counting as use; nil if another process has destroyed the vault.
     var openedNow: OpenedVault? {
-        guard let opened = gate.withLock({ current }) else { return nil }
+        guard let opened = state.withLock({ $0.current(container.clock) }) else { return nil }
         guard opened.values.isThere else {
             drop(opened)
             return nil
@@ -154,14 +158,14 @@ public final class DataVault: @unchecked Sendable {
 
     /// Sets the idle timeout of the opened vault, and restarts its idle time.
     func setTimeout(of opened: OpenedVault, _ timeout: Duration?) {
-        gate.withLock {
+        state.withLock { _ in
             opened.timeout = timeout
             opened.lastUse = container.clock.now
         }
     }
 
     private func drop(_ gone: OpenedVault) {
-        gate.withLock { if opened === gone { opened = nil } }
+        state.withLock { if $0.opened === gone { $0.opened = nil } }
         gone.close()
     }
 

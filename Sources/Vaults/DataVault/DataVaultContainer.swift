@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The storage of vaults: a directory for their files, and a key store for their keys.
@@ -11,8 +12,7 @@ internal import SecureStorage
 /// container.
 ///
 /// Thread-safe.
-public final class DataVaultContainer: @unchecked Sendable {
-    // @unchecked: `handler` is accessed only under `lock`.
+public final class DataVaultContainer: Sendable {
     /// Absolute, with links resolved.
     let directory: String
     private let access: FileAccess
@@ -23,8 +23,11 @@ public final class DataVaultContainer: @unchecked Sendable {
     /// Makes the key source of a password; replaced in tests of everything but guessing.
     let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
 
-    private let lock = NSLock()
-    private var handler: DestructionHandler?
+    private struct State {
+        var handler: DestructionHandler?
+    }
+
+    private let state = Locked(State())
 
     /// Destroys data that depended on a vault, such as a database whose key it held.
     public typealias DestructionHandler = @Sendable (DataVaultDestruction) throws -> Void
@@ -96,8 +99,8 @@ public final class DataVaultContainer: @unchecked Sendable {
     /// calls the handler: it can be called twice. The container retains the handler, so the handler
     /// should refer to the container weakly.
     public var onDestruction: DestructionHandler? {
-        get { lock.withLock { handler } }
-        set { lock.withLock { handler = newValue } }
+        get { state.withLock { $0.handler } }
+        set { state.withLock { $0.handler = newValue } }
     }
 
     /// - Returns: The directory's path, with links resolved.

@@ -1,21 +1,17 @@
 internal import Foundation
+internal import Platform
 
 /// The turn to end a vault's life, or to begin the next one with its id: held by one thread at a
 /// time, across all processes.
 ///
 /// The app's handler runs in it. Its calls about the vault on its own thread already have the turn.
 enum DestructionTurn {
-    private final class Owners: @unchecked Sendable {
-        // @unchecked: `threads` is accessed only under `lock`.
-        let lock = NSLock()
-        var threads: [String: pthread_t] = [:]
-    }
-
-    private static let owners = Owners()
+    /// The thread that has each turn, by the path of the turn's lock.
+    private static let owners = Locked([String: pthread_t]())
 
     /// Returns whether this thread has the turn.
     static func isOurs(_ place: VaultPlace) -> Bool {
-        owners.lock.withLock { owners.threads[place.turnLock.path] == pthread_self() }
+        owners.withLock { $0[place.turnLock.path] == pthread_self() }
     }
 
     /// Waits for the turn, unless this thread already has it.
@@ -31,8 +27,8 @@ enum DestructionTurn {
     }
 
     private static func owned<R>(_ place: VaultPlace, _ body: () throws -> R) throws -> R {
-        owners.lock.withLock { owners.threads[place.turnLock.path] = pthread_self() }
-        defer { owners.lock.withLock { owners.threads[place.turnLock.path] = nil } }
+        owners.withLock { $0[place.turnLock.path] = pthread_self() }
+        defer { owners.withLock { $0[place.turnLock.path] = nil } }
         return try body()
     }
 }

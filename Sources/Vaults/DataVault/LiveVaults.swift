@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// The vaults referenced in this process: one object for each.
 enum LiveVaults {
@@ -6,32 +7,26 @@ enum LiveVaults {
         weak var vault: DataVault?
     }
 
-    private final class Table: @unchecked Sendable {
-        // @unchecked: `references` is accessed only under `lock`.
-        let lock = NSLock()
-        var references: [Data: Reference] = [:]
-    }
-
-    private static let table = Table()
+    private static let table = Locked([Data: Reference]())
 
     static func vault(_ place: VaultPlace, in container: DataVaultContainer) -> DataVault {
-        table.lock.withLock {
-            if let vault = table.references[place.identity]?.vault { return vault }
+        table.withLock { table in
+            if let vault = table[place.identity]?.vault { return vault }
             let vault = DataVault(place, in: container)
-            table.references[place.identity] = Reference(vault: vault)
+            table[place.identity] = Reference(vault: vault)
             return vault
         }
     }
 
     static func existing(_ place: VaultPlace) -> DataVault? {
-        table.lock.withLock { table.references[place.identity]?.vault }
+        table.withLock { $0[place.identity]?.vault }
     }
 
     /// Called by a vault that is being released; a new one may already exist.
     static func forget(_ place: VaultPlace) {
-        let other = table.lock.withLock {
-            let other = table.references[place.identity]?.vault
-            if other == nil { table.references[place.identity] = nil }
+        let other = table.withLock { table in
+            let other = table[place.identity]?.vault
+            if other == nil { table[place.identity] = nil }
             return other
         }
         // Released outside the lock: it may be the last reference, and end here.

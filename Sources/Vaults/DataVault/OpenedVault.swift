@@ -3,8 +3,8 @@ internal import SecureStorage
 
 /// The state of an unlocked vault: its keys, its open database, and the time of its last use.
 final class OpenedVault: @unchecked Sendable {
-    // @unchecked: `timeout`, `lastUse` and `users` are accessed only under the vault's gate;
-    // `isClosed`, `calls` and `streams` under `lending`.
+    // @unchecked: `timeout`, `lastUse` and `users` are accessed only under the lock of the
+    // `DataVault`'s state; `isClosed`, `calls` and `streams` under `lending`.
     let incarnation: Data
     let values: VaultValues
     /// The vault's key, for changing the password.

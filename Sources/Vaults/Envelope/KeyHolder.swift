@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Foundation
+internal import Platform
 
 /// Holds an unwrapped data key, and drops it after a period without use.
 ///
@@ -9,15 +9,24 @@ internal import Foundation
 /// contains the key: if that matters, drop it when the system announces sleep.
 ///
 /// Thread-safe; the key may be lent to several threads.
-public final class KeyHolder: @unchecked Sendable {
-    // @unchecked: all mutable state is accessed only under `lock`.
+public final class KeyHolder: Sendable {
     private let idleTime: Duration
     private let clock: any IdleClock
-    private let lock = NSLock()
-    private var key: DataEncryptionKey?
-    private var lastUse: Duration = .zero
-    private var users = 0
-    private var timers: [any DispatchSourceTimer] = []
+    private let state = Locked(State())
+
+    private struct State {
+        var key: DataEncryptionKey?
+        var lastUse: Duration = .zero
+        var users = 0
+        var timers: [any DispatchSourceTimer] = []
+
+        mutating func clear() {
+            key?.clear()
+            key = nil
+            for timer in timers { timer.cancel() }
+            timers = []
+        }
+    }
 
     /// Creates a holder without a key.
     ///
@@ -29,18 +38,15 @@ public final class KeyHolder: @unchecked Sendable {
         self.clock = clock
     }
 
-    deinit {
-        for timer in timers { timer.cancel() }
-        key?.clear()
-    }
+    deinit { state.withLock { $0.clear() } }
 
     /// Whether a key is held.
     ///
     /// Reading this property does not count as use.
     public var isHolding: Bool {
-        lock.withLock {
-            dropIfIdle()
-            return key != nil
+        state.withLock { state in
+            dropIfIdle(&state)
+            return state.key != nil
         }
     }
 
@@ -48,11 +54,11 @@ public final class KeyHolder: @unchecked Sendable {
     ///
     /// - Parameter key: The holder clears it when it drops it: do not use it elsewhere.
     public func hold(_ key: DataEncryptionKey) {
-        lock.withLock {
-            if self.key !== key { clear() }
-            self.key = key
-            lastUse = clock.now
-            startTimers()
+        state.withLock { state in
+            if state.key !== key { state.clear() }
+            state.key = key
+            state.lastUse = clock.now
+            startTimers(&state)
         }
     }
 
@@ -63,16 +69,16 @@ public final class KeyHolder: @unchecked Sendable {
     /// - Returns: The result of `body`.
     /// - Throws: `EnvelopeError.locked` if no key is held; errors of `body`.
     public func withKey<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
-        let key = try lock.withLock {
-            dropIfIdle()
-            guard let key = self.key else { throw EnvelopeError.locked }
-            users += 1
+        let key = try state.withLock { state in
+            dropIfIdle(&state)
+            guard let key = state.key else { throw EnvelopeError.locked }
+            state.users += 1
             return key
         }
         defer {
-            lock.withLock {
-                users -= 1
-                lastUse = clock.now
+            state.withLock { state in
+                state.users -= 1
+                state.lastUse = clock.now
             }
         }
         return try body(key)
@@ -82,28 +88,25 @@ public final class KeyHolder: @unchecked Sendable {
     ///
     /// Does nothing if no key is held.
     public func drop() {
-        lock.withLock { clear() }
+        state.withLock { $0.clear() }
     }
 
-    private func clear() {
-        key?.clear()
-        key = nil
-        for timer in timers { timer.cancel() }
-        timers = []
-    }
-
-    private func dropIfIdle() {
-        if key != nil, users == 0, clock.now - lastUse >= idleTime { clear() }
+    private func dropIfIdle(_ state: inout State) {
+        guard state.key != nil, state.users == 0, clock.now - state.lastUse >= idleTime else {
+            return
+        }
+        state.clear()
     }
 
     // Neither kind of timer is enough alone: one stops while the machine sleeps, the other follows
     // the date. Both only check the clock, which decides.
-    private func startTimers() {
-        for timer in timers { timer.cancel() }
-        let left = max(users > 0 ? idleTime : idleTime - (clock.now - lastUse), .milliseconds(10))
+    private func startTimers(_ state: inout State) {
+        for timer in state.timers { timer.cancel() }
+        let left = max(
+            state.users > 0 ? idleTime : idleTime - (clock.now - state.lastUse), .milliseconds(10))
         // A year is as good as never and cannot overflow.
         let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
-        timers = [false, true].map { followsDate in
+        state.timers = [false, true].map { followsDate in
             let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
             if followsDate {
                 timer.schedule(wallDeadline: .now() + seconds, leeway: .milliseconds(100))
@@ -117,9 +120,9 @@ public final class KeyHolder: @unchecked Sendable {
     }
 
     private func timerFired() {
-        lock.withLock {
-            dropIfIdle()
-            if key != nil { startTimers() }
+        state.withLock { state in
+            dropIfIdle(&state)
+            if state.key != nil { startTimers(&state) }
         }
     }
 }

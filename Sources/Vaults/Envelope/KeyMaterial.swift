@@ -1,15 +1,17 @@
-internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The 256 bits of a key, which can be cleared while the key is still referenced.
-final class KeyMaterial: @unchecked Sendable {
-    // @unchecked: `bytes` and `cipher` are accessed only under `lock`.
+final class KeyMaterial: Sendable {
     static let length = 32
 
     private let name: String
-    private let lock = NSLock()
-    private var bytes: SecretBytes?
-    private var cipher: ExtendedNonceCipher?
+    private let state: Locked<State>
+
+    private struct State {
+        var bytes: SecretBytes?
+        var cipher: ExtendedNonceCipher?
+    }
 
     /// - Throws: `.unacceptableKey` for a wrong length, for zeros, and for a name of a wrong
     ///   length.
@@ -27,14 +29,16 @@ final class KeyMaterial: @unchecked Sendable {
             throw EnvelopeError.unacceptableKey(reason: "all of its bytes are zero")
         }
         self.name = name
-        self.bytes = bytes
+        state = Locked(State(bytes: bytes))
     }
 
-    var isCleared: Bool { lock.withLock { bytes == nil } }
+    var isCleared: Bool { state.withLock { $0.bytes == nil } }
 
     /// Returns the bytes; a caller that holds them keeps them even after `clear()`.
     func secret() throws -> SecretBytes {
-        guard let bytes = lock.withLock({ bytes }) else { throw EnvelopeError.cleared(name: name) }
+        guard let bytes = state.withLock({ $0.bytes }) else {
+            throw EnvelopeError.cleared(name: name)
+        }
         return bytes
     }
 
@@ -42,19 +46,19 @@ final class KeyMaterial: @unchecked Sendable {
     func cipher(
         _ make: (SecretBytes) throws -> ExtendedNonceCipher
     ) throws -> ExtendedNonceCipher {
-        try lock.withLock {
-            if let cipher { return cipher }
-            guard let bytes else { throw EnvelopeError.cleared(name: name) }
+        try state.withLock { state in
+            if let cipher = state.cipher { return cipher }
+            guard let bytes = state.bytes else { throw EnvelopeError.cleared(name: name) }
             let made = try make(bytes)
-            cipher = made
+            state.cipher = made
             return made
         }
     }
 
     func clear() {
-        lock.withLock {
-            bytes = nil
-            cipher = nil
+        state.withLock { state in
+            state.bytes = nil
+            state.cipher = nil
         }
     }
 }

@@ -1,15 +1,16 @@
+internal import Platform
 public import SecureStorage
-
-internal import Foundation
 
 /// Secrets in this process's memory only, for tests and for keys that need not outlive the process.
 ///
 /// Thread-safe.
-public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
-    // @unchecked: `secrets` and `locked` are accessed only under `lock`.
-    private let lock = NSLock()
-    private var secrets: [SecretName: SecretBytes] = [:]
-    private var locked = false
+public final class InMemoryKeyStore: KeyStore {
+    private struct State {
+        var secrets: [SecretName: SecretBytes] = [:]
+        var isLocked = false
+    }
+
+    private let state = Locked(State())
 
     /// Creates an empty store.
     public init() {}
@@ -17,8 +18,8 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
     /// Whether all calls throw ``KeyStoreError/unavailable(reason:)``, like those of a locked
     /// keychain.
     public var isLocked: Bool {
-        get { lock.withLock { locked } }
-        set { lock.withLock { locked = newValue } }
+        get { state.withLock { $0.isLocked } }
+        set { state.withLock { $0.isLocked = newValue } }
     }
 
     /// Stores a secret and replaces any existing one of that name.
@@ -83,9 +84,9 @@ public final class InMemoryKeyStore: KeyStore, @unchecked Sendable {
     private func withSecrets<T>(
         _ body: (inout [SecretName: SecretBytes]) throws -> T
     ) throws -> T {
-        try lock.withLock {
-            guard !locked else { throw KeyStoreError.unavailable(reason: "it is locked") }
-            return try body(&secrets)
+        try state.withLock { state in
+            guard !state.isLocked else { throw KeyStoreError.unavailable(reason: "it is locked") }
+            return try body(&state.secrets)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import Dispatch
 public import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// A value that is dropped a fixed time after it was set.
@@ -9,14 +10,31 @@ internal import SecureStorage
 /// itself when its last reference is released. Reading does not extend the time.
 ///
 /// Thread-safe.
-public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
-    // @unchecked: all mutable state is accessed only under `lock`.
+public final class ExpiringValue<Value: Sendable>: Sendable {
     private let duration: Duration
     private let clock: any IdleClock
-    private let lock = NSLock()
-    private var stored: Value?
-    private var deadline: Duration = .zero
-    private var timers: [any DispatchSourceTimer] = []
+    private let state = Locked(State())
+
+    private struct State {
+        var stored: Value?
+        var deadline: Duration = .zero
+        var timers: [any DispatchSourceTimer] = []
+
+        mutating func clear() {
+            for timer in timers { timer.cancel() }
+            timers = []
+            if Value.self == Data.self {
+                // In place: a cast would share the bytes and keep them from being overwritten.
+                withUnsafeMutablePointer(to: &stored) { stored in
+                    stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
+                }
+                stored = nil
+            } else {
+                (stored as? DataEncryptionKey)?.clear()
+                stored = nil
+            }
+        }
+    }
 
     /// The time that a value is kept, in seconds.
     public let expiresAfter: TimeInterval
@@ -34,55 +52,40 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
             expiresAfter > 0 ? .seconds(min(expiresAfter, 3_155_760_000)) : .zero
     }
 
-    deinit { clear() }
+    deinit { state.withLock { $0.clear() } }
 
     /// The value, or nil when none was set or it has expired.
     ///
     /// Setting a value starts its time; setting nil drops the value immediately.
     public var value: Value? {
         get {
-            lock.withLock {
-                clearIfExpired()
-                return stored
+            state.withLock { state in
+                clearIfExpired(&state)
+                return state.stored
             }
         }
         set {
-            lock.withLock {
-                clear()
+            state.withLock { state in
+                state.clear()
                 guard let newValue, duration > .zero else { return }
-                stored = newValue
-                deadline = clock.now + duration
-                startTimers()
+                state.stored = newValue
+                state.deadline = clock.now + duration
+                startTimers(&state)
             }
         }
     }
 
-    private func clear() {
-        for timer in timers { timer.cancel() }
-        timers = []
-        if Value.self == Data.self {
-            // In place: a cast would share the bytes and keep them from being overwritten.
-            withUnsafeMutablePointer(to: &stored) { stored in
-                stored.withMemoryRebound(to: Data?.self, capacity: 1) { $0.pointee?.erase() }
-            }
-            stored = nil
-        } else {
-            (stored as? DataEncryptionKey)?.clear()
-            stored = nil
-        }
-    }
-
-    private func clearIfExpired() {
-        if stored != nil, clock.now >= deadline { clear() }
+    private func clearIfExpired(_ state: inout State) {
+        if state.stored != nil, clock.now >= state.deadline { state.clear() }
     }
 
     // Two timers, because neither kind suffices alone: one stops while the machine sleeps, the
     // other follows the date. Both check the clock, which decides.
-    private func startTimers() {
-        for timer in timers { timer.cancel() }
-        let left = max(deadline - clock.now, .milliseconds(10))
+    private func startTimers(_ state: inout State) {
+        for timer in state.timers { timer.cancel() }
+        let left = max(state.deadline - clock.now, .milliseconds(10))
         let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
-        timers = [false, true].map { followsDate in
+        state.timers = [false, true].map { followsDate in
             let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
             if followsDate {
                 timer.schedule(wallDeadline: .now() + seconds, leeway: .milliseconds(100))
@@ -96,9 +99,9 @@ public final class ExpiringValue<Value: Sendable>: @unchecked Sendable {
     }
 
     private func timerFired() {
-        lock.withLock {
-            clearIfExpired()
-            if stored != nil { startTimers() }
+        state.withLock { state in
+            clearIfExpired(&state)
+            if state.stored != nil { startTimers(&state) }
         }
     }
 }

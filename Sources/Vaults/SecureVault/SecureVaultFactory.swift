@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 
 /// Makes the only vault of a database, and creates its keys in the first run.
 ///
@@ -9,9 +10,7 @@ public import Foundation
 /// continues where the last one stopped. A stored key is never replaced.
 ///
 /// Thread-safe.
-public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
-    // @unchecked: `vault` and `isRestoring` are accessed only under `lock`.
-
+public final class SecureVaultFactory<Vault: SecureVault>: Sendable {
     /// Creates a vault's encryption.
     public typealias CryptoProviderInitialization =
         @Sendable () throws -> any SecureStorageCryptoProvider
@@ -35,18 +34,20 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     /// The closure that was passed to `init`.
     public let makeDatabaseProvider: DatabaseProviderInitialization
 
-    private let lock = NSLock()
-    private var vault: Vault?
+    private struct State {
+        var vault: Vault?
+        var isRestoring = false
+    }
 
-    private var isRestoring = false
+    private let state = Locked(State())
 
     /// Runs `body` if no vault has been made, and lets none be made while it runs.
     func restoring<R>(_ body: () throws -> R) throws -> R {
-        try lock.withLock {
-            guard vault == nil, !isRestoring else { throw isBusy }
-            isRestoring = true
+        try state.withLock { state in
+            guard state.vault == nil, !state.isRestoring else { throw isBusy }
+            state.isRestoring = true
         }
-        defer { lock.withLock { isRestoring = false } }
+        defer { state.withLock { $0.isRestoring = false } }
         return try body()
     }
 
@@ -82,11 +83,11 @@ public final class SecureVaultFactory<Vault: SecureVault>: @unchecked Sendable {
     ///   `.initFailed`, also while a backup is being restored.
     public func makeVault(reporter: (any SecureVaultReporting)?) throws -> Vault {
         do {
-            return try lock.withLock {
-                if let vault { return vault }
-                guard !isRestoring else { throw SecureVaultError.initFailed(cause: isBusy) }
+            return try state.withLock { state in
+                if let vault = state.vault { return vault }
+                guard !state.isRestoring else { throw SecureVaultError.initFailed(cause: isBusy) }
                 let made = Vault(providers: try makeSecureStorageProviders(reporter: reporter))
-                vault = made
+                state.vault = made
                 return made
             }
         } catch {
