@@ -267,9 +267,8 @@ import Testing
 
     @Test func `moving from FMDB`() throws {
         // begin
-        let store = SecureDatabaseStore(fullDatabasePath: path)
-        try store.open(with: "correct horse battery staple")  // a wrong key fails here
-        let queue = SecureDatabaseQueue(databaseStore: store)
+        let queue = SecureDatabaseQueue(fullDatabasePath: path)
+        try queue.open(with: .passphrase("correct horse battery staple"))  // a wrong key fails here
 
         try queue.inTransaction { db in
             try db.executeStatements("CREATE TABLE note (id INTEGER PRIMARY KEY, text, at)")
