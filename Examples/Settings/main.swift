@@ -71,7 +71,7 @@ background.async {
 var reads = 0
 var last = 0
 while last < 500 {
-    let count = try settings.getInt("sync/count", defaultValue: 0) ?? 0
+    let count = try settings.get("sync/count", default: 0)
     precondition(count >= last, "an older value came back")
     last = count
     reads += 1

@@ -59,12 +59,12 @@ struct Failure: Error {
                 error.description,
                 hint: "one of the two keys opens the file: try the new one, then the old one",
                 status: Self.unknownKeyStatus)
-        case .openFailed(let code, _) where code == 11:
+        case .openFailed where error.isCorrupt:
             self.init(
                 error.description,
                 hint: "\"securestorage salvage\" saves what can still be read into a new file")
-        case .backingStoreError(let code, _) where code == 9: self.init("interrupted")
-        case .backingStoreError(let code, _) where code == 5:
+        case .backingStoreError where error.isInterrupted: self.init("interrupted")
+        case .backingStoreError where error.isBusy:
             self.init(error.description, hint: "another program is using the file")
         case .typeConversionFailed:
             self.init("the value is of another type than the one asked for")

@@ -90,20 +90,6 @@ extension SecureStorageError: CustomStringConvertible {
     }
 }
 
-extension SecureStorageError {
-    /// Whether another connection held a lock for longer than the busy timeout (SQLITE_BUSY).
-    ///
-    /// The same call may succeed later.
-    public var isBusy: Bool {
-        switch self {
-        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
-            .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
-            code == ResultCode.busy.rawValue
-        default: false
-        }
-    }
-}
-
 extension SecureStorageError: LocalizedError {
     /// The description.
     public var errorDescription: String? { description }

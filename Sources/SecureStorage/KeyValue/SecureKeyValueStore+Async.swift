@@ -43,6 +43,19 @@ extension SecureKeyValueStore {
         try await get(key) ?? defaultValue
     }
 
+    /// Reads a plain value of the default's type, or returns the default.
+    ///
+    /// - Parameters:
+    ///   - key: Any string.
+    ///   - value: The value to return for an absent key or an explicit nil.
+    /// - Returns: The value.
+    /// - Throws: As the synchronous call; `CancellationError`.
+    public func get<T: SQLiteDatatypeBridgeable>(
+        _ key: String, default value: T
+    ) async throws -> T {
+        try await get(key) ?? value
+    }
+
     // MARK: - Objects
 
     /// Stores an object as a keyed archive.

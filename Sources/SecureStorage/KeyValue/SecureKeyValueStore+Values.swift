@@ -49,6 +49,21 @@ extension SecureKeyValueStore {
         try get(key) ?? defaultValue
     }
 
+    /// Reads a plain value of the default's type, or returns the default.
+    ///
+    /// ```swift
+    /// let launches = try settings.get("launches", default: 0)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - key: Any string.
+    ///   - value: The value to return for an absent key or an explicit nil.
+    /// - Returns: The value.
+    /// - Throws: As `get(_:)`.
+    public func get<T: SQLiteDatatypeBridgeable>(_ key: String, default value: T) throws -> T {
+        try get(key) ?? value
+    }
+
     // MARK: - Keys
 
     /// Removes a key and its value.

@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// try settings.put("dark", forKey: "theme")
 /// try settings.put(3, forKey: "launches")
-/// let launches = try settings.getInt("launches", defaultValue: 0)
+/// let launches = try settings.get("launches", default: 0)
 /// ```
 ///
 /// Holds three kinds of values and records the kind of each: plain values (`String`, `Data`,

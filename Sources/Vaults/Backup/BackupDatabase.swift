@@ -33,10 +33,10 @@ struct BackupDatabase {
             try store.open(with: key) { _ in nil }
             defer { store.close() }
             return try body(store)
-        } catch SecureStorageError.openFailed(code: 10, _) where isDiskFull {
+        } catch let error as SecureStorageError
+            where error.resultCode?.primary == .ioError && isDiskFull
+        {
             // The engine reports a full disk as an I/O error when it concerns the index of a log.
-            throw VaultBackupError.diskFull(path: url.path)
-        } catch SecureStorageError.backingStoreError(code: 10, _) where isDiskFull {
             throw VaultBackupError.diskFull(path: url.path)
         }
     }

@@ -128,13 +128,9 @@ extension VaultBackupError {
             return try body()
         } catch let error as EnvelopeError {
             throw VaultBackupError(error)
-        } catch SecureStorageError.backingStoreError(code: 13, _),
-            SecureStorageError.openFailed(code: 13, _)
-        {
+        } catch let error as SecureStorageError where error.isDiskFull {
             throw VaultBackupError.diskFull(path: path)
-        } catch SecureStorageError.backingStoreError(code: 5, _) where isDatabase {
-            throw VaultBackupError.inUse(path: path)
-        } catch SecureStorageError.openFailed(code: 5, _) where isDatabase {
+        } catch let error as SecureStorageError where error.isBusy && isDatabase {
             throw VaultBackupError.inUse(path: path)
         }
     }
@@ -150,12 +146,7 @@ extension VaultBackupError {
                 throw VaultBackupError.damaged(reason: reason)
             default: throw VaultBackupError.damaged(reason: error.description)
             }
-        } catch SecureStorageError.authenticationFailed, SecureStorageError.notEncrypted,
-            SecureStorageError.legacyFormat, SecureStorageError.openFailed(code: 26, _),
-            SecureStorageError.openFailed(code: 11, _),
-            SecureStorageError.backingStoreError(code: 26, _),
-            SecureStorageError.backingStoreError(code: 11, _)
-        {
+        } catch let error as SecureStorageError where error.isOfUnreadableDatabase {
             throw VaultBackupError.damaged(
                 reason: "the database in it cannot be read; was it made with another cipher "
                     + "configuration?")
@@ -175,5 +166,14 @@ extension VaultBackupError {
             case .unacceptableKey(let reason): .unacceptableKey(reason: reason)
             default: .unacceptableKey(reason: error.description)
             }
+    }
+}
+
+extension SecureStorageError {
+    fileprivate var isOfUnreadableDatabase: Bool {
+        switch self {
+        case .authenticationFailed, .notEncrypted, .legacyFormat: true
+        default: isCorrupt || resultCode?.primary == .notADatabase
+        }
     }
 }

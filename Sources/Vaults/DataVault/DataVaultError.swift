@@ -153,9 +153,12 @@ extension DataVaultError {
         case let error as DataVaultError: error
         // Caused by `lock()` on another thread.
         case SecureStorageError.closed, EnvelopeError.cleared: .locked
-        case SecureStorageError.backingStoreError(code: 7, _): .outOfMemory
-        case SecureStorageError.backingStoreError(code: 18, _): .valueTooLarge
-        default: wrap(error)
+        default:
+            switch (error as? SecureStorageError)?.resultCode?.primary {
+            case .noMemory: .outOfMemory
+            case .tooBig: .valueTooLarge
+            default: wrap(error)
+            }
         }
     }
 }

@@ -210,8 +210,8 @@ import Testing
             logger.error("the old key is still in force: \(message)")
         } catch SecureStorageError.encryptionKeyChangeUnknown(_, let message) {
             logger.error("keep both keys, and try again: \(message)")
-        } catch SecureStorageError.backingStoreError(let code, let message) where code == 5 {
-            logger.notice("busy, try again: \(message)")
+        } catch let error as SecureStorageError where error.isBusy {
+            logger.notice("busy, try again: \(error)")
         }
         // end
         db.close()
@@ -394,7 +394,7 @@ import Testing
 
         try settings.put("dark", forKey: "theme")
         try settings.put(3, forKey: "launches")
-        let launches = try settings.getInt("launches", defaultValue: 0)
+        let launches = try settings.get("launches", default: 0)
         // end
         #expect(launches == 3)
         try settings.put(["a"], for: .recentFiles)

@@ -84,6 +84,43 @@ import Testing
         #expect(busy?.resultCode == .busy)
     }
 
+    @Test func `each question about an error is answered by its own code only`() throws {
+        let questions: [(name: String, ask: (SecureStorageError) -> Bool)] = [
+            ("busy", \.isBusy), ("interrupted", \.isInterrupted), ("suspended", \.isSuspended),
+            ("constraint", \.isConstraintViolation), ("full", \.isDiskFull),
+            ("read-only", \.isReadOnly), ("corrupt", \.isCorrupt),
+        ]
+        func answers(_ error: SecureStorageError) -> [String] {
+            questions.filter { $0.ask(error) }.map(\.name)
+        }
+        let codes = [
+            5: "busy", 517: "busy", 9: "interrupted", 19: "constraint", 2067: "constraint",
+            13: "full", 8: "read-only", 1544: "read-only", 11: "corrupt", 779: "corrupt",
+        ]
+        for (code, name) in codes {
+            for error in [
+                SecureStorageError.openFailed(code: code, message: ""),
+                .encryptionKeyChangeFailed(code: code, message: ""),
+                .encryptionKeyChangeUnknown(code: code, message: ""),
+                .backingStoreError(code: code, message: ""),
+            ] { #expect(answers(error) == [name], "\(error)") }
+        }
+        for code in [1, 7, 10, 14, 21, 26] {
+            #expect(answers(.backingStoreError(code: code, message: "")) == [], "\(code)")
+        }
+        #expect(answers(.suspended) == ["suspended"])
+        for error in [
+            SecureStorageError.closed, .typeConversionFailed, .authenticationFailed(message: ""),
+            .notEncrypted(message: ""), .legacyFormat(version: 3, message: ""),
+        ] { #expect(answers(error) == [], "\(error)") }
+        // As the engine reports them.
+        let unique = storageError {
+            try db.executeUpdate("INSERT INTO parent VALUES (7)")
+            try db.executeUpdate("INSERT INTO parent VALUES (7)")
+        }
+        #expect(unique.map(answers) == ["constraint"])
+    }
+
     @Test(arguments: [
         #"SELECT x AS "[SQLITE_CONSTRAINT_UNIQUE]""#, "SELECT [SQLITE_ERROR_SNAPSHOT]",
         "SELECT [SQLITE_BUSY: suspension]", "[", "]", "[]",

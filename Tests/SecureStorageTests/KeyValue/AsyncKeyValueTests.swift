@@ -31,6 +31,11 @@ import Testing
         #expect(object == "object")
         #expect(try await store.getData("e") == NSData(data: Data([1])))
         #expect(try await store.getString("f", defaultValue: "default") == "default")
+        let (f, missing) = (
+            try await store.get("f", default: "default"), try await store.get("x", default: 3)
+        )
+        #expect(f == "default" && missing + 1 == 4)
+        #expect(try await store.get("a", default: "default") == "text")
         #expect(
             try await store.getAll(keys: ["c", "x"], as: Window.self) == ["c": Window(width: 3)])
         #expect(try await store.count() == 6)

@@ -190,6 +190,14 @@ import Testing
         #expect(try store.get("absent", defaultValue: 2.5) == 2.5)
         #expect(try !store.hasKey("absent"))
         #expect(try store.count() == 1)
+        let (there, other): (Int, Double) = (
+            try store.get("missing", default: 7), try store.get("missing", default: 0.5)
+        )
+        #expect(there + 1 == 8 && other == 0.5)
+        #expect(throws: SecureStorageError.typeConversionFailed) {
+            try store.put("text", forKey: "text")
+            _ = try store.get("text", default: 0)
+        }
     }
 
     @Test func `remove returns whether the key was present`() throws {
