@@ -44,16 +44,17 @@ struct Failure: Error {
         case .authenticationFailed(let message):
             self.init(
                 message,
-                hint: "--raw-key is for hex digits, --page-size and the others for files that were "
+                hint:
+                    "use --raw-key for a key in hex digits, --page-size and the like for files that were "
                     + "made with other settings")
         case .notEncrypted(let message):
             self.init(
                 message,
                 hint:
-                    "\"securestorage encrypt\" makes an encrypted file of it; the sqlite3 shell opens "
-                    + "it as it is")
+                    "\"securestorage encrypt\" creates an encrypted copy of it; the sqlite3 shell opens "
+                    + "it directly")
         case .legacyFormat(_, let message):
-            self.init(message, hint: "\"securestorage migrate\" does that")
+            self.init(message, hint: "use \"securestorage migrate\" to convert it")
         case .encryptionKeyChangeUnknown:
             self.init(
                 error.description,
@@ -62,12 +63,12 @@ struct Failure: Error {
         case .openFailed where error.isCorrupt:
             self.init(
                 error.description,
-                hint: "\"securestorage salvage\" saves what can still be read into a new file")
+                hint: "\"securestorage salvage\" copies what can still be read into a new file")
         case .backingStoreError where error.isInterrupted: self.init("interrupted")
         case .backingStoreError where error.isBusy:
             self.init(error.description, hint: "another program is using the file")
         case .typeConversionFailed:
-            self.init("the value is of another type than the one asked for")
+            self.init("the value does not have the requested type")
         default: self.init(error.description)
         }
     }

@@ -7,11 +7,10 @@ internal import Logging
 struct Tool: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "securestorage",
-        abstract: "Look into encrypted databases, fill them, copy, check and repair them.",
+        abstract: "Inspect, fill, copy, check and repair encrypted databases.",
         discussion: """
-            The files are ordinary SQLCipher 4 databases. A key is never an argument: it is asked for \
-            on the terminal, or read from a descriptor (--key-fd), a file (--key-file) or the \
-            environment (--key-env).
+            The files are ordinary SQLCipher 4 databases. A key is never an argument: the tool prompts for it on the \
+            terminal, or reads it from a descriptor (--key-fd), a file (--key-file) or the environment (--key-env).
 
             EXAMPLES
               securestorage shell notes.db

@@ -85,7 +85,7 @@ import Testing
         #expect(try run("diagnose --no-key a.db").status == 0)
         #expect(try run("diagnose a.db --key-file other").lines.first == "wrong key")
         let missing = try run("diagnose no.db")
-        #expect(missing.status == 1 && missing.lines.first == "there is no file")
+        #expect(missing.status == 1 && missing.lines.first == "no such file")
     }
 
     // MARK: - Copies and conversions
@@ -134,7 +134,8 @@ import Testing
         #expect(migrated.status == 0, "\(migrated.errors)")
         #expect(migrated.text == "migrated a.db; the old file is a.db.old\n")
         #expect(try run("verify a.db --key-file key").status == 0)
-        #expect(try run("migrate a.db --key-file key").text == "a.db has the format already\n")
+        #expect(
+            try run("migrate a.db --key-file key").text == "a.db already has the current format\n")
     }
 
     // MARK: - Kills, full disks, other users

@@ -56,7 +56,7 @@ import Testing
         try #require(chmod(workspace.file("sesame"), mode_t(mode)) == 0)
         let program = try workspace.shell("\(query) --key-file sesame")
         #expect(program.status == 1)
-        #expect(program.errors.contains("can be used by other users\nhint: chmod 600 sesame"))
+        #expect(program.errors.contains("is accessible to other users\nhint: chmod 600 sesame"))
     }
 
     @Test func `a key file that is a link, a folder, missing, empty or too long is refused`() throws
@@ -110,7 +110,7 @@ import Testing
             try workspace.write(digits, to: "bad", mode: 0o600)
             let program = try workspace.shell(
                 "securestorage kv get r.db k --key-file bad --raw-key")
-            #expect(program.status == 1 && program.errors.contains("not 64 hex digits"))
+            #expect(program.status == 1 && program.errors.contains("neither 64 hex digits"))
             #expect(!program.errors.contains(digits + "\""))
         }
     }
@@ -163,7 +163,7 @@ import Testing
         terminal.type("one")
         try terminal.expect("once more: ")
         terminal.type("two")
-        try terminal.expect("the two are different")
+        try terminal.expect("the two keys do not match")
         try terminal.expect("[status 1]")
         #expect(!workspace.exists("a.db"))
     }

@@ -111,7 +111,7 @@ import Testing
         throws
     {
         let program = try workspace.run("kv", "put", "a.db", "k", value, "--type", type)
-        #expect(program.status == 1 && program.errors.contains("the value is no"))
+        #expect(program.status == 1 && program.errors.contains("the value is not"))
         #expect(try workspace.names == ["key"])
     }
 

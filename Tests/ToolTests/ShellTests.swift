@@ -251,7 +251,7 @@ import Testing
         let bad = try workspace.run("shell", "a.db", input: ".read bad.sql\n")
         #expect(bad.status == 1 && bad.errors.contains("bad.sql, line 2: near \"nonsense\""))
         let loop = try workspace.run("shell", "a.db", input: ".read loop.sql\n")
-        #expect(loop.status == 1 && loop.errors.contains("more than 10 deep"))
+        #expect(loop.status == 1 && loop.errors.contains("more than 10 levels deep"))
         #expect(try workspace.run("shell", "a.db", input: ".read none\n").status == 1)
         #expect(try workspace.run("shell", "a.db", input: ".nonsense\n").status == 1)
     }

@@ -20,7 +20,7 @@ for number in 1...times {
         // After the commit: a printed value survives a power failure.
         print("process \(getpid()) counted to \(value ?? 0)")
     } catch let error as SecureStorageError where error.isBusy {
-        print("somebody else writes for too long; trying again")
+        print("another process is holding the write lock; trying again")
     }
     if number < times { try await Task.sleep(for: .seconds(1)) }
 }

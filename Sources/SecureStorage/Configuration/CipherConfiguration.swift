@@ -70,7 +70,7 @@ public struct CipherConfiguration: Sendable, Equatable {
     /// The settings that open a file of this kind, in readable form.
     var summary: String {
         "pages of \(pageSize) bytes, \(hmacAlgorithm.rawValue), and for passphrases \(kdfAlgorithm.rawValue) with "
-            + "\(kdfIterations) rounds"
+            + "\(kdfIterations) iterations"
     }
 
     /// The length in bytes of every file's salt.
@@ -103,7 +103,7 @@ extension CipherConfiguration {
         }
         guard plaintextHeaderSize > 0 else {
             throw refuse(
-                "cipher.salt is for files with a plaintext header, all others hold their salt; "
+                "cipher.salt is only for files with a plaintext header, all others contain their salt; "
                     + "leave it nil, or set cipher.plaintextHeaderSize as well")
         }
     }

@@ -109,6 +109,6 @@ extension SecureDatabaseResultSet {
         let names = statement.columnNames
         let known = names.prefix(50).joined(separator: ", ") + (names.count > 50 ? ", …" : "")
         return .statementFailed(
-            .range, "the query has no column \(column), its columns are: \(known)", in: query)
+            .range, "the query has no column \(column); its columns are: \(known)", in: query)
     }
 }

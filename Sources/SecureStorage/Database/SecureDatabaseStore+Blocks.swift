@@ -14,8 +14,8 @@ extension SecureDatabaseStore {
         if let connection, connection.isInTransaction {
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "a transaction is open that was begun on the store directly, so nothing could be committed "
-                    + "here; commit it or roll it back there first, or begin it in a block of the queue"
+                "a transaction begun directly on the store is open, so this block could not commit; "
+                    + "commit it or roll it back there first, or begin it in a block of the queue"
             )
         }
         interruption.beginBlock()

@@ -89,7 +89,7 @@ extension SecureDatabaseStore {
         guard extensions.functions[signature] != nil else {
             throw SecureStorageError.statementFailed(
                 .error,
-                "no function \(name) was made with "
+                "no function \(name) was created with "
                     + (argumentCount.map { "\($0) arguments" } ?? "any number of arguments"))
         }
         if isOpen() { try openConnection().remove(signature) }
@@ -137,7 +137,7 @@ extension SecureDatabaseStore {
         let name = try SQLName(name, of: "collation")
         guard extensions.collations[name] != nil else {
             throw SecureStorageError.statementFailed(
-                .error, "no collation \(name.text) was made")
+                .error, "no collation \(name.text) was created")
         }
         if isOpen() { try openConnection().removeCollation(name) }
         extensions.collations[name] = nil

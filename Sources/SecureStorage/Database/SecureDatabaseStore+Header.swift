@@ -59,7 +59,7 @@ extension SecureDatabaseStore {
         let bytes = Array(identifier.utf8)
         guard bytes.count == 4, bytes.allSatisfy(Self.isPrintable) else {
             throw SecureStorageError.statementFailed(
-                .misuse, "an application ID is exactly four printable ASCII characters")
+                .misuse, "an application ID must be exactly four printable ASCII characters")
         }
         try setApplicationID(bytes.reduce(0) { $0 << 8 | UInt32($1) })
     }

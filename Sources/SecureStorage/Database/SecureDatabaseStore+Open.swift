@@ -83,12 +83,12 @@ extension SecureDatabaseStore {
         try configuration.validate()
         guard !givenPath.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
-                code: ResultCode.cannotOpen.rawValue, message: "the path holds a NUL")
+                code: ResultCode.cannotOpen.rawValue, message: "the path contains a NUL")
         }
         guard !isCreating else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
-                message: "the initialization handler has closed the store and cannot open it again")
+                message: "the initialization handler closed the store and cannot open it again")
         }
         if let givenFileName { try makeDefaultDirectory(for: givenFileName) }
         let file = try DatabaseFile(
@@ -98,8 +98,8 @@ extension SecureDatabaseStore {
             guard !configuration.isReadOnly else {
                 throw SecureStorageError.openFailed(
                     code: ResultCode.cannotOpen.rawValue,
-                    message: "cannot open \"\(file.path)\": there is no such file, and a "
-                        + "read-only store makes none")
+                    message: "cannot open \"\(file.path)\": the file does not exist, and a "
+                        + "read-only store does not create one")
             }
             // Only one process or thread creates the file; the others open it like any other file.
             let made = try file.withCreationLock(timeout: configuration.busyTimeout) {
@@ -192,7 +192,7 @@ extension SecureDatabaseStore {
             try opened.execute("PRAGMA user_version = 0")
         } catch SecureStorageError.backingStoreError(let code, let message) {
             throw SecureStorageError.openFailed(
-                code: code, message: "cannot make \"\(databaseURL.path)\": \(message)")
+                code: code, message: "cannot create \"\(databaseURL.path)\": \(message)")
         }
         isCreating = true
         defer { isCreating = false }
@@ -209,14 +209,15 @@ extension SecureDatabaseStore {
     private func incomplete(_ reason: String) -> SecureStorageError {
         .openFailed(
             code: ResultCode.error.rawValue,
-            message: "cannot make \"\(databaseURL.path)\": \(reason)")
+            message: "cannot create \"\(databaseURL.path)\": \(reason)")
     }
 
     private func makeDefaultDirectory(for fileName: String) throws {
         guard !fileName.contains("/"), !["", ".", ".."].contains(fileName) else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.cannotOpen.rawValue,
-                message: "\"\(fileName)\" is no file name; use init(fullDatabasePath:) for a path")
+                message:
+                    "\"\(fileName)\" is not a file name; use init(fullDatabasePath:) for a path")
         }
         do {
             try FileManager.default.createDirectory(
@@ -225,7 +226,7 @@ extension SecureDatabaseStore {
         } catch {
             throw SecureStorageError.openFailed(
                 code: ResultCode.cannotOpen.rawValue,
-                message: "cannot make the directory of \"\(databaseURL.path)\": "
+                message: "cannot create the directory of \"\(databaseURL.path)\": "
                     + error.localizedDescription)
         }
     }

@@ -47,7 +47,7 @@ extension SecureDatabaseStore {
             try connection.callbacks.requireOutside("the key cannot be changed")
             guard !hasReaders else {
                 throw SecureStorageError.statementFailed(
-                    .misuse, "the store is a pool's; use the pool's changeEncryptionKey")
+                    .misuse, "the store belongs to a pool; use the pool's changeEncryptionKey")
             }
             guard !connection.isInTransaction else {
                 throw SecureStorageError.statementFailed(
@@ -162,12 +162,12 @@ extension SecureDatabaseStore {
         }
         guard isOld else {
             throw UnknownOutcome(
-                reason: "the disk failed at the commit, and what the file has now cannot be read "
-                    + "for certain")
+                reason: "the disk failed at the commit, and the file's current key cannot be "
+                    + "determined")
         }
         throw SecureStorageError.statementFailed(
             .error,
-            "the file could not be rewritten (a full disk, or an input or output error); the old "
+            "the file could not be rewritten (a full disk, or an I/O error); the old "
                 + "key still opens it")
     }
 }

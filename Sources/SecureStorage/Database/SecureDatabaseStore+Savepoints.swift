@@ -66,7 +66,7 @@ extension SecureDatabaseStore {
     private func runSavepoint(_ command: String, _ name: String) throws {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw SecureStorageError.statementFailed(
-                .misuse, "the name of a savepoint is empty or holds a NUL")
+                .misuse, "the name of a savepoint is empty or contains a NUL")
         }
         // Not cached: names that are never reused would evict other statements.
         let statement = try workingConnection().statement(

@@ -259,7 +259,9 @@ public class SecureDatabaseStore {
     private func requireTransaction(on connection: Connection) throws {
         guard transactionBlocks.isEmpty || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
-                .error, "the transaction of this block has ended; end the block before going on")
+                .error,
+                "the transaction of this block has ended; leave the block before running further statements"
+            )
         }
     }
 

@@ -41,7 +41,7 @@ struct TransactionBlocks {
                 throw SecureStorageError.statementFailed(
                     .misuse,
                     "a step of a migration cannot set or end savepoints by itself; use inSavePoint(_:) for a "
-                        + "part that may be taken back")
+                        + "part that may be rolled back")
             }
         }
         switch control {
@@ -49,7 +49,7 @@ struct TransactionBlocks {
             guard position(of: name) == nil else { return }
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "no savepoint of that name was set in this block, and a block cannot end what began before it"
+                "no savepoint with that name was set in this block, and a block cannot end one set before it"
             )
         default: break
         }

@@ -25,7 +25,7 @@ struct HomeProcess {
         .backingStoreError(
             code: ResultCode.misuse.rawValue,
             message:
-                "this was made before fork() and belongs to the parent process; a child makes its own, on files that its parent did not have open"
+                "this was created before fork() and belongs to the parent process; a child must create its own, on files its parent did not have open"
         )
     }
 }

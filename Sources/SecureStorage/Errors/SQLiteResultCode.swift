@@ -115,13 +115,13 @@ extension SQLiteResultCode {
     var hint: String? {
         if self == .busySnapshot {
             return
-                "another connection has written since this transaction began to read; roll it back "
+                "another connection has written since this transaction began reading; roll it back "
                 + "and begin again"
         }
         return switch primary {
         case .busy: "another connection holds the lock; wait longer or try again"
         case .readOnly: "the store or its file is read-only"
-        case .full: "the disk is full; nothing of this statement was stored"
+        case .full: "the disk is full; nothing this statement wrote was stored"
         case .notAuthorized:
             "the store does this itself; see open(with:), changeEncryptionKey(with:) and "
                 + "SecureDatabaseConfiguration"

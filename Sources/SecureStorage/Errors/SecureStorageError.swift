@@ -67,10 +67,10 @@ extension SecureStorageError: CustomStringConvertible {
         case .openFailed(let code, let message):
             "open failed: \(message) (\(code))"
         case .closed:
-            "closed: the store has to be opened with open(with:) first, or the result set has been "
-                + "closed already"
+            "closed: the store must be opened with open(with:) first, or the result set is already "
+                + "closed"
         case .suspended:
-            "suspended: the database takes no calls until resume()"
+            "suspended: the database accepts no calls until resume()"
         case .authenticationFailed(let message):
             "authentication failed: \(message)"
         case .notEncrypted(let message):
@@ -80,7 +80,7 @@ extension SecureStorageError: CustomStringConvertible {
         case .encryptionKeyChangeFailed(let code, let message):
             "the encryption key was not changed: \(message) (\(code))"
         case .encryptionKeyChangeUnknown(let code, let message):
-            "it is not known whether the encryption key was changed: \(message); keep both keys, and "
+            "it is unknown whether the encryption key was changed: \(message); keep both keys, and "
                 + "change the key again when the disk works (\(code))"
         case .typeConversionFailed:
             "the value cannot be converted to or from the requested type without loss"

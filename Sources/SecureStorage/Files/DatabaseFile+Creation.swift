@@ -20,14 +20,14 @@ extension DatabaseFile {
             }
             throw failure(
                 "the file is missing but its side file \(suffix) exists; bring the file back, or "
-                    + "remove the side file to start anew")
+                    + "remove the side file to start over")
         }
         let draft = draft
         try dropSaltOfBegunWork(draft)
         for suffix in [""] + Self.sideFileSuffixes { try draft.removeFile(suffix) }
         try SaltFile(of: draft).remove()
         let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
-        guard descriptor >= 0 else { throw failure("it cannot be made: \(Self.reason(errno))") }
+        guard descriptor >= 0 else { throw failure("it cannot be created: \(Self.reason(errno))") }
         _ = fchmod(descriptor, 0o600)  // undo the umask
         _ = close(descriptor)
         return draft
@@ -71,7 +71,7 @@ extension DatabaseFile {
         guard let salts = try own.readable(), salts == (try SaltFile(of: draft).readable()) else {
             throw failure(
                 "the file is missing but its salt file \(SaltFile.suffix) exists; bring the file back, or "
-                    + "remove the salt file to start anew")
+                    + "remove the salt file to start over")
         }
         try own.remove()
     }
@@ -80,7 +80,7 @@ extension DatabaseFile {
     func publish(_ draft: DatabaseFile) throws {
         try publishWithSalt(draft) {
             guard cplatform_rename_exclusive(draft.path, path) == 0 else {
-                throw failure("it cannot be made: \(Self.reason(errno))")
+                throw failure("it cannot be created: \(Self.reason(errno))")
             }
         }
     }
@@ -189,12 +189,12 @@ extension DatabaseFile {
             guard descriptor >= 0 else {
                 let reason = errno
                 guard [EACCES, EPERM].contains(reason), access(lockPath, F_OK) == 0 else {
-                    throw failure("it cannot be made: \(Self.reason(reason))")
+                    throw failure("it cannot be created: \(Self.reason(reason))")
                 }
                 // Without the lock, the two cases cannot be distinguished.
                 throw failure(
-                    "another user is making a file of this name, or was killed while doing so; when "
-                        + "no such process runs, have \"\(lockPath)\" removed by its owner")
+                    "another user is creating a file with this name, or was killed while doing so; if "
+                        + "no such process is running, have the owner of \"\(lockPath)\" remove it")
             }
             var own = stat()
             var named = stat()
@@ -213,7 +213,7 @@ extension DatabaseFile {
                 throw failure("it cannot be locked: \(Self.reason(reason))")
             }
             guard ContinuousClock.now < deadline else {
-                throw failure("another process or thread is making it; try again", .busy)
+                throw failure("another process or thread is creating it; try again", .busy)
             }
             usleep(2000)
         }

@@ -8,7 +8,7 @@ extension DatabaseFile {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
                 code: ResultCode.misuse.rawValue,
-                message: "cannot \(purpose) \"\(url.absoluteString)\": that is no URL of a file")
+                message: "cannot \(purpose) \"\(url.absoluteString)\": it is not a file URL")
         }
         let directory = url.deletingLastPathComponent().path
         guard access(directory, F_OK) == 0 || errno != ENOENT else { return nil }

@@ -32,15 +32,15 @@ struct DatabaseFile {
             Self.failure(purpose, path, reason)
         }
         guard !name.isEmpty, name != "/", name != "..", name != "."
-        else { throw failure(url.path, "that is no path of a file") }
+        else { throw failure(url.path, "it is not a file path") }
         let directory = url.deletingLastPathComponent().path
         if creatingDirectory, access(directory, F_OK) != 0, mkdir(directory, 0o700) != 0,
             errno != EEXIST
         {
             throw failure(
                 url.path,
-                "its directory cannot be made: \(Self.reason(errno))"
-                    + (errno == ENOENT ? "; make the directory's parent first" : ""))
+                "its directory cannot be created: \(Self.reason(errno))"
+                    + (errno == ENOENT ? "; create the directory's parent first" : ""))
         }
         guard let resolved = realpath(directory, nil) else {
             throw failure(url.path, "its directory: \(Self.reason(errno))")
@@ -74,8 +74,8 @@ struct DatabaseFile {
         // The engine would treat it as a new database and accept any key.
         guard status.st_size > 1 else {
             throw failure(
-                "it has \(status.st_size) bytes: it was cut off, or never was a database; restore "
-                    + "it from a backup, or remove it to start anew")
+                "it has \(status.st_size) bytes: it was truncated, or never was a database; restore "
+                    + "it from a backup, or remove it to start over")
         }
         return .present
     }

@@ -58,14 +58,14 @@ final class FileClaim: Sendable {
                 message: "\"\(path)\" is being moved, removed or replaced; try again")
         }
         if kind == .writing, others[.writing] != nil {
-            let fact = "\"\(path)\" is open in this process already"
-            let advice = "share that one, through a queue or as a pool"
+            let fact = "\"\(path)\" is already open in this process"
+            let advice = "share that instance through a queue or a pool"
             guard !refusesSecond else {
                 throw SecureStorageError.openFailed(
                     code: ResultCode.misuse.rawValue, message: "\(fact); \(advice)")
             }
             if configuration.secondInstance == .reported {
-                configuration.logger.warning("\(fact), and now a second time; \(advice)")
+                configuration.logger.warning("\(fact), and is now opened a second time; \(advice)")
             }
         }
         return FileClaim(kind, identity)

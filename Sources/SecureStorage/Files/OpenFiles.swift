@@ -57,8 +57,9 @@ final class OpenFiles: Sendable {
                 throw SecureStorageError.backingStoreError(
                     code: ResultCode.misuse.rawValue,
                     message:
-                        "the parent process had the file open when it forked this one, so that its locks cannot be "
-                        + "told from this process's; close it before fork(), or call exec after it")
+                        "the parent process had the file open when it forked this one, so its locks cannot be "
+                        + "distinguished from this process's; close it before fork(), or call exec after it"
+                )
             }
             state.connections[file, default: 0] += 1
         }

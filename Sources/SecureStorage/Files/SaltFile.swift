@@ -113,7 +113,7 @@ struct SaltFile {
 
     private var damaged: SecureStorageError {
         file.failure(
-            "its salt file \(Self.suffix) is damaged, so its salt is not known; bring the salt file back from a "
+            "its salt file \(Self.suffix) is damaged, so its salt is unknown; restore the salt file from a "
                 + "backup, or set cipher.salt", .corrupt)
     }
 
@@ -124,8 +124,8 @@ struct SaltFile {
     /// The error for a database that needs a salt but has none.
     var missing: SecureStorageError {
         file.failure(
-            "its salt file \(Self.suffix) is missing. A database with a plaintext header does not hold its salt: "
-                + "bring the salt file back, or set cipher.salt, or give the key as 96 digits, which hold it"
+            "its salt file \(Self.suffix) is missing. A database with a plaintext header does not contain its salt: "
+                + "restore the salt file, set cipher.salt, or pass the key as 96 digits, which include the salt"
         )
     }
 }

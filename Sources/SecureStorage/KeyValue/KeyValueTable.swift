@@ -60,7 +60,7 @@ final class KeyValueTable: Sendable {
         guard !name.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
-                message: "the name of a key-value store must not hold a NUL")
+                message: "the name of a key-value store must not contain a NUL")
         }
         if let table = try find(name, in: db) { return table }
         try requireUTF8(db)
@@ -89,7 +89,8 @@ final class KeyValueTable: Sendable {
         }
         guard let table = try find(name, in: db) else {
             throw SecureStorageError.backingStoreError(
-                code: ResultCode.error.rawValue, message: "the table cannot be made")
+                code: ResultCode.error.rawValue,
+                message: "the key-value store's table could not be created")
         }
         return table
     }
@@ -102,8 +103,8 @@ final class KeyValueTable: Sendable {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
                 message:
-                    "a key-value store needs a database whose text is UTF-8, and this one's is "
-                    + "UTF-16; use a file of its own")
+                    "a key-value store needs a UTF-8 database, but this one is "
+                    + "UTF-16; use a separate file")
         }
     }
 
@@ -121,8 +122,9 @@ final class KeyValueTable: Sendable {
         guard found <= version else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
-                message: "the key-value store was made by a newer version of this library "
-                    + "(format \(found), this one knows \(version)); update the library")
+                message: "the key-value store was created by a newer version of this library "
+                    + "(format \(found); this version supports up to \(version)); update the library"
+            )
         }
         return KeyValueTable(identifier: identifier)
     }
@@ -195,7 +197,7 @@ final class KeyValueTable: Sendable {
         return .statementFailed(
             .mismatch,
             "the key x'\(hex)'\(bytes.count > 64 ? " (its first 64 bytes)" : "") is not UTF-8 text, so "
-                + "another program has written it; remove it with \"DELETE FROM \(table) WHERE "
+                + "another program wrote it; remove it with \"DELETE FROM \(table) WHERE "
                 + "CAST(key AS BLOB) = …\" with these bytes as the value")
     }
 

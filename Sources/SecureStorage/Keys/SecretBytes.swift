@@ -42,7 +42,7 @@ public final class SecretBytes: @unchecked Sendable {
 
     private static func memory(_ count: Int) -> UnsafeMutableRawBufferPointer {
         guard let base = cplatform_map_secret(UInt(count)) else {
-            preconditionFailure("no memory for \(count) secret bytes")
+            preconditionFailure("cannot allocate \(count) secret bytes")
         }
         return UnsafeMutableRawBufferPointer(start: base, count: count)
     }

@@ -56,7 +56,7 @@ struct ContentCopy {
         for name in ["user_version", "application_id"] { try copyPragma(name) }
         for table in tables where try table.count(in: target) != table.rowCount {
             throw SecureStorageError.statementFailed(
-                .corrupt, "the table \(table.name) did not arrive whole")
+                .corrupt, "the table \(table.name) was not copied completely")
         }
         return Dictionary(tables.map { ($0.name, $0.rowCount) }) { first, _ in first }
     }

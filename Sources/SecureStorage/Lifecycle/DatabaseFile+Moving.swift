@@ -9,16 +9,16 @@ extension DatabaseFile {
     /// nothing that opens without its log, and the next call detects the two names and continues.
     func move(to target: DatabaseFile) throws {
         try dropKeptName()
-        guard let own = try status() else { throw failure("there is no such file") }
+        guard let own = try status() else { throw failure("the file does not exist") }
         let isHalfMoved =
             try own.st_nlink == 2
             && target.status().map { $0.st_ino == own.st_ino && $0.st_dev == own.st_dev } == true
         if !isHalfMoved {
             _ = try state()
-            guard try target.status() == nil else { throw target.failure("it exists already") }
+            guard try target.status() == nil else { throw target.failure("it already exists") }
             if let suffix = try target.sideFiles.first {
                 throw target.failure(
-                    "its side file \(suffix) exists already; remove what is left there first")
+                    "its side file \(suffix) already exists; remove the leftovers there first")
             }
         }
         try withoutOthers {
@@ -62,7 +62,7 @@ extension DatabaseFile {
             let known = try new.readable()
             guard try known == salts || known != nil && known == begun.readable() else {
                 throw target.failure(
-                    "its salt file \(SaltFile.suffix) exists already, and may be needed when its file comes "
+                    "its salt file \(SaltFile.suffix) already exists, and may be needed if its file is brought "
                         + "back; remove it first")
             }
         }
@@ -86,7 +86,7 @@ extension DatabaseFile {
             }
             guard rename(path + suffix, target.path + suffix) == 0 else {
                 throw failure(
-                    "\(suffix): \(Self.reason(errno)); it is half moved, the next call goes on")
+                    "\(suffix): \(Self.reason(errno)); it is partly moved; call again to continue")
             }
         }
         // The index of the log, which SQLite rebuilds.
@@ -97,7 +97,7 @@ extension DatabaseFile {
         guard link(path, target.path) != 0 else { return }
         guard ![EPERM, ENOTSUP, EMLINK].contains(errno) else {
             throw failure(
-                "it has a log or a journal beside it, and the file system makes no hard links; open "
+                "it has a log or a journal beside it, and the file system does not support hard links; open "
                     + "and close it first")
         }
         throw moveFailure(errno, target)

@@ -15,7 +15,7 @@ extension DatabaseFile {
             do {
                 lock = try FileLock(path)
             } catch SecureStorageError.backingStoreError(ResultCode.busy.rawValue, _) {
-                throw failure("somebody else has it open; close it there first", .busy)
+                throw failure("another process has it open; close it there first", .busy)
             } catch SecureStorageError.backingStoreError(let code, let message) {
                 throw failure(message, ResultCode(rawValue: code))
             }
@@ -38,7 +38,7 @@ extension DatabaseFile {
         try dropKeptName()
         if let status = try status() {
             guard status.st_mode & S_IFMT == S_IFREG else {
-                throw failure("it is no regular file")
+                throw failure("it is not a regular file")
             }
             guard status.st_nlink == 1 || finishPublication(status) else {
                 throw failure("it is one of \(status.st_nlink) hard links to a file")
@@ -57,7 +57,7 @@ extension DatabaseFile {
         draft.removeDraft()
         guard try draft.status() == nil else {
             throw failure(
-                "\"\(draft.path)\", which another user has begun to make, may not be removed; have "
+                "\"\(draft.path)\", which another user began to create, cannot be removed; have "
                     + "its owner remove it")
         }
         syncDirectory()

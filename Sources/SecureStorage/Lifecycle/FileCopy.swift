@@ -89,7 +89,7 @@ struct DraftCheck {
     private func notSound(_ finding: Substring) -> SecureStorageError {
         SecureStorageError.statementFailed(
             .corrupt,
-            "the new file was not sound and is not kept: \(finding); verifyIntegrity() says whether "
+            "the new file was not sound and was discarded: \(finding); verifyIntegrity() tells whether "
                 + "the old one is")
     }
 }

@@ -39,8 +39,8 @@ public struct IntegrityReport: Sendable, Equatable, CustomStringConvertible {
         guard !isSound else { return "\(pageCount) pages, all sound" }
         let pages = damagedPages.map { "page \($0) is not as it was written" }
         let keys = foreignKeyViolations.map {
-            "\($0.table)\($0.rowID.map { ", row \($0)," } ?? "") refers to a row of "
-                + "\($0.referencedTable) that is not there"
+            "\($0.table)\($0.rowID.map { ", row \($0)," } ?? "") refers to a missing row of "
+                + "\($0.referencedTable)"
         }
         let log = logDamage.map { [$0.description] } ?? []
         return (log + pages + structureProblems + keys).joined(separator: "\n")

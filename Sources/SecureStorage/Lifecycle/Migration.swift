@@ -42,7 +42,7 @@ struct Migration {
         case .ok:
             return (.encrypted(.given(key)), oldCipher ?? cipher)
         case .missing:
-            throw file.failure("there is no such file")
+            throw file.failure("the file does not exist")
         case .empty, .notEncrypted, .plaintextHeader, .keyNeeded, .wrongKey, .corrupt, .truncated,
             .damagedLog, .damagedJournal,
             .notADatabase:

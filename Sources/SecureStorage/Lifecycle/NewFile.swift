@@ -16,7 +16,7 @@ struct NewFile {
     }
 
     private var isTaken: SecureStorageError {
-        target.failure("it exists already; choose another name, or replace it")
+        target.failure("it already exists; choose another name, or replace it")
     }
 
     /// Creates the file: `fill` writes and closes the draft, then the draft gets the name.

@@ -134,7 +134,7 @@ struct RTreeEntries {
         inner.formUnion(parents.compactMap { Int64($0) })
         guard nodes.keys.allSatisfy({ leaves.contains($0) || inner.contains($0) }) else {
             throw SecureStorageError.statementFailed(
-                .corrupt, "rows cannot be told from the way to them")
+                .corrupt, "leaf nodes cannot be distinguished from inner nodes")
         }
         return leaves.subtracting(inner).intersection(nodes.keys)
     }

@@ -44,7 +44,7 @@ struct Salvage {
         }
         if report.unassignedRows > 0, !tree.knowsFreePages {
             report.problems.append(
-                "the list of free pages was damaged: among the rows of lost_and_found may be some that had been "
+                "the list of free pages was damaged: the rows of lost_and_found may include some that had been "
                     + "deleted")
         }
         for table in tables { table.finish() }
@@ -64,7 +64,7 @@ struct Salvage {
                 tables.append(try SalvagedTable(entry, tree.header.encoding, on: target))
             } catch let error as SecureStorageError {
                 guard !entry.isStatistics else { continue }
-                report.problems.append("the table \(entry.name) cannot be made again: \(error)")
+                report.problems.append("the table \(entry.name) cannot be recreated: \(error)")
             }
         }
         return tables
@@ -120,7 +120,7 @@ struct Salvage {
                     try target.runSchema(entry.sql)
                 } catch {
                     report.problems.append(
-                        "the \(type) \(entry.name) cannot be made again: \(error)")
+                        "the \(type) \(entry.name) cannot be recreated: \(error)")
                 }
             }
         }

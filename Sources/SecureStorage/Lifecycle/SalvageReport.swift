@@ -58,8 +58,8 @@ public struct SalvageReport: Sendable, Equatable, CustomStringConvertible {
         let lost = unassignedRowsLost > 0 ? ", \(unassignedRowsLost) lost" : ""
         let found =
             unassignedRows + unassignedRowsLost > 0
-            ? ["lost_and_found: \(unassignedRows) rows whose table cannot be told\(lost)"] : []
-        let indexes = rebuilt.map { "\($0): the full-text index was damaged and is made again" }
+            ? ["lost_and_found: \(unassignedRows) rows whose table is unknown\(lost)"] : []
+        let indexes = rebuilt.map { "\($0): the full-text index was damaged and has been rebuilt" }
         return ([headline] + lines + found + indexes + problems).joined(separator: "\n")
     }
 

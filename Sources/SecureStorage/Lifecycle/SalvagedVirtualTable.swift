@@ -113,12 +113,12 @@ struct SalvagedVirtualTable {
                 try RTreeEntries(of: self, on: target).makeAgain()
             }
             report.problems.append(
-                "the R-tree \(name) has lost pages and was made again with the \(count) entries that are left"
+                "the R-tree \(name) has lost pages and was rebuilt with the \(count) remaining entries"
             )
             return true
         } catch {
             report.problems.append(
-                "the R-tree \(name) has lost pages and cannot be made again: \(error)")
+                "the R-tree \(name) has lost pages and cannot be recreated: \(error)")
             return false
         }
     }
@@ -185,7 +185,7 @@ struct SalvagedVirtualTable {
             report.rebuilt.append(name)
         } catch {
             report.problems.append(
-                "the virtual table \(name) (\(module)) is damaged and cannot be made again: \(error)"
+                "the virtual table \(name) (\(module)) is damaged and cannot be recreated: \(error)"
             )
         }
     }

@@ -98,7 +98,8 @@ extension SecureDatabaseStore {
         guard diagnosis.finding == .notEncrypted else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.notADatabase.rawValue,
-                message: "\"\(source.path)\" is no plain SQLite file: \(diagnosis.finding.summary)")
+                message:
+                    "\"\(source.path)\" is not a plain SQLite file: \(diagnosis.finding.summary)")
         }
         var configuration = SecureDatabaseConfiguration()
         configuration.isReadOnly = true

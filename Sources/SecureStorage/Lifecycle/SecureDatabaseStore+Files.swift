@@ -73,11 +73,11 @@ extension SecureDatabaseStore {
         guard let file = try DatabaseFile.existing(at: url, for: .move) else {
             throw SecureStorageError.backingStoreError(
                 code: ResultCode.cannotOpen.rawValue,
-                message: "cannot move \"\(url.path)\": there is no such file")
+                message: "cannot move \"\(url.path)\": the file does not exist")
         }
         let place = try newFile(at: target)
         guard place.path != file.path else {
-            throw place.failure("it is moved to itself", .misuse)
+            throw place.failure("the source and the target are the same file", .misuse)
         }
         try file.requireWritableDirectory()
         try place.requireWritableDirectory()
@@ -98,7 +98,7 @@ extension SecureDatabaseStore {
         guard let file = try DatabaseFile.existing(at: url, for: .measure) else {
             throw SecureStorageError.backingStoreError(
                 code: ResultCode.cannotOpen.rawValue,
-                message: "cannot measure \"\(url.path)\": there is no such file")
+                message: "cannot measure \"\(url.path)\": the file does not exist")
         }
         return try file.sizeWithSideFiles()
     }
@@ -117,7 +117,7 @@ extension SecureDatabaseStore {
         guard url.isFileURL, !url.path.utf8.contains(0) else {
             throw SecureStorageError.backingStoreError(
                 code: ResultCode.misuse.rawValue,
-                message: "cannot write \"\(url.absoluteString)\": that is no URL of a file")
+                message: "cannot write \"\(url.absoluteString)\": it is not a file URL")
         }
         return try DatabaseFile(at: url, creatingDirectory: true, for: .write)
     }

@@ -46,7 +46,7 @@ extension SecureDatabaseStore {
         else { throw try diagnostician.diagnose().openingError(path) }
         guard FileIdentity(path) != FileIdentity(url.path) else {
             throw DatabaseFile(resolvedPath: path).failure(
-                "what was saved cannot replace the damaged file itself; choose another name")
+                "the salvaged copy cannot replace the damaged file itself; choose another name")
         }
         let outcome = try Examination(scan: scan).run {
             try progress(FileProgress(0, of: $0.total))
@@ -77,8 +77,8 @@ extension SecureDatabaseStore {
                 (outcome.damaged.numbers.map(Int.init) + outcome.missing).sorted()
             if report.damagedPages.isEmpty, !report.isComplete {
                 report.problems.append(
-                    "every page is as it was written, so it is the structure of the file that is broken, or not "
-                        + "known here: keep the old file")
+                    "every page is as it was written, so the structure of the file is broken or not "
+                        + "supported: keep the old file")
             }
             // The state before the affected transactions cannot be distinguished from the one after
             // them.

@@ -37,27 +37,28 @@ struct MigrationHistory {
             let names = unknown.map { "\"\($0)\"" }.joined(separator: ", ")
             throw SecureStorageError.statementFailed(
                 .schema,
-                "the file has been through migrations that this program does not know (\(names)): a "
-                    + "newer version of the program has written it; update the program")
+                "the file has migrations that this program does not know (\(names)): a "
+                    + "newer version of the program wrote it; update the program")
         }
         for (index, (found, step)) in zip(applied, steps).enumerated() {
             guard found.name == step.name else {
                 throw SecureStorageError.statementFailed(
                     .misuse,
-                    "migration \(index + 1) of the file is \"\(found.name)\", and that of the program "
-                        + "\"\(step.name)\"; add new migrations at the end, and leave the others in "
+                    "migration \(index + 1) of the file is \"\(found.name)\", but that of the program is "
+                        + "\"\(step.name)\"; add new migrations at the end, and keep the others in "
                         + "their order")
             }
             guard found.checksum == step.checksum else {
                 throw SecureStorageError.statementFailed(
                     .misuse,
-                    "the migration \"\(step.name)\" has changed since the file went through it; leave it "
-                        + "as it was, and make the change with a new one")
+                    "the migration \"\(step.name)\" has changed since it was applied to the file; leave it "
+                        + "as it was, and make the change in a new one")
             }
         }
         guard applied.count <= steps.count else {
             throw SecureStorageError.statementFailed(
-                .misuse, "the file's table of migrations names one twice; restore it from a backup")
+                .misuse,
+                "the file's table of migrations lists one twice; restore the file from a backup")
         }
         return applied.count
     }

@@ -14,12 +14,14 @@ final class MigrationRun {
         guard !connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "migrations cannot run in a transaction, they have their own; commit it or roll it "
+                "migrations cannot run in a transaction, since they use their own; commit it or roll it "
                     + "back first")
         }
         guard !db.hasOpenResultSets, !connection.hasRunningStatement else {
             throw SecureStorageError.statementFailed(
-                .misuse, "migrations cannot run beside an open result set or a batch; end it first")
+                .misuse,
+                "migrations cannot run while a result set is open or a batch is running; end it first"
+            )
         }
     }
 
@@ -87,7 +89,7 @@ final class MigrationRun {
         } catch SecureStorageError.backingStoreError(let code, let message) {
             throw SecureStorageError.backingStoreError(
                 code: code,
-                message: "the migration \"\(step.name)\" failed and was taken back: \(message)")
+                message: "the migration \"\(step.name)\" failed and was rolled back: \(message)")
         }
     }
 
@@ -99,11 +101,11 @@ final class MigrationRun {
         try step.body(db)
         db.closeResultSets(openedAfter: open)
         guard db.connection === connection else {
-            throw SecureStorageError.statementFailed(.misuse, "the step has closed the store")
+            throw SecureStorageError.statementFailed(.misuse, "the step closed the store")
         }
         guard connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
-                .error, "its transaction was rolled back by SQLite, and the step went on")
+                .error, "SQLite rolled back its transaction, and the step continued")
         }
     }
 }
@@ -146,7 +148,7 @@ private struct ForeignKeyViolations {
         }
         throw SecureStorageError.statementFailed(
             .constraintForeignKey,
-            "foreign keys are violated by \(places.joined(separator: ", ")); mend or delete them in "
-                + "the step")
+            "foreign keys are violated by \(places.joined(separator: ", ")); fix or delete them in "
+                + "the migration step")
     }
 }

@@ -146,7 +146,7 @@ public struct SchemaMigrations: Sendable {
             guard names.insert(step.name).inserted else {
                 throw SecureStorageError.statementFailed(
                     .misuse,
-                    "two migrations are called \"\(step.name)\"; each needs a name of its own")
+                    "two migrations are named \"\(step.name)\"; each needs a unique name")
             }
         }
     }

@@ -57,7 +57,7 @@ final class WakeUps: @unchecked Sendable {
             return watch == nil
         }
         if isMissing {
-            failed("the file cannot be watched: commits of other processes are seen late")
+            failed("cannot watch the file; commits by other processes are reported late")
         }
     }
 

@@ -62,8 +62,8 @@ struct DatabaseHeader {
         reservedBytes = isPlain ? max(80, format.trailerBytes) : best?.key ?? 80
         encoding = texts.encoding
         remark =
-            "page 1 cannot be read: that \(reservedBytes) bytes of each page are reserved, and that texts are "
-            + "\(encoding.name), is taken from the other pages; user_version and application_id are lost"
+            "page 1 cannot be read: the \(reservedBytes) reserved bytes of each page and the text encoding "
+            + "\(encoding.name) were inferred from the other pages; user_version and application_id are lost"
     }
 
     /// Returns whether a first page with this decrypted beginning has pages of that format's size,

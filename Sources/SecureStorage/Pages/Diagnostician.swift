@@ -26,14 +26,14 @@ struct Diagnostician {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw DatabaseFile(resolvedPath: path).failure(DatabaseFile.reason(errno))
             }
-            notes.lines.append("nothing is at \"\(path)\"")
+            notes.lines.append("nothing exists at \"\(path)\"")
             for suffix in DatabaseFile.sideFileSuffixes where access(path + suffix, F_OK) == 0 {
-                notes.lines.append("its side file \(suffix) is there, without it")
+                notes.lines.append("its side file \(suffix) exists without it")
             }
             return notes.result(.missing)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            notes.lines.append("a directory, a link or a device, no regular file")
+            notes.lines.append("it is a directory, a link or a device, not a regular file")
             return notes.result(.notADatabase)
         }
         notes.lines.append("the file has \(status.st_size) bytes")
@@ -49,24 +49,24 @@ struct Diagnostician {
         switch view.source {
         case .fileOnly: break
         case .log(let pages):
-            notes.lines.append("its log holds \(pages) committed pages, which count")
+            notes.lines.append("its log contains \(pages) committed pages, which are included")
         case .journal(let pages):
             notes.lines.append(
-                "a transaction was broken off; the journal holds the \(pages) pages that it changed"
+                "a transaction was interrupted; the journal contains the \(pages) pages that it changed"
             )
         }
         let first =
             try view.page(1) ?? view.file.bytes(at: 0, count: min(view.file.size, 4096)) ?? []
         let header = PlainHeader(first)
         if header.isSQLite {
-            notes.lines.append("it begins like a plain SQLite file")
+            notes.lines.append("it starts like a plain SQLite file")
             if header.isReadable {
-                notes.lines.append("and goes on like one")
+                notes.lines.append("and continues like one")
                 if cipher.plaintextHeaderSize == 0 || key == nil {
                     return notes.result(.notEncrypted)
                 }
             } else {
-                notes.lines.append("but its first page is not readable: the header is all that is")
+                notes.lines.append("but of its first page only the header is readable")
             }
             guard key != nil, cipher.plaintextHeaderSize > 0 else {
                 return notes.result(header.isReadable ? .notEncrypted : .plaintextHeader)
@@ -110,7 +110,7 @@ struct Diagnostician {
             notes.lines.append(reason)
             return notes.result(.notADatabase)
         }
-        notes.lines.append("its bytes look random, as encrypted ones do")
+        notes.lines.append("its bytes look random, like encrypted ones")
         return notes.result(.keyNeeded)
     }
 
@@ -149,7 +149,7 @@ struct Diagnostician {
     ) throws -> FileDiagnosis {
         var notes = start
         guard first.count >= 512, let scan = try pageScan(view, key) else {
-            notes.lines.append("that is less than one page of any format")
+            notes.lines.append("this is less than one page of any format")
             return notes.result(.notADatabase)
         }
         // While another connection writes, pages may be on their way from the log to the file.
@@ -165,8 +165,8 @@ struct Diagnostician {
         }
         notes.lines.append(
             sampleLimit == nil
-                ? "no page has an HMAC that is right under the key"
-                : "none of the pages looked at has an HMAC that is right under the key")
+                ? "no page has a valid HMAC under the key"
+                : "none of the examined pages has a valid HMAC under the key")
         if let format = try FormatSearch(path: path, key: key, cipher: cipher).run(scan.key) {
             notes.lines.append(format.evidence(cipher))
             var diagnosis = notes.result(format.finding(cipher))
@@ -182,17 +182,17 @@ struct Diagnostician {
         } else if try decryptsWithoutHMAC(scan) {
             guard !header.isSQLite else {
                 notes.lines.append(
-                    "but decrypted, pages are sound: the salt is not the file's")
+                    "but decrypted pages are sound: the salt is not the file's")
                 return notes.result(.plaintextHeader)
             }
             notes.lines.append(
-                "but decrypted, pages are sound: the first 16 bytes, the salt, were changed")
+                "but decrypted pages are sound: the first 16 bytes, the salt, were changed")
             return notes.result(.corrupt(pages: [1]))
         }
         guard view.surplusBytes == 0 else {
             notes.lines.append(
-                "it is no whole number of pages of \(cipher.pageSize) bytes either: no database with "
-                    + "this cipher configuration, or cut off and the key wrong")
+                "nor is it a whole number of pages of \(cipher.pageSize) bytes: it is not a database with "
+                    + "this cipher configuration, or it was truncated and the key is wrong")
             return notes.result(.notADatabase)
         }
         return notes.result(.wrongKey)

@@ -82,13 +82,13 @@ struct Examination {
         var lines = reasons
         let sound = outcome.pageCount - outcome.missingPages - outcome.damaged.count
         lines.append(
-            "\(sound) of \(outcome.pageCount) pages have an HMAC that is right under the key")
+            "\(sound) of \(outcome.pageCount) pages have a valid HMAC under the key")
         if outcome.missingPages > 0 {
             lines.append("\(outcome.missingPages) pages are missing")
         }
         if outcome.surplusBytes > 0 {
             lines.append(
-                "\(outcome.surplusBytes) bytes follow the last page that count for nothing")
+                "\(outcome.surplusBytes) bytes after the last page are ignored")
         }
         if !outcome.damaged.isEmpty {
             let shown = outcome.damaged.numbers.prefix(20).map(String.init).joined(separator: ", ")

@@ -72,21 +72,21 @@ extension FileDiagnosis.Finding {
     public var summary: String {
         switch self {
         case .ok: "the file is sound"
-        case .missing: "there is no file"
+        case .missing: "no such file"
         case .empty: "the file is empty"
         case .notEncrypted: "a plain SQLite database, not encrypted"
         case .plaintextHeader: "encrypted, with a plaintext header; its salt is needed"
-        case .keyNeeded: "encrypted, or no database; a key is needed to tell"
+        case .keyNeeded: "encrypted, or not a database; telling which requires a key"
         case .wrongKey: "wrong key"
         case .legacyFormat(let version): "a file of SQLCipher \(version)"
         case .otherCipher: "another cipher configuration"
-        case .withoutHMAC: "encrypted, without HMACs; to be migrated"
+        case .withoutHMAC: "encrypted, without HMACs; migrate it"
         case .corrupt(let pages):
             pages.count == 1 ? "1 damaged page" : "\(pages.count) damaged pages"
-        case .truncated: "the file was cut off"
+        case .truncated: "the file was truncated"
         case .damagedLog: "a damaged log"
         case .damagedJournal: "a damaged journal"
-        case .notADatabase: "no database"
+        case .notADatabase: "not a database"
         }
     }
 }
@@ -117,36 +117,37 @@ extension FileDiagnosis {
         case .otherCipher(let cipher):
             return failed(
                 .notADatabase,
-                "the key is right, the cipher configuration is not: the file has \(cipher.summary)")
+                "the key is right, but the cipher configuration is not: the file has \(cipher.summary)"
+            )
         case .withoutHMAC:
             return failed(
                 .notADatabase,
-                "the key is right, but the file's pages have no HMAC (PRAGMA cipher_use_hmac = OFF), so that nobody "
-                    + "would notice a change of them; migrate it first")
+                "the key is right, but the file's pages have no HMAC (PRAGMA cipher_use_hmac = OFF), so changes "
+                    + "would go undetected; migrate it first")
         case .corrupt(let pages):
             return failed(
                 .corrupt,
                 "the key is right, but \(pages.count == 1 ? "a page is" : "\(pages.count) pages are") "
                     + "damaged; restore the file from a backup, or salvage what can be read")
         case .truncated:
-            return failed(.corrupt, "the key is right, but the file was cut off")
+            return failed(.corrupt, "the key is right, but the file was truncated")
         case .damagedLog(let damage): return damage.openingError(path)
         case .damagedJournal(let damage): return damage.openingError(path)
         case .notADatabase:
             return failed(
-                .notADatabase, "it is no SQLCipher database with this cipher configuration")
+                .notADatabase, "it is not a SQLCipher database with this cipher configuration")
         case .plaintextHeader:
             return failed(
                 .notADatabase,
-                "it has a plaintext header; set cipher.plaintextHeaderSize, and bring its salt file "
-                    + "\(SaltFile.suffix) back or set cipher.salt")
+                "it has a plaintext header; set cipher.plaintextHeaderSize, and restore its salt file "
+                    + "\(SaltFile.suffix) or set cipher.salt")
         // The engine could not read it, whatever the pages show: another process has changed it
         // since.
         case .ok, .missing, .empty, .keyNeeded:
-            return failed(.cannotOpen, "it changes while it is opened; try again")
+            return failed(.cannotOpen, "it changed while being opened; try again")
         case .wrongKey:
             return .authenticationFailed(
-                message: "cannot open \"\(path)\": wrong key, or the file is no SQLCipher "
+                message: "cannot open \"\(path)\": wrong key, or the file is not a SQLCipher "
                     + "database with this cipher configuration; it was not changed (\(evidence))")
         }
     }

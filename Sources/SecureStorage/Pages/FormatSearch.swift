@@ -153,11 +153,11 @@ extension PageFormat {
         }
         let derivation =
             kdf == given.kdfAlgorithm && kdfIterations == given.kdfIterations
-            ? "" : ", and \(kdf.rawValue) with \(kdfIterations) rounds,"
+            ? "" : ", and \(kdf.rawValue) with \(kdfIterations) iterations,"
         guard let hmac else {
             return
-                "decrypted as pages of \(pageSize) bytes without HMAC\(derivation) it makes sense"
+                "decrypted as pages of \(pageSize) bytes without HMAC\(derivation) it is readable"
         }
-        return "with pages of \(pageSize) bytes and \(hmac.rawValue)\(derivation) one is"
+        return "with pages of \(pageSize) bytes and \(hmac.rawValue)\(derivation) one does"
     }
 }

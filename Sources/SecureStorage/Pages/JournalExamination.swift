@@ -58,7 +58,7 @@ struct JournalExamination {
         // is then wrong. Here the key and the configuration have opened a page of the file.
         guard try isKeyProved(file) else { return nil }
         guard journal.header == nil else {
-            return Self.damage("it was cut off within its header")
+            return Self.damage("it was truncated within its header")
         }
         // The magic and the count are written over a header that is synced before them, or with
         // them.
@@ -81,7 +81,7 @@ struct JournalExamination {
     ) throws -> JournalDamage? {
         if header.pageCount > file.size / pageSize {
             return Self.damage(
-                "it speaks of \(header.pageCount) pages, and the file has "
+                "it records \(header.pageCount) pages, but the file has "
                     + "\(file.size / pageSize)")
         }
         // The first transaction of a new file.
@@ -93,7 +93,7 @@ struct JournalExamination {
         guard let first, let pages = PlainHeader(first).pageCount, pages > header.pageCount else {
             return nil
         }
-        return Self.damage("it speaks of \(header.pageCount) pages, where there were \(pages)")
+        return Self.damage("it records \(header.pageCount) pages, but there were \(pages)")
     }
 
     // MARK: - Segments
@@ -129,7 +129,7 @@ struct JournalExamination {
             return Self.damage(reason, sureWithFullOnly: !isSure)
         }
         guard try goesOn(after: segment, isLast: isLast, journal) else { return nil }
-        return Self.damage("what follows its first records is not read")
+        return Self.damage("the data after its first records is not read")
     }
 
     /// Returns whether records of the same transaction follow that the header does not count, or

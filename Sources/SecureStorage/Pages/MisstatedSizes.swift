@@ -19,7 +19,7 @@ struct MisstatedSizes {
             return "the file's first page"
         }
         if let journal = try RawFile(ifPresent: path + "-journal"), try isIn(journal: journal) {
-            return "the journal that a crash has left"
+            return "the journal that a crash left behind"
         }
         if let log = try RawFile(ifPresent: path + "-wal"), try isIn(log: log) {
             return "the write-ahead log"

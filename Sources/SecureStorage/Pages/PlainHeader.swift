@@ -56,6 +56,6 @@ enum Randomness {
         let chiSquared = counts.reduce(0.0) {
             $0 + (Double($1) - expected) * (Double($1) - expected) / expected
         }
-        return chiSquared > 450 ? "its bytes are not as evenly spread as encrypted ones" : nil
+        return chiSquared > 450 ? "its bytes are not as evenly distributed as encrypted ones" : nil
     }
 }

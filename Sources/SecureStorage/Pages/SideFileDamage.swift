@@ -28,10 +28,10 @@ public struct LogDamage: Sendable, Equatable, CustomStringConvertible {
         let commits = "\(unreadCommits) \(unreadCommits == 1 ? "commit" : "commits")"
         let loss =
             isAllInFile
-            ? "what they hold is in the file already"
+            ? "their contents are already in the file"
             : mixesStates
-                ? "the file holds a part of them, so that what is read mixes two states"
-                : "what is read is the state before them"
+                ? "the file contains part of them, so readers see a mix of two states"
+                : "readers see the state before them"
         return "the log is damaged \(place): \(commits) in \(unreadFrames) whole frames after it "
             + "are not read; \(loss)"
     }
@@ -52,7 +52,7 @@ public struct JournalDamage: Sendable, Equatable, CustomStringConvertible {
 
     /// One line for people.
     public var description: String {
-        "the journal that a crash has left is damaged: \(reason)"
+        "the journal that a crash left behind is damaged: \(reason)"
     }
 }
 
@@ -71,7 +71,7 @@ extension JournalDamage {
     func openingError(_ path: String) -> SecureStorageError {
         let hint =
             isSureWithFullOnly
-            ? "; a file that is written with synchronous = .normal has to be opened so" : ""
+            ? "; a file that is written with synchronous = .normal must be opened with it" : ""
         return .openFailed(
             code: ResultCode.corrupt.rawValue,
             message: "cannot open \"\(path)\": \(description); played back, it would leave a mix "

@@ -28,7 +28,7 @@ struct Callbacks {
         .statementFailed(
             .misuse,
             "close() was called inside a function, collation or progress handler of the store, "
-                + "which stays open; close it when the call has ended")
+                + "which stays open; close it after the call has ended")
     }
 
     /// Throws if `close()` was refused, and clears the record of the refusal.

@@ -28,17 +28,17 @@ extension Connection {
             throw SecureStorageError.statementFailed(
                 .locked,
                 isInTransaction
-                    ? "no checkpoint can be taken in a transaction; end it first"
-                    : "no checkpoint can be taken beside an open result set; close it first")
+                    ? "a checkpoint cannot run in a transaction; end it first"
+                    : "a checkpoint cannot run while a result set is open; close it first")
         }
         guard database?.utf8.contains(0) != true else {
             throw SecureStorageError.statementFailed(
-                .error, "the name of the database holds a NUL")
+                .error, "the name of the database contains a NUL")
         }
         let outcome = try run(mode, of: database)
         guard !outcome.gaveUp, outcome.code & 0xff != SQLITE_BUSY else {
             throw SecureStorageError.engineFailed(
-                .busy, "the log could not be moved into the file as a whole",
+                .busy, "the log could not be completely copied into the file",
                 ResultCode.busy.hint)
         }
         try check(outcome.code)

@@ -34,7 +34,7 @@ extension SecureStorageError {
     static func foreignRekey(of path: String) -> SecureStorageError {
         .authenticationFailed(
             message:
-                "\"\(path)\" is under another key now: somebody else has changed it; close the "
+                "\"\(path)\" has a different key now: another connection changed it; close the "
                 + "store, and open it with the new key")
     }
 }

@@ -127,7 +127,7 @@ private final class InstalledFunction {
     /// an error of the function.
     private func guarded(_ context: OpaquePointer?, _ body: () throws -> Void) {
         guard connection.callbacks.functionDepth < Callbacks.maximumDepth else {
-            return fail(context, "is called from inside itself too often")
+            return fail(context, "is nested too deeply in calls of functions")
         }
         let wasCloseRefused = connection.callbacks.wasCloseRefused
         connection.callbacks.wasCloseRefused = false
@@ -156,7 +156,7 @@ private final class InstalledFunction {
         arguments.reserveCapacity(Int(count))
         for value in UnsafeBufferPointer(start: values, count: Int(count)) {
             guard let argument = SQLiteValue(argument: value) else {
-                fail(context, "was given text that is not UTF-8")
+                fail(context, "received text that is not UTF-8")
                 return nil
             }
             arguments.append(argument)

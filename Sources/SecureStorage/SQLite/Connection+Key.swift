@@ -35,9 +35,9 @@ extension Connection {
                         .notADatabase, "the file has no plaintext header")
                 }
                 throw SecureStorageError.notEncrypted(
-                    message: "\"\(path)\" begins like a plain SQLite database; it was not changed. "
-                        + "Copy its content into a new encrypted database, or set "
-                        + "cipher.plaintextHeaderSize if that is how it was made")
+                    message: "\"\(path)\" starts like a plain SQLite database; it was not changed. "
+                        + "Copy its contents into a new encrypted database, or set "
+                        + "cipher.plaintextHeaderSize if it was created with one")
             }
             guard let journal = RollbackJournal(of: path, pageSize: cipher.pageSize) else {
                 guard let salts = try key.salts(outOf: file, cipher) else {
@@ -112,8 +112,8 @@ extension Connection {
             guard cipher.format.hmac == nil, attempt < 3 else {
                 throw SecureStorageError.statementFailed(
                     .corrupt,
-                    "\(place) claims another page size than the file's, which no program does that writes "
-                        + "it: it was changed by hand; salvage reads the file without believing it")
+                    "\(place) claims a page size other than the file's, which no program writes: "
+                        + "it was changed by hand; salvage reads the file without relying on it")
             }
             usleep(10_000)
         }
@@ -132,7 +132,7 @@ extension Connection {
         if case .rawWithSalt(_, let given) = key, given != salt {
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "a file keeps its salt when its key changes; give the key alone, as x'…' "
+                "a file keeps its salt when its key changes; pass the key alone, as x'…' "
                     + "around 64 digits")
         }
         return try key.derived(salt: salt, cipher: configuration.cipher)

@@ -60,8 +60,8 @@ extension Connection {
             isDurable = isOnDisk()
             logger.warning(
                 """
-                re-keyed, but the file still holds pages under the old key, since another \
-                connection reads it; they go with the next complete checkpoint
+                re-keyed, but the file still contains pages under the old key, because another \
+                connection is reading it; the next complete checkpoint removes them
                 """)
         default:
             isDurable = false

@@ -63,7 +63,7 @@ extension Connection {
         let mode = try text("PRAGMA journal_mode = \(wanted)")
         guard mode?.lowercased() == wanted else {
             throw SecureStorageError.statementFailed(
-                .busy, "the journal mode stays \(mode ?? "unknown") instead of \(wanted)")
+                .busy, "the journal mode remains \(mode ?? "unknown") instead of \(wanted)")
         }
     }
 }

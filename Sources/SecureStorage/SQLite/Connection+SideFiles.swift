@@ -57,10 +57,10 @@ extension Connection {
         {
             throw SecureStorageError.statementFailed(
                 .readOnly,
-                "a crash has left the journal \"\(path)-journal\", which has to be played back before "
+                "a crash left behind the journal \"\(path)-journal\", which must be played back before "
                     + "anything can be read, and this process may not write the file and its "
                     + "directory; open the file once from an account that may, or copy both files "
-                    + "to a directory of your own and open the copy")
+                    + "to your own directory and open the copy")
         }
     }
 

@@ -143,7 +143,7 @@ final class Connection {
         guard !configuration.isReadOnly, try sqlite3_db_readonly(requireHandle(), "main") == 1
         else { return }
         throw SecureStorageError.statementFailed(
-            .readOnly, "the file may not be written; set isReadOnly to read it")
+            .readOnly, "no permission to write the file; set isReadOnly to read it")
     }
 
     deinit { close() }
@@ -201,7 +201,7 @@ final class Connection {
             try cleaner.applyKey(key)
             try cleaner.proveKey()
         } catch {
-            logger.debug("the log of \"\(path)\" stays: \(error)")
+            logger.debug("the log of \"\(path)\" was not removed: \(error)")
         }
     }
 

@@ -45,7 +45,7 @@ struct Engine: @unchecked Sendable {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY
         guard sqlite3_open_v2(":memory:", &handle, flags, nil) == SQLITE_OK, let handle else {
             sqlite3_close(handle)
-            throw unusable("the SQLite engine cannot start; is memory exhausted?")
+            throw unusable("the SQLite engine cannot start; is the memory exhausted?")
         }
         // Any key starts SQLCipher's machinery, which then logs to standard error unless that is
         // disabled; the level is process-wide, and can be lowered only now.
@@ -112,7 +112,7 @@ struct Engine: @unchecked Sendable {
         guard !met.isEmpty else { return }
         logger.warning(
             """
-            the engine has known weaknesses; use a newer one where SQL or files of others come in: see \
+            the engine has known weaknesses; use a newer one for untrusted SQL or files: see \
             SecureDatabaseStore.engine
             """,
             metadata: [

@@ -37,12 +37,12 @@ extension SecureStorageError {
         case .notADatabase:
             return statementFailed(
                 code,
-                "cannot attach \(name): the key does not open it. A file has a salt of its own, so that "
-                    + "the key of this one fits no other, whatever the passphrase: give the passphrase, or x'…' "
-                    + "around a raw key, with ATTACH ? AS name KEY ?. The file has to have SQLCipher 4's default "
+                "cannot attach \(name): the key does not open it. Each file has its own salt, so the "
+                    + "derived key of this one fits no other, whatever the passphrase: pass the passphrase, or x'…' "
+                    + "around a raw key, with ATTACH ? AS name KEY ?. The file must have SQLCipher 4's default "
                     + "settings")
         case .cannotOpen where SQLText.holdsKey(sql):
-            return statementFailed(code, "cannot attach \(name): it cannot be opened or made")
+            return statementFailed(code, "cannot attach \(name): it cannot be opened or created")
         default: return nil
         }
     }

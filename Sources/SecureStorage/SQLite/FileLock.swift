@@ -22,7 +22,7 @@ final class FileLock {
     /// - Throws: `.backingStoreError`; code 5 when another connection has it locked.
     init(_ path: String) throws {
         guard let identity = FileIdentity(path) else {
-            throw SecureStorageError.statementFailed(.cannotOpen, "there is no such file")
+            throw SecureStorageError.statementFailed(.cannotOpen, "the file does not exist")
         }
         // Not announced: the caller's logger is not available here.
         _ = try Engine.examined.get()
@@ -46,7 +46,7 @@ final class FileLock {
         }
         guard sqlite3_db_readonly(opened, "main") == 0 else {
             sqlite3_close_v2(opened)
-            throw SecureStorageError.statementFailed(.readOnly, "the file may not be written")
+            throw SecureStorageError.statementFailed(.readOnly, "no permission to write the file")
         }
         // A shared lock first, in the order that SQLite itself uses.
         for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] where code == SQLITE_OK {

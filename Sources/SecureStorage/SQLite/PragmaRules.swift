@@ -56,7 +56,7 @@ struct PragmaRules {
         // key, rekey, hexkey, hexrekey, textkey, textrekey: the key would change without the
         // store's knowledge and leave traces. No other pragma has this ending.
         if name.hasSuffix("key") {
-            return (.never, "open(with:) and changeEncryptionKey(with:) take the key")
+            return (.never, "pass the key to open(with:) or changeEncryptionKey(with:)")
         }
         if Self.appsOwn.contains(name) { return (.free, "") }
         return durability(name) ?? safety(name) ?? process(name) ?? cipher(name)
@@ -98,40 +98,40 @@ struct PragmaRules {
         case "synchronous":
             return (
                 .setting { value, _ in Self.level(value).map { $0 >= neededLevel } ?? false },
-                "a power cut could take back what is committed; "
-                    + "SecureDatabaseConfiguration.synchronous says how durable a commit is"
+                "a power cut could undo commits; "
+                    + "SecureDatabaseConfiguration.synchronous sets how durable a commit is"
             )
         case "journal_mode":
             return (
                 .setting(allowsJournal),
-                "a crash could damage the file, or other connections wait for each other; "
+                "a crash could damage the file, or other connections could wait for each other; "
                     + "SecureDatabaseConfiguration.journalMode sets it"
             )
         case "fullfsync", "checkpoint_fullfsync":
             let isNeeded = name == "checkpoint_fullfsync" || configuration.synchronous == .full
             return (
                 .values(isNeeded ? Self.on : Self.on.union(Self.off)),
-                "a power cut could take back what is committed; "
-                    + "SecureDatabaseConfiguration.synchronous says how durable a commit is"
+                "a power cut could undo commits; "
+                    + "SecureDatabaseConfiguration.synchronous sets how durable a commit is"
             )
         case "locking_mode":
             return (
                 .values(["normal"]),
-                "other connections could not use the file, and suspend() could not give it back; "
+                "other connections could not use the file, and suspend() could not release it; "
                     + "beginExclusiveTransaction() keeps others out"
             )
         case "wal_autocheckpoint":
-            return (.looking, "the store takes checkpoints itself; see checkpoint(_:)")
+            return (.looking, "the store runs checkpoints itself; see checkpoint(_:)")
         case "wal_checkpoint":
             // See Docs/Decisions/0004.
             return (
                 .never,
-                "beside a commit it can damage the file, in SQLite before 3.51.3; use checkpoint(_:)"
+                "concurrent with a commit it can damage the file in SQLite before 3.51.3; use checkpoint(_:)"
             )
         case "journal_size_limit" where configuration.keepsWriteAheadLog:
             return (
                 .looking,
-                "the log that SecureDatabaseConfiguration.keepsWriteAheadLog keeps has to be emptied"
+                "the log that SecureDatabaseConfiguration.keepsWriteAheadLog keeps must be emptied"
             )
         case "journal_size_limit": return (.free, "")
         default: return nil
@@ -172,7 +172,10 @@ struct PragmaRules {
         case "temp_store":
             return (.values(["memory", "2"]), "a temporary file would be plain text")
         case "temp_store_directory", "data_store_directory":
-            return (.looking, "temporary data stays in memory, and the directory is the process's")
+            return (
+                .looking,
+                "temporary data stays in memory, and the directory applies to the whole process"
+            )
         case "lock_proxy_file":
             return (.looking, "the locks are those of the file itself")
         case "mmap_size":
@@ -184,17 +187,17 @@ struct PragmaRules {
         case "trusted_schema":
             return (
                 .values(Self.off),
-                "the schema of a file from elsewhere could call functions that are not for it; "
-                    + "make a function with isInnocuous where a schema has to call it"
+                "the schema of an untrusted file could call functions not meant for it; "
+                    + "create a function with isInnocuous if a schema must call it"
             )
         case "writable_schema":
-            return (.values(Self.off), "the schema is changed with CREATE, ALTER and DROP")
+            return (.values(Self.off), "change the schema with CREATE, ALTER and DROP")
         case "schema_version":
-            return (.looking, "SQLite counts the changes of the schema itself; use user_version")
+            return (.looking, "SQLite counts schema changes itself; use user_version")
         case "page_size":
             return (
                 .setting { value, isMain in isMain && Int(value) == configuration.cipher.pageSize },
-                "the file could not be read any more; CipherConfiguration.pageSize is for new files"
+                "the file would become unreadable; CipherConfiguration.pageSize is for new files"
             )
         default: return nil
         }
@@ -206,7 +209,7 @@ struct PragmaRules {
         case "hard_heap_limit", "soft_heap_limit":
             return (
                 .looking,
-                "it is the whole process's; see SecureDatabaseConfiguration.cacheSize"
+                "it applies to the whole process; see SecureDatabaseConfiguration.cacheSize"
             )
         case "cipher_memory_security", "cipher_license", "cipher_add_random": return (.free, "")
         default: return nil
@@ -220,14 +223,14 @@ struct PragmaRules {
     private func cipher(_ name: String) -> (Rule, String)? {
         // Works on the file by its name, with keys that it makes itself.
         if name == "cipher_migrate" {
-            return (.never, "SecureDatabaseStore.migrate(at:key:) brings a file into the format")
+            return (.never, "SecureDatabaseStore.migrate(at:key:) converts a file to the format")
         }
         guard name.hasPrefix("cipher_") || name.hasSuffix("kdf_iter") || name == "rekey_cipher"
         else { return nil }
         return (
             .looking,
-            "it would make the file unreadable, or is the whole process's; "
-                + "SecureDatabaseConfiguration.cipher says how the file is encrypted"
+            "it would make the file unreadable, or applies to the whole process; "
+                + "SecureDatabaseConfiguration.cipher sets how the file is encrypted"
         )
     }
 }
@@ -251,7 +254,7 @@ extension PragmaRules {
         case (.some, _): isAllowed = Self.strangersOwn.contains(name)
         }
         return isAllowed
-            ? nil : "PRAGMA \(name) is refused: the SQL comes from elsewhere and sets nothing"
+            ? nil : "PRAGMA \(name) is refused: untrusted SQL may not change settings"
     }
 
     /// Pragmas that act without a value too.

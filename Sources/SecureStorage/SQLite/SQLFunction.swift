@@ -27,7 +27,7 @@ struct SQLFunction {
             // The engine's own limit, which later versions have raised.
             guard argumentCount.map({ (0...127).contains($0) }) ?? true else {
                 throw SecureStorageError.statementFailed(
-                    .range, "a function takes 0 to 127 arguments, or any number with nil")
+                    .range, "a function accepts 0 to 127 arguments, or any number with nil")
             }
         }
     }
@@ -79,7 +79,7 @@ struct SQLName: Hashable {
         // 255 bytes is the engine's limit, and only for functions.
         guard (1...255).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw SecureStorageError.statementFailed(
-                .misuse, "the name of a \(kind) has 1 to 255 bytes of UTF-8, none of them NUL")
+                .misuse, "the name of a \(kind) must be 1 to 255 bytes of UTF-8 without NUL")
         }
         self.text = text
         folded = text.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }

@@ -38,20 +38,20 @@ extension Connection {
             // VACUUM attaches an in-memory database with an empty name; nil is an expression, whose
             // value is unknown here.
             guard name == nil || name?.pointee != 0 else { return nil }
-            return "ATTACH is refused: the SQL comes from elsewhere and reaches no other file"
+            return "ATTACH is refused: untrusted SQL may not access other files"
         case (SQLITE_DETACH, _):
-            return "DETACH is refused: the SQL comes from elsewhere and reaches no other file"
+            return "DETACH is refused: untrusted SQL may not access other files"
         case (SQLITE_CREATE_VTABLE, .stranger):
             let module = argument.map { String(cString: $0).lowercased() } ?? ""
             guard !Self.harmlessModules.contains(module) else { return nil }
-            return "the virtual table is refused: the SQL comes from elsewhere and its module is "
-                + "none of those for text and places"
+            return "the virtual table is refused: the SQL is untrusted and its module is not one "
+                + "of those for full-text search and R-trees"
         case (SQLITE_READ, .stranger):
             // The first shows the app's statements; the second writes pages.
             guard Self.isNamed(name, "sqlite_stmt") || Self.isNamed(name, "sqlite_dbpage") else {
                 return nil
             }
-            return "a table of the engine is refused: the SQL comes from elsewhere"
+            return "a table of the engine is refused: the SQL is untrusted"
         default: return nil
         }
     }
@@ -73,7 +73,7 @@ extension Connection {
         // The first loads code of another file; the second gives out pointers as blobs and accepts
         // them.
         for refused in ["load_extension", "fts3_tokenizer"] where Self.isNamed(name, refused) {
-            return "\(refused)() is refused: SQL loads no code into the process"
+            return "\(refused)() is refused: SQL may not load code into the process"
         }
         guard origin != .app else { return nil }
         let name = String(cString: name).lowercased()
@@ -81,8 +81,8 @@ extension Connection {
             return nil
         }
         return
-            "\(name)() is refused: the SQL comes from elsewhere, and the function is the app's or "
-            + "reaches other files"
+            "\(name)() is refused: the SQL is untrusted, and the function is the app's or "
+            + "accesses other files"
     }
 
     /// Functions that reach other files; the last four come with shells, or as extensions.
@@ -118,7 +118,7 @@ extension Connection {
         default: break
         }
         return
-            "a text in the schema is refused: it does something else than making a table, an index, a "
+            "a statement in the schema is refused: it does something other than create a table, an index, a "
             + "view or a trigger"
     }
 

@@ -12,7 +12,7 @@ extension SQLText {
         guard isVacuumInto(text) else { return }
         throw SecureStorageError.statementFailed(
             .notAuthorized,
-            "VACUUM INTO is refused: its file would not be yours alone, and may be one that nothing opens; use "
+            "VACUUM INTO is refused: others could read its file, and it may be one that nothing opens; use "
                 + "vacuum(into:) or backup(to:)")
     }
 

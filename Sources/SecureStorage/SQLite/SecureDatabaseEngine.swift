@@ -56,26 +56,28 @@ extension SecureDatabaseEngine.Weakness {
                 name: "CVE-2025-6965",
                 summary:
                     "a SELECT with more aggregate functions than columns writes out of bounds; "
-                    + "it takes SQL of an attacker",
+                    + "requires attacker-controlled SQL",
                 fixedIn: "3.50.2", isAvoided: false), nil
         ),
         (
             Self(
                 name: "WAL-reset bug",
-                summary: "two connections that write and checkpoint in the same instant can damage "
-                    + "the file; checkpoints are taken under the writer lock here",
+                summary: "two connections that write and checkpoint at the same time can damage "
+                    + "the file; this library runs checkpoints under the writer lock",
                 fixedIn: "3.51.3", isAvoided: true), nil
         ),
         (
             Self(
                 name: "CVE-2026-11822",
-                summary: "a full-text search writes out of bounds; it takes a file of an attacker",
+                summary:
+                    "a full-text search writes out of bounds; requires an attacker-supplied file",
                 fixedIn: "3.53.3", isAvoided: false), "ENABLE_FTS5"
         ),
         (
             Self(
                 name: "CVE-2026-11824",
-                summary: "a full-text search writes out of bounds; it takes a file of an attacker",
+                summary:
+                    "a full-text search writes out of bounds; requires an attacker-supplied file",
                 fixedIn: "3.53.3", isAvoided: false), "ENABLE_FTS5"
         ),
     ]

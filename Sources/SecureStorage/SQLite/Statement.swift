@@ -64,13 +64,13 @@ final class Statement {
             return (handle, SQLText.holdsNoStatement(start + consumed))
         }
         guard let prepared else {
-            throw SecureStorageError.statementFailed(.error, "the text holds no SQL statement")
+            throw SecureStorageError.statementFailed(.error, "the text contains no SQL statement")
         }
         guard isAlone else {
             sqlite3_finalize(prepared)
             throw SecureStorageError.statementFailed(
                 .error,
-                "there is text after the first statement; use executeStatements for a batch")
+                "unexpected text after the first statement; use executeStatements for a batch")
         }
         self.init(handle: prepared, sql: sql, on: connection)
     }
@@ -103,7 +103,8 @@ final class Statement {
     ) throws -> R {
         guard !sql.utf8.contains(0) else {
             throw SecureStorageError.statementFailed(
-                .error, "the SQL text holds a NUL, where SQLite would stop reading; bind it instead"
+                .error,
+                "the SQL text contains a NUL, where SQLite would stop reading; bind it instead"
             )
         }
         return try sql.withCString { try body($0, sql.utf8.count) }
@@ -156,7 +157,7 @@ final class Statement {
         case .changed:
             throw SecureStorageError.statementFailed(
                 .busy,
-                "the file was changed by somebody else while it was read without the permission "
+                "another process changed the file while it was read without permission "
                     + "to lock it; open it again", in: sql)
         case .unknown: return try repeatInTransaction()
         }

@@ -24,7 +24,7 @@ extension SharedDatabase {
                 throw SecureStorageError.openFailed(
                     code: ResultCode.cannotOpen.rawValue,
                     message:
-                        "there is no container of the app group \(identifier): add the group to "
+                        "no container exists for the app group \(identifier): add the group to "
                         + "the entitlements of the app and of each extension")
             }
             return try make(container.appendingPathComponent(name, isDirectory: true))
@@ -43,7 +43,7 @@ extension SharedDatabase {
         else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
-                message: "\"\(name)\" is no name of a directory")
+                message: "\"\(name)\" is not a directory name")
         }
         #if canImport(Darwin)
             let parent = FileManager.default.urls(
@@ -69,12 +69,12 @@ extension SharedDatabase {
                 at: directory, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw failure("it cannot be made: \(error.localizedDescription)")
+            throw failure("it cannot be created: \(error.localizedDescription)")
         }
         var status = stat()
         guard stat(directory.path, &status) == 0 else { throw failure(DatabaseFile.reason(errno)) }
         guard status.st_mode & S_IWOTH == 0 || status.st_mode & S_ISVTX != 0 else {
-            throw failure("everybody may write it; take that right away (chmod o-w)")
+            throw failure("everyone can write to it; remove that permission (chmod o-w)")
         }
         return directory
     }

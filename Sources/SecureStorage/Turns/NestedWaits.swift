@@ -44,8 +44,8 @@ enum NestedWaits {
                     code: ResultCode.locked.rawValue,
                     message:
                         "a deadlock: this block waits for a queue whose block waits for this one; "
-                        + "where blocks of two queues are nested, nest them in the same order "
-                        + "everywhere")
+                        + "always nest the blocks of two queues in the same "
+                        + "order")
             }
             let wait = Wait(wanted: wanted, held: held)
             graph.waits.append(wait)

@@ -12,8 +12,8 @@ enum AnyValues {
             guard let bound = bound(value) else {
                 throw SecureStorageError.statementFailed(
                     .mismatch,
-                    "value \(offset + 1) is of the type \(type(of: value)), which cannot be bound; convert it, or "
-                        + "let the type adopt SQLiteDatatypeBridgeable")
+                    "value \(offset + 1) has type \(type(of: value)), which cannot be bound; convert it, or "
+                        + "conform the type to SQLiteDatatypeBridgeable")
             }
             return bound
         }

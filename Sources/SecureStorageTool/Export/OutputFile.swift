@@ -86,9 +86,9 @@ final class OutputFile {
             var status = stat()
             guard isHidden, lstat(path, &status) != 0, errno == ENOENT,
                 rename(hidden.path, path) == 0
-            else { throw Failure.system("\"\(path)\" cannot be made") }
+            else { throw Failure.system("\"\(path)\" cannot be created") }
             isHidden = false
-        default: throw Failure.system("\"\(path)\" cannot be made")
+        default: throw Failure.system("\"\(path)\" cannot be created")
         }
     }
 
@@ -119,7 +119,7 @@ final class OutputFile {
     }
 
     private static func exists(_ path: String) -> Failure {
-        Failure("there is a \"\(path)\" already", hint: "--force replaces it")
+        Failure("\"\(path)\" already exists", hint: "use --force to replace it")
     }
 }
 
@@ -148,14 +148,16 @@ private struct HiddenName {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno != ENOENT else { return true }
-            throw Failure.system("\"\(path)\", which an export has left, cannot be removed")
+            throw Failure.system(
+                "\"\(path)\", which an earlier export left behind, cannot be removed")
         }
         defer { close(descriptor) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
         // The name may belong to another file by now, whose writer holds a lock on that file.
         guard has(descriptor) else { return false }
         guard unlink(path) == 0 || errno == ENOENT else {
-            throw Failure.system("\"\(path)\", which an export has left, cannot be removed")
+            throw Failure.system(
+                "\"\(path)\", which an earlier export left behind, cannot be removed")
         }
         return true
     }
@@ -188,7 +190,7 @@ private struct HiddenName {
     private func waitUntilFree(_ take: () -> Bool) throws {
         let end = ContinuousClock.now + .seconds(5)
         while !take() {
-            guard errno == EEXIST else { throw Failure.system("\"\(path)\" cannot be made") }
+            guard errno == EEXIST else { throw Failure.system("\"\(path)\" cannot be created") }
             if try clear() { continue }
             guard ContinuousClock.now < end else {
                 throw Failure("another export is writing the same file; try again later")

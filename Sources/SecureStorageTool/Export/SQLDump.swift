@@ -91,7 +91,7 @@ struct SQLDump {
             }
         }
         throw Failure(
-            "the schema of \"\(name)\" is not one statement of SQL",
+            "the schema of \"\(name)\" is not a single SQL statement",
             hint: "export the tables one by one, as CSV or JSON lines")
     }
 

@@ -25,7 +25,7 @@ struct CSVImport {
     ) throws {
         guard try reader.advance() else {
             guard hasHeader else { return }
-            throw Failure("the file is empty", hint: "its first line has to name the columns")
+            throw Failure("the file is empty", hint: "its first line must name the columns")
         }
         let columns = try columns(&reader, rows)
         let statement = try rows.statement(columns)

@@ -113,8 +113,8 @@ struct CSVReader {
             }
         }
         throw Failure(
-            "there is text behind the closing quote of field \(ends.count)",
-            hint: "a quote inside of a field is written twice")
+            "text follows the closing quote of field \(ends.count)",
+            hint: "write a quote inside a field twice")
     }
 
     /// Reads up to the delimiter or the end of the line, and consumes neither.

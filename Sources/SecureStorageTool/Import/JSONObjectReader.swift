@@ -16,7 +16,7 @@ struct JSONObjectReader {
         let members = try reader.object()
         reader.skipBlanks()
         guard reader.next == bytes.count else {
-            throw reader.wrong("there is more behind the object")
+            throw reader.wrong("unexpected text after the object")
         }
         return members
     }
@@ -39,24 +39,24 @@ struct JSONObjectReader {
     }
 
     private mutating func object() throws -> [(name: String, value: SQLiteValue)] {
-        guard take("{") else { throw wrong("a line has to be a JSON object") }
+        guard take("{") else { throw wrong("a line must be a JSON object") }
         var members: [(name: String, value: SQLiteValue)] = []
         var names: Set<String> = []
         if take("}") { return members }
         repeat {
             skipBlanks()
             let name = try string()
-            guard names.insert(name).inserted else { throw wrong("a name stands there twice") }
-            guard take(":") else { throw wrong("a colon is missing") }
+            guard names.insert(name).inserted else { throw wrong("duplicate name") }
+            guard take(":") else { throw wrong("missing colon") }
             members.append((name, try value()))
         } while take(",")
-        guard take("}") else { throw wrong("the object has no end") }
+        guard take("}") else { throw wrong("unterminated object") }
         return members
     }
 
     private mutating func value() throws -> SQLiteValue {
         skipBlanks()
-        guard next < bytes.count else { throw wrong("a value is missing") }
+        guard next < bytes.count else { throw wrong("missing value") }
         switch bytes[next] {
         case UInt8(ascii: "\""): return .text(try string())
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -71,7 +71,7 @@ struct JSONObjectReader {
     }
 
     private mutating func word(_ word: String, _ value: SQLiteValue) throws -> SQLiteValue {
-        guard bytes[next...].starts(with: word.utf8) else { throw wrong("there is no JSON value") }
+        guard bytes[next...].starts(with: word.utf8) else { throw wrong("invalid JSON value") }
         next += word.utf8.count
         return value
     }
@@ -84,9 +84,9 @@ struct JSONObjectReader {
         guard let first = digits.first, first >= UInt8(ascii: "0"), first <= UInt8(ascii: "9"),
             first != UInt8(ascii: "0") || digits.count == 1
                 || !Self.isDigit(digits.dropFirst().first)
-        else { throw wrong("there is no JSON value") }
+        else { throw wrong("invalid JSON value") }
         if let number = Int64(text) { return .integer(number) }
-        guard let number = Double(text) else { throw wrong("there is no JSON number") }
+        guard let number = Double(text) else { throw wrong("invalid JSON number") }
         return .real(number)
     }
 
@@ -99,7 +99,7 @@ struct JSONObjectReader {
     }
 
     private mutating func skipNested(depth: Int) throws {
-        guard depth < Self.deepest else { throw wrong("the value is nested too deep") }
+        guard depth < Self.deepest else { throw wrong("the value is nested too deeply") }
         let isObject = take("{")
         if !isObject { _ = take("[") }
         let end: Unicode.Scalar = isObject ? "}" : "]"
@@ -108,7 +108,7 @@ struct JSONObjectReader {
             if isObject {
                 skipBlanks()
                 _ = try string()
-                guard take(":") else { throw wrong("a colon is missing") }
+                guard take(":") else { throw wrong("missing colon") }
             }
             skipBlanks()
             if next < bytes.count, [UInt8(ascii: "{"), UInt8(ascii: "[")].contains(bytes[next]) {
@@ -117,12 +117,12 @@ struct JSONObjectReader {
                 _ = try value()
             }
         } while take(",")
-        guard take(end) else { throw wrong("a value has no end") }
+        guard take(end) else { throw wrong("unterminated value") }
     }
 
     private mutating func string() throws -> String {
         guard next < bytes.count, bytes[next] == UInt8(ascii: "\"") else {
-            throw wrong("a text in quotes is missing")
+            throw wrong("missing string")
         }
         next += 1
         var result: [UInt8] = []
@@ -132,18 +132,20 @@ struct JSONObjectReader {
             switch byte {
             case UInt8(ascii: "\""):
                 let text = String(decoding: result, as: UTF8.self)
-                guard text.utf8.elementsEqual(result) else { throw wrong("a text is not UTF-8") }
+                guard text.utf8.elementsEqual(result) else {
+                    throw wrong("a string is not valid UTF-8")
+                }
                 return text
             case UInt8(ascii: "\\"): result += Array(String(try escape()).utf8)
-            case 0..<0x20: throw wrong("a control character stands in a text")
+            case 0..<0x20: throw wrong("unescaped control character in a string")
             default: result.append(byte)
             }
         }
-        throw wrong("a text has no closing quote")
+        throw wrong("unterminated string")
     }
 
     private mutating func escape() throws -> Unicode.Scalar {
-        guard next < bytes.count else { throw wrong("an escape has no end") }
+        guard next < bytes.count else { throw wrong("unterminated escape sequence") }
         let byte = bytes[next]
         next += 1
         switch byte {
@@ -154,19 +156,19 @@ struct JSONObjectReader {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"): break
-        default: throw wrong("there is no such escape")
+        default: throw wrong("unknown escape sequence")
         }
         let first = try fourDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }
         // A high surrogate: the low one has to follow.
         guard first < 0xdc00, bytes[next...].starts(with: "\\u".utf8) else {
-            throw wrong("half of a surrogate pair stands alone")
+            throw wrong("unpaired surrogate")
         }
         next += 2
         let second = try fourDigits()
         guard (0xdc00...0xdfff).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00))
-        else { throw wrong("half of a surrogate pair stands alone") }
+        else { throw wrong("unpaired surrogate") }
         return scalar
     }
 
@@ -174,7 +176,7 @@ struct JSONObjectReader {
         var number: UInt32 = 0
         for _ in 0..<4 {
             guard next < bytes.count, let digit = HexText.value(bytes[next]) else {
-                throw wrong("an escape has no four hex digits")
+                throw wrong("escape sequence without four hex digits")
             }
             number = number << 4 | UInt32(digit)
             next += 1

@@ -12,7 +12,7 @@ struct SQLImport {
         guard after.count <= before.count else {
             let tables = Set(after).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
             throw Failure(
-                "rows of \(tables) refer to rows that are not there (FOREIGN KEY); nothing was imported"
+                "rows of \(tables) refer to missing rows (FOREIGN KEY); nothing was imported"
             )
         }
         return count
@@ -41,8 +41,8 @@ struct SQLImport {
             // committed.
             guard try store.isInTransaction() else {
                 throw Failure(
-                    "line \(statement.line): the statement has ended the transaction of the import",
-                    hint: "look at what is in the file; the script has to leave out what commits")
+                    "line \(statement.line): the statement ended the import's transaction",
+                    hint: "check the contents of the file, and remove from the script what commits")
             }
             count += 1
             progress.advance(to: input.position, "\(count) statements")
@@ -69,7 +69,7 @@ struct SQLImport {
         guard isWriting || words == ["PRAGMA", "WRITABLE"] else { return }
         throw Failure(
             "the script writes a virtual table into the schema, which is not allowed",
-            hint: "make it with CREATE VIRTUAL TABLE and fill it; leave the tables behind it out")
+            hint: "create it with CREATE VIRTUAL TABLE and fill it; leave out its shadow tables")
     }
 
     /// Returns whether the statement begins or commits a transaction, as in dumps; the import does

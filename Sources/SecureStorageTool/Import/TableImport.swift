@@ -38,7 +38,7 @@ final class TableImport {
     private func checkNames(_ columns: [String]) throws {
         guard !columns.contains("") else {
             throw Failure(
-                "a column has no name", hint: "--no-header reads a file whose first line is data")
+                "a column has no name", hint: "use --no-header if the first line is data")
         }
     }
 

@@ -7,16 +7,17 @@ struct CipherOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes per page (default: 4096).", valueName: "bytes"))
     var pageSize: Int?
 
-    @Option(help: ArgumentHelp("Rounds of the key derivation (default: 256000).", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("Iterations of the key derivation (default: 256000).", valueName: "n"))
     var kdfIterations: Int?
 
-    @Option(help: ArgumentHelp("Hash of the pages' HMAC: sha1, sha256, sha512.", valueName: "hash"))
+    @Option(help: ArgumentHelp("Hash of the page HMACs: sha1, sha256, sha512.", valueName: "hash"))
     var hmac: HashName?
 
     @Option(help: ArgumentHelp("Hash of the key derivation.", valueName: "hash"))
     var kdf: HashName?
 
-    @Option(help: ArgumentHelp("Bytes at the start that are plain text.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Unencrypted bytes at the start of the file.", valueName: "bytes"))
     var plaintextHeader: Int?
 
     @Option(
@@ -31,7 +32,7 @@ struct CipherOptions: ParsableArguments {
 
     func validate() throws {
         if let salt, HexText.bytes(salt)?.count != 16 {
-            throw ValidationError("--salt takes 32 hex digits (16 bytes)")
+            throw ValidationError("--salt must be 32 hex digits (16 bytes)")
         }
     }
 

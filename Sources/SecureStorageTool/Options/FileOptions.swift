@@ -10,7 +10,7 @@ struct FileOptions: ParsableArguments {
     @OptionGroup(title: "Key")
     var keyOptions: KeyOptions
 
-    @OptionGroup(title: "Cipher of files made with other settings")
+    @OptionGroup(title: "Cipher (for files made with other settings)")
     var cipher: CipherOptions
 
     /// The way in which a verb uses the file.
@@ -33,7 +33,7 @@ struct FileOptions: ParsableArguments {
         for use: Use, checksReferences: Bool = true, ofStrangers: Bool = false
     ) throws -> (SecureDatabaseStore, DatabaseKey) {
         guard exists || use == .creating else {
-            throw Failure("there is no file \"\(file)\"")
+            throw Failure("no such file: \"\(file)\"")
         }
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration

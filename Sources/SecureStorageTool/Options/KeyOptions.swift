@@ -4,11 +4,11 @@ internal import SecureStorage
 
 /// The source of the file's key.
 struct KeyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Read the key from an open descriptor.", valueName: "number"))
+    @Option(help: ArgumentHelp("Read the key from an open file descriptor.", valueName: "number"))
     var keyFd: Int32?
 
     @Option(
-        help: ArgumentHelp("Read the key from a file that only you can read.", valueName: "file"))
+        help: ArgumentHelp("Read the key from a file that only you can access.", valueName: "file"))
     var keyFile: String?
 
     @Option(help: ArgumentHelp("Take the key from an environment variable.", valueName: "name"))
@@ -30,12 +30,13 @@ struct KeyOptions: ParsableArguments {
 
 /// The source of a file's new key.
 struct NewKeyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Read the new key from an open descriptor.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("Read the new key from an open file descriptor.", valueName: "number"))
     var newKeyFd: Int32?
 
     @Option(
         help: ArgumentHelp(
-            "Read the new key from a file that only you can read.", valueName: "file")
+            "Read the new key from a file that only you can access.", valueName: "file")
     )
     var newKeyFile: String?
 
@@ -64,7 +65,7 @@ struct NewKeyOptions: ParsableArguments {
 
 private func requireOne(_ names: String, _ values: Any?...) throws {
     guard values.count(where: { $0 != nil }) <= 1 else {
-        throw ValidationError("only one of \(names) can say where the key is")
+        throw ValidationError("use only one of \(names)")
     }
 }
 
@@ -86,7 +87,7 @@ struct KeyReading {
         }
         if isNew, case .terminal = source {
             guard try source.read(asking: "\(name), once more: ") == bytes else {
-                throw Failure("the two are different", hint: "nothing was changed; try again")
+                throw Failure("the two keys do not match", hint: "nothing was changed; try again")
             }
         }
         return try isRaw ? raw(bytes, name) : .passphrase(bytes)
@@ -94,8 +95,8 @@ struct KeyReading {
 
     private func raw(_ digits: SecretBytes, _ name: String) throws -> DatabaseKey {
         let wrong = Failure(
-            "the \(name) is not 64 hex digits (32 bytes), nor 96 (with 16 bytes of salt)",
-            hint: "leave --raw-key out for a passphrase")
+            "the \(name) is neither 64 hex digits (32 bytes) nor 96 (with 16 bytes of salt)",
+            hint: "omit --raw-key for a passphrase")
         guard digits.count == 64 || digits.count == 96 else { throw wrong }
         let decoded = try SecretBytes(count: digits.count / 2) { buffer in
             try digits.withUnsafeBytes { digits in

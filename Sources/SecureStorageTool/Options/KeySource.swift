@@ -41,7 +41,8 @@ enum KeySource {
                 if length == 0 { return }
                 count += length
             }
-            throw Failure("\(name) holds more than \(longest) bytes, which is no key")
+            throw Failure(
+                "\(name) contains more than \(longest) bytes, which is too long for a key")
         }
         bytes.withUnsafeBytes { bytes in
             guard count > 0, bytes[count - 1] == UInt8(ascii: "\n") else { return }
@@ -59,7 +60,7 @@ enum KeySource {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ELOOP {
-                throw refuse("is a symbolic link", "name the file that it points to")
+                throw refuse("is a symbolic link", "use the path of the file that it points to")
             }
             throw Failure.system("the key file \"\(path)\" cannot be read")
         }
@@ -69,13 +70,13 @@ enum KeySource {
             throw Failure.system("the key file \"\(path)\" cannot be read")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw refuse("is not a regular file", "a pipe is for --key-fd")
+            throw refuse("is not a regular file", "use --key-fd for a pipe")
         }
         guard status.st_uid == geteuid() else {
-            throw refuse("belongs to another user", "make a copy of your own, with mode 0600")
+            throw refuse("belongs to another user", "make your own copy, with mode 0600")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw refuse("can be used by other users", "chmod 600 \(path)")
+            throw refuse("is accessible to other users", "chmod 600 \(path)")
         }
         return try read(descriptor, "the key file \"\(path)\"")
     }
@@ -84,7 +85,7 @@ enum KeySource {
     /// outside.
     private static func take(_ name: String) throws -> SecretBytes {
         guard let value = getenv(name) else {
-            throw Failure.usage("there is no environment variable \(name)")
+            throw Failure.usage("the environment variable \(name) is not set")
         }
         let length = strlen(value)
         let bytes = SecretBytes(copying: UnsafeRawBufferPointer(start: value, count: length))

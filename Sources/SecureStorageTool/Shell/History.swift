@@ -26,12 +26,12 @@ final class History {
         do {
             var status = stat()
             guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw Failure("\(what): it is no file")
+                throw Failure("\(what): it is not a regular file")
             }
             let content = try FileHandle(fileDescriptor: file).readToEnd() ?? Data()
             // A mistyped name, such as that of a database.
             guard !content.contains(0), let text = String(data: content, encoding: .utf8) else {
-                throw Failure("\(what): it holds something else than lines of text")
+                throw Failure("\(what): it contains something other than lines of text")
             }
             // Also for a file that was created otherwise.
             guard fchmod(file, 0o600) == 0 else { throw Failure.system(what) }

@@ -71,7 +71,7 @@ final class ShellSession {
             }
         }
         guard try store.isInTransaction() else { return isGood }
-        Failure("a transaction was left open and is rolled back").report()
+        Failure("a transaction was left open and has been rolled back").report()
         return isInteractive
     }
 
@@ -107,15 +107,15 @@ final class ShellSession {
     // MARK: - Commands
 
     static let help = """
-        .headers on|off   titles above tables and CSV
-        .help             this
+        .headers on|off   column names above tables and CSV
+        .help             this list
         .mode FORM        table, csv, json, json-lines or line
-        .quit             leave; so does Ctrl-D
-        .read FILE        run the lines of a file
-        .schema [TABLE]   the SQL that made the tables
+        .quit             exit, like Ctrl-D
+        .read FILE        run the commands in a file
+        .schema [TABLE]   the SQL that created the tables
         .tables           the names of tables and views
 
-        SQL ends with a semicolon. Ctrl-C ends a statement that runs, and forgets one that is typed.
+        End SQL with a semicolon. Ctrl-C interrupts a running statement and discards typed input.
         """
 
     private func command(
@@ -132,14 +132,14 @@ final class ShellSession {
         case (".mode", _):
             guard let format = OutputFormat(rawValue: argument) else {
                 let forms = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure("there is no form \"\(argument)\"", hint: "the forms are \(forms)")
+                throw Failure("unknown format \"\(argument)\"", hint: "the formats are \(forms)")
             }
             runner.format = format
         case (".tables", ""): try showTables()
         case (".schema", _): try showSchema(argument)
         case (".read", _) where !argument.isEmpty: return try read(argument, lines, depth)
         default:
-            throw Failure("\"\(line)\" is no command of the shell", hint: ".help lists them")
+            throw Failure("\"\(line)\" is not a shell command", hint: ".help lists them")
         }
         try output.flush()
         return .more
@@ -169,7 +169,7 @@ final class ShellSession {
         _ path: String, _ lines: any LineSource, _ depth: Int
     ) throws -> Outcome {
         guard depth < Self.deepest else {
-            throw Failure("files read each other more than \(Self.deepest) deep")
+            throw Failure("files are nested more than \(Self.deepest) levels deep")
         }
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw Failure.system("\"\(path)\" cannot be read") }

@@ -18,8 +18,8 @@ enum Terminal {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
             throw Failure.usage(
-                "there is no terminal to ask for the key on",
-                hint: "give it with --key-fd, --key-file or --key-env")
+                "no terminal is available to prompt for the key",
+                hint: "pass it with --key-fd, --key-file or --key-env")
         }
         defer { close(terminal) }
         var before = termios()

@@ -5,11 +5,11 @@ internal import SecureStorage
 /// `securestorage backup`: copies a file that is in use.
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copy a file while others use it.",
+        abstract: "Copy a file while it is in use.",
         discussion: """
-            The copy is of one moment. It is written beside its place, checked, and only then gets its name: after \
-            an error or a kill there is what was there before. "backed up" is printed when the copy is complete \
-            and on the disk. The copy has the same key, or one of its own.
+            The copy is a snapshot. It is written to a temporary file beside the target, checked, and only then \
+            renamed: after an error or a kill, whatever was there before is unchanged. "backed up" is printed when \
+            the copy is complete and on the disk. The copy has the same key, or a separate one.
 
             EXAMPLES
               securestorage backup notes.db notes-2026-11-21.db
@@ -19,13 +19,13 @@ struct Backup: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Argument(help: "The place of the copy.", completion: .file())
+    @Argument(help: "The path of the copy.", completion: .file())
     var target: String
 
     @OptionGroup(title: "Key of the copy (the same when none is given)")
     var newKey: NewKeyOptions
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     func run() throws {

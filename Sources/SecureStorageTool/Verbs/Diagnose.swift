@@ -5,12 +5,12 @@ internal import SecureStorage
 /// `securestorage diagnose`: reports what a file is, and why.
 struct Diagnose: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say what a file is, and why.",
+        abstract: "Identify a file and show the evidence.",
         discussion: """
-            Tells a wrong key from damage, a plain database from an encrypted one, and the formats of SQLCipher \
-            1 to 4, by the file's bytes and the HMACs of its pages. Nothing is changed, not even the time of \
-            the last access. The exit status is 0 for a sound file (and with --no-key for one that a key could \
-            open), otherwise 1.
+            Distinguishes a wrong key from damage, a plain database from an encrypted one, and the formats of \
+            SQLCipher 1 to 4, by the file's bytes and the HMACs of its pages. Nothing is changed, not even the last \
+            access time. The exit status is 0 for a sound file (with --no-key, also for one that a key could open), \
+            otherwise 1.
 
             EXAMPLES
               securestorage diagnose notes.db
@@ -21,10 +21,10 @@ struct Diagnose: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Flag(help: "Tell what can be told without a key.")
+    @Flag(help: "Identify the file as far as possible without a key.")
     var noKey = false
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     private struct Answer: Encodable {

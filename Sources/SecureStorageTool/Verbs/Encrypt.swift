@@ -5,11 +5,11 @@ internal import SecureStorage
 /// `securestorage encrypt`: makes an encrypted file with the contents of a plain one.
 struct Encrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make an encrypted file of a plain SQLite database.",
+        abstract: "Convert a plain SQLite database to an encrypted file.",
         discussion: """
-            Everything arrives: rows with their ids, indexes, views, triggers, virtual tables, and the header's \
-            numbers. The rows are counted and the new file is checked before it gets its name. The plain file \
-            stays as it is; removing it does not remove what it held from the disk.
+            Everything is copied: rows with their ids, indexes, views, triggers, virtual tables, and the header's \
+            numbers. The rows are counted and the new file is checked before it gets its name. The plain file is not \
+            changed; deleting it does not erase its contents from the disk.
 
             EXAMPLES
               securestorage encrypt plain.sqlite notes.db
@@ -22,7 +22,7 @@ struct Encrypt: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     func run() throws {
@@ -39,10 +39,10 @@ struct Encrypt: ParsableCommand {
 /// `securestorage decrypt`: makes a plain file with the contents of an encrypted one.
 struct Decrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make a plain SQLite database of an encrypted file.",
+        abstract: "Convert an encrypted file to a plain SQLite database.",
         discussion: """
-            What is in the new file can be read by everybody who gets hold of it (mode 0600); removing it does \
-            not remove it from the disk. The encrypted file stays as it is.
+            Anyone who obtains the new file (mode 0600) can read its contents; deleting it does not erase them from \
+            the disk. The encrypted file is not changed.
 
             EXAMPLES
               securestorage decrypt notes.db plain.sqlite
@@ -51,10 +51,10 @@ struct Decrypt: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Argument(help: "The place of the plain database.", completion: .file())
+    @Argument(help: "The path of the plain database.", completion: .file())
     var target: String
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     func run() throws {

@@ -7,13 +7,13 @@ struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write a table, or everything, as CSV, JSON lines or SQL.",
         discussion: """
-            What is exported is not encrypted any more. With --output a new file of mode 0600 takes its name when \
-            it is complete; without it everything goes to standard output. One state of the file is exported, \
-            whoever writes meanwhile.
+            Exported data is not encrypted. With --output, a new file of mode 0600 gets its name when it is complete; \
+            without it, everything goes to standard output. The export is a snapshot of the file, regardless of \
+            concurrent writes.
 
-            SQL is the schema with all rows, for the sqlite3 shell and for import. CSV and JSON lines are one \
-            table or view, or the rows of a query: NULL is an empty field in CSV, and "" is the empty text; \
-            a BLOB is X'hex' in CSV, base64 in JSON.
+            SQL is the schema with all rows, for the sqlite3 shell and for import. CSV and JSON lines are one table \
+            or view, or the rows of a query: NULL is an empty field in CSV, and "" is the empty text; a BLOB is \
+            X'hex' in CSV, base64 in JSON.
 
             EXAMPLES
               securestorage export notes.db --format sql --output notes.sql
@@ -30,7 +30,7 @@ struct Export: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Option(help: "csv, json-lines or sql (default: by --output's ending, else csv).")
+    @Option(help: "csv, json-lines or sql (default: by --output's extension, else csv).")
     var format: Format?
 
     @Option(help: "The table or view; with SQL one table instead of everything.")
@@ -39,13 +39,13 @@ struct Export: ParsableCommand {
     @Option(help: "A query instead of a table.")
     var query: String?
 
-    @Option(help: "A new file.", completion: .file())
+    @Option(help: "Write to a new file.", completion: .file())
     var output: String?
 
     @Flag(help: "Replace the file that --output names.")
     var force = false
 
-    @Flag(inversion: .prefixedNo, help: "Begin CSV with the columns' names.")
+    @Flag(inversion: .prefixedNo, help: "Start CSV with the column names.")
     var header = true
 
     private var wantedFormat: Format {
@@ -60,14 +60,14 @@ struct Export: ParsableCommand {
 
     func validate() throws {
         guard table == nil || query == nil else {
-            throw ValidationError("--table and --query exclude each other")
+            throw ValidationError("--table and --query are mutually exclusive")
         }
         switch wantedFormat {
         case .sql:
-            guard query == nil else { throw ValidationError("SQL is of tables, not of a query") }
+            guard query == nil else { throw ValidationError("a query cannot be exported as SQL") }
         case .csv, .jsonLines:
             guard table != nil || query != nil else {
-                throw ValidationError("--table or --query says what to export")
+                throw ValidationError("specify what to export with --table or --query")
             }
         }
     }
@@ -94,7 +94,8 @@ struct Export: ParsableCommand {
             "SELECT 1 FROM sqlite_schema WHERE \(kind) AND name = ? COLLATE NOCASE", values: [table]
         )
         guard try rows.firstInteger() != nil else {
-            throw Failure("there is no table \"\(table)\"", hint: "info lists the tables")
+            throw Failure(
+                "no such table: \"\(table)\"", hint: "\"securestorage info\" lists the tables")
         }
     }
 

@@ -7,15 +7,15 @@ struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Read CSV, JSON lines or SQL into the file.",
         discussion: """
-            Everything is imported or, on the first error, nothing; the message names the line. The file is made \
-            when it is missing, and so is the table. "imported" is printed when the rows are committed.
+            Everything is imported or, on the first error, nothing; the message names the line. The file and the \
+            table are created if they are missing. "imported" is printed when the rows are committed.
 
-            CSV is text: a table that is made here keeps it so, one with declared types converts as SQLite does. \
-            The first line names the columns. In JSON lines each line is an object whose members are columns; \
-            whatever an array or object inside is becomes its JSON text. A script of SQL runs in one transaction; \
-            its own BEGIN and COMMIT are left out. It reaches no other file: ATTACH is an error, and so are pragmas \
-            that set something. What it does to tables that the file has already is its own affair, so a script of \
-            a stranger belongs into a new file.
+            CSV is text: a table created by the import keeps it as text, one with declared types converts it as \
+            SQLite does. The first line names the columns. In JSON lines each line is an object whose members are \
+            columns; a nested array or object is stored as its JSON text. An SQL script runs in one transaction; its \
+            own BEGIN and COMMIT are skipped. It cannot access other files: ATTACH is an error, and so are pragmas \
+            that set something. It may do anything to tables that the file already has, so import an untrusted script \
+            into a new file.
 
             EXAMPLES
               securestorage import notes.db people.csv
@@ -32,29 +32,29 @@ struct Import: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Argument(help: "What to import; - is standard input.", completion: .file())
+    @Argument(help: "The file to import; - is standard input.", completion: .file())
     var source: String
 
-    @Option(help: "csv, json-lines or sql (default: by the name's ending).")
+    @Option(help: "csv, json-lines or sql (default: by the file's extension).")
     var format: Format?
 
-    @Option(help: "The table (default: the name without its ending).")
+    @Option(help: "The table (default: the file's name without its extension).")
     var table: String?
 
-    @Option(help: "The character between fields of CSV (default: a comma, in .tsv a tab).")
+    @Option(help: "The character between CSV fields (default: a comma, in .tsv a tab).")
     var delimiter: String?
 
-    @Flag(inversion: .prefixedNo, help: "The first line of CSV names the columns.")
+    @Flag(inversion: .prefixedNo, help: "The first CSV line names the columns.")
     var header = true
 
-    @Flag(help: "An empty field of CSV without quotes is NULL (default: an empty text).")
+    @Flag(help: "An unquoted empty CSV field is NULL (default: empty text).")
     var emptyAsNull = false
 
     func validate() throws {
         guard let delimiter else { return }
         let isOne = delimiter.utf8.count == 1 && !["\"", "\n", "\r"].contains(delimiter)
         guard isOne || delimiter == "\\t" else {
-            throw ValidationError("--delimiter takes one ASCII character, or \\t")
+            throw ValidationError("--delimiter must be one ASCII character, or \\t")
         }
     }
 
@@ -158,15 +158,16 @@ struct Import: ParsableCommand {
         case "sql": return .sql
         default:
             throw Failure.usage(
-                "the name does not say what the file is",
-                hint: "--format csv, --format json-lines or --format sql does")
+                "the file's name does not tell its format",
+                hint: "use --format csv, --format json-lines or --format sql")
         }
     }
 
     private func tableName(_ url: URL) throws -> String {
         if let table { return table }
         guard source != "-" else {
-            throw Failure.usage("standard input has no name for a table", hint: "use --table")
+            throw Failure.usage(
+                "standard input has no name to use for a table", hint: "use --table")
         }
         return url.deletingPathExtension().lastPathComponent
     }

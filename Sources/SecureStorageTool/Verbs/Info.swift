@@ -5,10 +5,10 @@ internal import SecureStorage
 /// `securestorage info`: shows what the file is and what it contains.
 struct Info: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what a file is and what is in it.",
+        abstract: "Describe a file and its contents.",
         discussion: """
-            The engine's version and known weaknesses, the file's sizes and settings, and its tables with their \
-            numbers of rows. Counting reads every table; --no-counts leaves it out. The file is only read.
+            Shows the engine's version and known weaknesses, the file's sizes and settings, and its tables with their \
+            row counts. Counting reads every table; --no-counts skips it. The file is only read.
 
             EXAMPLES
               securestorage info notes.db
@@ -18,7 +18,7 @@ struct Info: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     @Flag(inversion: .prefixedNo, help: "Count the rows of each table.")

@@ -8,7 +8,7 @@ struct KeyValue: ParsableCommand {
         commandName: "kv",
         abstract: "List, read, write and remove values of a key-value store.",
         discussion: """
-            A file holds any number of named stores; --store names one, the usual one is "default".
+            A file can contain any number of named stores; --store selects one (default: "default").
 
             EXAMPLES
               securestorage kv list settings.db
@@ -31,7 +31,9 @@ struct StoreOptions: ParsableArguments {
 
     /// Returns an open store; only a verb that puts values creates one.
     func open(_ file: FileOptions, for use: FileOptions.Use) throws -> SecureKeyValueStore {
-        guard !name.utf8.contains(0) else { throw Failure.usage("a store's name holds no NUL") }
+        guard !name.utf8.contains(0) else {
+            throw Failure.usage("a store's name must not contain a NUL")
+        }
         let (database, key) = try file.storeAndKey(for: use)
         let store = try SecureKeyValueStore(databaseStore: database, name: name)
         if use == .creating {

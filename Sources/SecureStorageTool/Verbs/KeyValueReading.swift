@@ -8,7 +8,7 @@ struct KeyValueList: ParsableCommand {
         commandName: "list",
         abstract: "List keys with their types and values.",
         discussion: """
-            In the order of the keys' bytes. Expired values are left out.
+            Keys are sorted by their bytes. Expired values are left out.
 
             EXAMPLES
               securestorage kv list settings.db
@@ -21,10 +21,10 @@ struct KeyValueList: ParsableCommand {
     @OptionGroup
     var store: StoreOptions
 
-    @Option(help: "Only keys that begin so.")
+    @Option(help: "Only keys with this prefix.")
     var prefix = ""
 
-    @Flag(help: "An array of objects.")
+    @Flag(help: "Print an array of objects.")
     var json = false
 
     func run() throws {
@@ -88,9 +88,9 @@ struct KeyValueGet: ParsableCommand {
         commandName: "get",
         abstract: "Print one value.",
         discussion: """
-            Text as it is, a number as a number, a blob as its bytes, a Codable value as JSON, null as nothing; \
-            --json prints each as JSON, a blob as base64. A key that is not there prints nothing and ends with \
-            status 1.
+            Text is printed unchanged, a number as a number, a blob as its bytes, a Codable value as JSON, null as \
+            nothing; --json prints each as JSON, a blob as base64. For a missing key nothing is printed and the exit \
+            status is 1.
 
             EXAMPLES
               securestorage kv get settings.db theme

@@ -8,9 +8,9 @@ struct KeyValuePut: ParsableCommand {
         commandName: "put",
         abstract: "Store one value.",
         discussion: """
-            The file and the store are made when they are missing. Other users can see arguments while the \
-            program runs: a value that is secret is better read from standard input, to its end. "put" and the \
-            key are printed when the value is committed.
+            The file and the store are created if they are missing. Other users can see arguments while the program \
+            runs: pass a secret value on standard input, which is read to its end. "put" and the key are printed when \
+            the value is committed.
 
             EXAMPLES
               securestorage kv put settings.db theme dark
@@ -43,10 +43,10 @@ struct KeyValuePut: ParsableCommand {
 
     func validate() throws {
         guard type != .null || value == nil else {
-            throw ValidationError("null is a type without a value")
+            throw ValidationError("null takes no value")
         }
         if let expiresIn, !(expiresIn > 0 && expiresIn < 1e12) {
-            throw ValidationError("--expires-in takes a number of seconds above 0")
+            throw ValidationError("--expires-in must be a number of seconds above 0")
         }
     }
 
@@ -74,23 +74,24 @@ struct KeyValuePut: ParsableCommand {
         if type == .blob {
             guard let value else { return .plain(.blob(try standardInput())) }
             guard let bytes = Data(base64Encoded: value) else {
-                throw Failure("the value is no base64", hint: "standard input takes the bytes")
+                throw Failure(
+                    "the value is not valid base64", hint: "standard input accepts raw bytes")
             }
             return .plain(.blob(bytes))
         }
         let text = try value ?? textOfStandardInput()
         switch type {
         case .integer:
-            guard let number = Int64(text) else { throw Failure("the value is no whole number") }
+            guard let number = Int64(text) else { throw Failure("the value is not an integer") }
             return .plain(.integer(number))
         case .real:
             guard let number = Double(text), !number.isNaN else {
-                throw Failure("the value is no number")
+                throw Failure("the value is not a number")
             }
             return .plain(.real(number))
         case .json:
             guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-            else { throw Failure("the value is no JSON") }
+            else { throw Failure("the value is not valid JSON") }
             return .json(value)
         case .text, .blob, .null: return .plain(.text(text))
         }
@@ -104,7 +105,7 @@ struct KeyValuePut: ParsableCommand {
     private func textOfStandardInput() throws -> String {
         let bytes = try standardInput()
         guard var text = String(bytes: bytes, encoding: .utf8) else {
-            throw Failure("the value is not UTF-8", hint: "--type blob stores any bytes")
+            throw Failure("the value is not valid UTF-8", hint: "--type blob stores any bytes")
         }
         if text.hasSuffix("\n") { text.removeLast() }
         return text
@@ -115,9 +116,9 @@ struct KeyValuePut: ParsableCommand {
 struct KeyValueRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a key with its value.",
+        abstract: "Remove a key and its value.",
         discussion: """
-            "removed" and the key are printed when that is committed; a key that is not there ends with status 1.
+            "removed" and the key are printed when the removal is committed; for a missing key the exit status is 1.
 
             EXAMPLES
               securestorage kv remove settings.db theme
@@ -135,7 +136,7 @@ struct KeyValueRemove: ParsableCommand {
     func run() throws {
         let open = try store.open(file, for: .writing)
         defer { open.close() }
-        guard try open.remove(key) else { throw Failure("there is no key \"\(key)\"") }
+        guard try open.remove(key) else { throw Failure("no such key: \"\(key)\"") }
         try acknowledge("removed \(Visible.text(key))")
     }
 }

@@ -5,11 +5,12 @@ internal import SecureStorage
 /// `securestorage migrate`: converts an older file to the current format.
 struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Bring a file of SQLCipher 1, 2 or 3 into the format of 4.",
+        abstract: "Convert a file of SQLCipher 1, 2 or 3 to the format of 4.",
         discussion: """
-            Also files of SQLCipher 4 with other settings, a plaintext header among them: name those. The new file \
-            is made beside the old one, its rows are counted, it is checked, and then takes the old one's name; the \
-            old file is kept as NAME.old. Nobody else can use the file meanwhile.
+            Files of SQLCipher 4 with other settings, such as a plaintext header, are converted too: pass those \
+            settings. The new file is created beside the old one, its rows are counted, it is checked, and then it \
+            takes the old one's name; the old file is kept as NAME.old. No other process can use the file during the \
+            migration.
 
             EXAMPLES
               securestorage migrate notes.db
@@ -23,7 +24,7 @@ struct Migrate: ParsableCommand {
     var newKey: NewKeyOptions
 
     func run() throws {
-        guard file.exists else { throw Failure("there is no file \"\(file.file)\"") }
+        guard file.exists else { throw Failure("no such file: \"\(file.file)\"") }
         let key = try file.keyOptions.key(of: file.file, isNew: false)
         let newKey = newKey.areGiven ? try newKey.key(of: file.file) : nil
         let old = try withProgress("migrating") {
@@ -31,7 +32,7 @@ struct Migrate: ParsableCommand {
                 at: URL(fileURLWithPath: file.file), key: key, from: file.cipher.configuration,
                 newKey: newKey, progress: $0)
         }
-        guard let old else { return try acknowledge("\(file.file) has the format already") }
+        guard let old else { return try acknowledge("\(file.file) already has the current format") }
         try acknowledge("migrated \(file.file); the old file is \(old.lastPathComponent)")
     }
 }

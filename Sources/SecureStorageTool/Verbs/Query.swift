@@ -7,12 +7,12 @@ struct Query: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run SQL and print the rows.",
         discussion: """
-            Several statements are separated by semicolons; each is a transaction of its own unless BEGIN and \
-            COMMIT say otherwise. A statement that writes is acknowledged with a line once it is committed: \
-            on standard output, with --json, --json-lines and --csv on standard error.
+            Separate statements with semicolons; each is its own transaction unless BEGIN and COMMIT say otherwise. A \
+            statement that writes is acknowledged with a line once it is committed: on standard output, or with \
+            --json, --json-lines and --csv on standard error.
 
-            Values for the placeholders of one statement follow it: this is safer than putting them into the \
-            SQL. They are bound as text, which SQLite converts as the columns say.
+            Values for the placeholders of a single statement follow it: this is safer than putting them into the \
+            SQL. They are bound as text, which SQLite converts to the types of the columns.
 
             EXAMPLES
               securestorage query notes.db "SELECT * FROM note"
@@ -31,27 +31,27 @@ struct Query: ParsableCommand {
     @Argument(help: "Values for the ? of the statement.")
     var values: [String] = []
 
-    @Flag(help: "An array of objects.")
+    @Flag(help: "Print an array of objects.")
     var json = false
 
-    @Flag(help: "One object a line.")
+    @Flag(help: "Print one object per line.")
     var jsonLines = false
 
-    @Flag(help: "Comma-separated values (RFC 4180).")
+    @Flag(help: "Print comma-separated values (RFC 4180).")
     var csv = false
 
-    @Flag(help: "Make the file when it is missing.")
+    @Flag(help: "Create the file if it is missing.")
     var create = false
 
-    @Flag(help: "Open the file for reading only.")
+    @Flag(help: "Open the file read-only.")
     var readOnly = false
 
     func validate() throws {
         guard [json, jsonLines, csv].count(where: { $0 }) <= 1 else {
-            throw ValidationError("only one of --json, --json-lines and --csv can be the form")
+            throw ValidationError("use only one of --json, --json-lines and --csv")
         }
         guard !create || !readOnly else {
-            throw ValidationError("--create and --read-only exclude each other")
+            throw ValidationError("--create and --read-only are mutually exclusive")
         }
     }
 
@@ -69,7 +69,8 @@ struct Query: ParsableCommand {
         }
         if try store.isInTransaction() {
             throw Failure(
-                "a transaction was left open and is rolled back", hint: "end the SQL with COMMIT")
+                "a transaction was left open and has been rolled back",
+                hint: "end the SQL with COMMIT")
         }
     }
 
@@ -84,7 +85,7 @@ struct Query: ParsableCommand {
         var statements = try scanner.take(text)
         if let last = try scanner.finish() { statements.append(last) }
         guard values.isEmpty || statements.count == 1 else {
-            throw Failure.usage("values are for one statement, not for \(statements.count)")
+            throw Failure.usage("values need a single statement, not \(statements.count)")
         }
         return statements
     }

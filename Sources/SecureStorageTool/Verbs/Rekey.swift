@@ -4,15 +4,15 @@ internal import SecureStorage
 /// `securestorage rekey`: changes the file's key.
 struct Rekey: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give the file another key.",
+        abstract: "Change the key of a file.",
         discussion: """
-            Every page is encrypted anew, in one transaction: if it fails or is killed, the file opens with \
-            exactly one of the two keys. That takes as much free space on the disk as the file has. No other \
-            program may use the file meanwhile. "re-keyed" is printed when the new key is the file's. When the disk \
-            fails at the commit, it can be unknown which key is: the exit status is 3 then. Keep both keys, and \
-            try again when the disk works.
+            Every page is re-encrypted, in one transaction: if it fails or is killed, the file opens with exactly one \
+            of the two keys. This needs as much free disk space as the file's size. No other program may use the file \
+            in the meantime. "re-keyed" is printed when the file has the new key. If the disk fails at the commit, it \
+            can be unknown which of the keys the file has: the exit status is then 3. Keep both keys, and try again \
+            when the disk works.
 
-            Copies and backups keep the key that they had.
+            Copies and backups keep their previous key.
 
             EXAMPLES
               securestorage rekey notes.db

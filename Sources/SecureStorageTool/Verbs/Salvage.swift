@@ -5,11 +5,10 @@ internal import SecureStorage
 /// `securestorage salvage`: saves the readable part of a damaged file.
 struct Salvage: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Save what can be read of a damaged file into a new one.",
+        abstract: "Copy what can be read of a damaged file to a new one.",
         discussion: """
-            Every row on a page that is not damaged arrives, with its row id. Rows whose table cannot be told any \
-            more come into a table lost_and_found. The damaged file is only read. The exit status is 1 when \
-            something was lost.
+            Every row on an undamaged page is copied, with its row id. Rows whose table can no longer be determined \
+            go into a table lost_and_found. The damaged file is only read. The exit status is 1 if anything was lost.
 
             EXAMPLES
               securestorage diagnose notes.db
@@ -19,17 +18,17 @@ struct Salvage: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Argument(help: "The place of the new file.", completion: .file())
+    @Argument(help: "The path of the new file.", completion: .file())
     var target: String
 
     @OptionGroup(title: "Key of the new file (the same when none is given)")
     var newKey: NewKeyOptions
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     func run() throws {
-        guard file.exists else { throw Failure("there is no file \"\(file.file)\"") }
+        guard file.exists else { throw Failure("no such file: \"\(file.file)\"") }
         let key = try file.keyOptions.key(of: file.file, isNew: false)
         let newKey = newKey.areGiven ? try newKey.key(of: target) : nil
         let report = try withProgress("salvaging") {

@@ -5,16 +5,16 @@ internal import SecureStorage
 /// `securestorage shell`: runs SQL line by line.
 struct Shell: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Type SQL and see what comes of it.",
+        abstract: "Run SQL interactively.",
         discussion: """
-            SQL ends with a semicolon and may take several lines; .help lists the shell's own commands. Ctrl-C \
-            ends a statement that runs, Ctrl-D the shell. The file is made when it is missing.
+            SQL ends with a semicolon and may span several lines; .help lists the shell's own commands. Ctrl-C \
+            interrupts a running statement, Ctrl-D exits the shell. The file is created if it is missing.
 
-            Lines can be edited and come back with the up key where the system has libedit or libreadline. They \
-            are forgotten when the shell ends, since statements hold data. With --history they are kept in a file \
-            for you alone; what may spell out a key, and what begins with a space, is never kept.
+            Where the system has libedit or libreadline, lines can be edited, and the up key recalls earlier ones. \
+            They are discarded when the shell exits, since statements contain data. With --history they are kept in a \
+            file that only you can access; lines that may spell out a key or that begin with a space are never kept.
 
-            From a script, without a terminal, the first error ends the shell with status 1.
+            In a script, without a terminal, the first error ends the shell with status 1.
 
             EXAMPLES
               securestorage shell notes.db
@@ -25,11 +25,11 @@ struct Shell: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Flag(help: "Open the file for reading only.")
+    @Flag(help: "Open the file read-only.")
     var readOnly = false
 
     @Option(
-        help: "Keep what is typed at a terminal in this file, mode 0600 (default: nowhere).",
+        help: "Keep what is typed at a terminal in this file, mode 0600 (default: none).",
         completion: .file())
     var history: String?
 

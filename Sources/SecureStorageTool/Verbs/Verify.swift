@@ -5,10 +5,11 @@ internal import SecureStorage
 /// `securestorage verify`: checks whether all of a file is sound.
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check every page, the structures and the references.",
+        abstract: "Check every page, the structure and the foreign keys.",
         discussion: """
-            The HMAC of each page, SQLite's integrity check, and the foreign keys, of one state of the file, its \
-            log included. Others may go on using the file. The exit status is 1 when anything is found.
+            Checks the HMAC of each page, runs SQLite's integrity check, and checks the foreign keys, in one snapshot \
+            of the file including its log. Other processes may keep using the file. The exit status is 1 if any \
+            problem is found.
 
             EXAMPLES
               securestorage verify notes.db
@@ -18,7 +19,7 @@ struct Verify: ParsableCommand {
     @OptionGroup
     var file: FileOptions
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     private struct Answer: Encodable {

@@ -57,13 +57,13 @@ struct BackupDatabase {
                 }
                 // Dangling foreign keys existed before the backup.
                 guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {
-                    throw VaultBackupError.damaged(reason: "the database in it is not sound")
+                    throw VaultBackupError.damaged(reason: "its database is not intact")
                 }
                 let identity = VaultIdentity(
                     id: metadata.vaultID, generation: metadata.generation)
                 guard try VaultIdentity.read(in: store) == identity else {
                     throw VaultBackupError.damaged(
-                        reason: "it holds the database of another backup")
+                        reason: "it contains the database of another backup")
                 }
             }
         }

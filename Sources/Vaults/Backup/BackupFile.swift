@@ -13,7 +13,7 @@ final class BackupFile {
         self.path = path
         guard descriptor >= 0 else { throw failure("open") }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("look at") }
+        guard fstat(descriptor, &status) == 0 else { throw failure("examine") }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw VaultBackupError.notABackup(path: path)
         }
@@ -23,7 +23,7 @@ final class BackupFile {
     init(making path: String) throws {
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.path = path
-        guard descriptor >= 0 else { throw failure("make") }
+        guard descriptor >= 0 else { throw failure("create") }
         _ = fchmod(descriptor, 0o600)  // regardless of the umask
     }
 
@@ -34,7 +34,7 @@ final class BackupFile {
     /// The size in bytes.
     func size() throws -> UInt64 {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("look at") }
+        guard fstat(descriptor, &status) == 0 else { throw failure("examine") }
         return UInt64(status.st_size)
     }
 

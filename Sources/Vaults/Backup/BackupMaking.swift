@@ -25,7 +25,7 @@ struct BackupMaking {
         // authoritative.
         guard let identity = try copied.withStore(readOnly: true, VaultIdentity.read) else {
             throw VaultBackupError.unacceptableContents(
-                reason: "the database has no vault id; make no backup inside a transaction")
+                reason: "the database has no vault id; do not make a backup inside a transaction")
         }
         let copy = try BackupFile(reading: copied.url.path)
         let header = try VaultBackupHeader(
@@ -42,22 +42,22 @@ struct BackupMaking {
 
     private func checkContents() throws {
         func refuse(_ reason: String) -> VaultBackupError { .unacceptableContents(reason: reason) }
-        guard !sources.isEmpty else { throw refuse("nothing that unlocks it") }
+        guard !sources.isEmpty else { throw refuse("nothing would unlock it") }
         guard label.deviceName.utf8.count <= VaultBackupHeader.longestDeviceName,
             label.note.utf8.count <= VaultBackupHeader.longestNote
-        else { throw refuse("a label of more than 255 bytes of device name, or 4096 of note") }
+        else { throw refuse("the label has more than 255 bytes of device name or 4096 of note") }
         guard dataKeys.count <= VaultBackupHeader.mostKeys else {
-            throw refuse("\(dataKeys.count) data keys; \(VaultBackupHeader.mostKeys) are the most")
+            throw refuse("\(dataKeys.count) data keys; the limit is \(VaultBackupHeader.mostKeys)")
         }
         guard Set(dataKeys.map { Array($0.name.utf8) }).count == dataKeys.count else {
-            throw refuse("two data keys of one name")
+            throw refuse("two data keys have the same name")
         }
         for case .wrapped(let set) in dataKeys {
             let names = set.records.map(\.keyEncryptionKeyName)
             guard sources.allSatisfy({ names.contains($0.name) }) else {
                 throw refuse(
-                    "a set of keys, \(KeyStoreError.quoted(set.dataKeyName)), without a record of "
-                        + "each password or code that unlocks the backup")
+                    "the key set \(KeyStoreError.quoted(set.dataKeyName)) lacks a record for "
+                        + "a password or code that unlocks the backup")
             }
         }
     }

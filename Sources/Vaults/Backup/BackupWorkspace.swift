@@ -21,7 +21,7 @@ final class BackupWorkspace {
         let name = url.lastPathComponent
         guard url.isFileURL, !["", "/", ".", ".."].contains(name), !url.path.utf8.contains(0) else {
             throw VaultBackupError.fileFailed(
-                reason: "\(KeyStoreError.quoted(url.path)) is no path of a file")
+                reason: "\(KeyStoreError.quoted(url.path)) is not a file path")
         }
         let parent = url.deletingLastPathComponent().path
         guard let resolved = realpath(parent, nil) else {
@@ -55,7 +55,7 @@ final class BackupWorkspace {
         // Through the descriptor: another directory may have taken the name.
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0, let list = fdopendir(copy) else {
-            throw BackupFile.failure(errno, "look into", path)
+            throw BackupFile.failure(errno, "list", path)
         }
         defer { closedir(list) }
         rewinddir(list)
@@ -111,13 +111,13 @@ final class BackupWorkspace {
     }
 
     private var isTaken: VaultBackupError {
-        .taken(reason: "there is something at \(KeyStoreError.quoted(target.path))")
+        .taken(reason: "\(KeyStoreError.quoted(target.path)) already exists")
     }
 
     private static func open(_ path: String, _ target: String) throws -> Int32 {
         for _ in 1...100 {
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw BackupFile.failure(errno, "make the directory", path)
+                throw BackupFile.failure(errno, "create the directory", path)
             }
             let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else {

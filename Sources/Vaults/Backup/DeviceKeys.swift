@@ -19,9 +19,9 @@ struct DeviceKeys {
         func refuse(_ reason: String) -> VaultBackupError { .unacceptableContents(reason: reason) }
         let names = [database] + (keyEncryption.map { [$0] } ?? [])
         guard names.allSatisfy({ (1...240).contains($0.utf8.count) && !$0.hasSuffix(Self.suffix) })
-        else { throw refuse("a key's name that is not 1 to 240 bytes of UTF-8 long") }
+        else { throw refuse("the name of a key is not 1 to 240 bytes of UTF-8 long") }
         guard Set(names.map { Array($0.utf8) }).count == names.count else {
-            throw refuse("one name for two keys")
+            throw refuse("two keys have the same name")
         }
         self.entries = entries
         self.database = database

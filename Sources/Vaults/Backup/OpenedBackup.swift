@@ -10,7 +10,7 @@ final class OpenedBackup {
         let path = url.path
         guard url.isFileURL, !path.utf8.contains(0) else {
             throw VaultBackupError.fileFailed(
-                reason: "\(KeyStoreError.quoted(path)) is no path of a file")
+                reason: "\(KeyStoreError.quoted(path)) is not a file path")
         }
         file = try BackupFile(reading: path)
         let begin = try file.read(VaultBackupHeader.beginLength)
@@ -21,7 +21,7 @@ final class OpenedBackup {
         let length = begin.dropFirst(5).reduce(0) { $0 << 8 | Int($1) }
         guard begin.count == VaultBackupHeader.beginLength,
             VaultBackupHeader.lengths.contains(length)
-        else { throw VaultBackupError.damaged(reason: "its header cannot be that long") }
+        else { throw VaultBackupError.damaged(reason: "its header has an impossible length") }
         let rest = try file.read(length - begin.count)
         do {
             header = try VaultBackupHeader(bytes: begin + rest)
@@ -94,7 +94,8 @@ final class OpenedBackup {
             }
         }
         guard done == size else {
-            throw VaultBackupError.damaged(reason: "its database has another size than announced")
+            throw VaultBackupError.damaged(
+                reason: "the size of its database differs from its header")
         }
         try progress(VaultBackupProgress(step: .opening, fraction: 1))
     }

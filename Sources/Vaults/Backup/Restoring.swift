@@ -24,7 +24,7 @@ struct Restoring {
     ) throws -> RestoredVault {
         guard !configuration.isReadOnly else {
             throw VaultBackupError.unacceptableContents(
-                reason: "a read-only configuration; restore with one that may write")
+                reason: "the configuration is read-only; restore with a writable one")
         }
         let opened = try OpenedBackup(at: backup)
         let unlocked = try opened.unlock(with: source)
@@ -86,14 +86,14 @@ struct Restoring {
             for name in keys.names where try keys.entries.read(name) != nil {
                 throw VaultBackupError.taken(
                     reason:
-                        "the key store has a key \(KeyStoreError.quoted(name)) already, which data "
+                        "the key store already has a key \(KeyStoreError.quoted(name)), which data "
                         + "elsewhere may need")
             }
             return false
         }
         guard replacing != .nothing else {
             throw VaultBackupError.taken(
-                reason: "there is a vault at \(KeyStoreError.quoted(url.path))")
+                reason: "a vault already exists at \(KeyStoreError.quoted(url.path))")
         }
         try withCurrent(at: url) { current, identity in
             guard identity.id == metadata.vaultID else {
@@ -132,7 +132,7 @@ struct Restoring {
         defer { store.close() }
         guard let identity = try VaultIdentity.read(in: store) else {
             throw VaultBackupError.currentUnreadable(
-                reason: "it has no vault id, since no backup was ever made of it")
+                reason: "it has no vault id because it was never backed up")
         }
         try body(store, identity)
     }

@@ -69,18 +69,18 @@ extension VaultBackupError: CustomStringConvertible {
         func quoted(_ text: String) -> String { KeyStoreError.quoted(text) }
         return switch self {
         case .notABackup(let path):
-            "\(quoted(path)) is no backup of a vault; choose another file"
+            "\(quoted(path)) is not a vault backup; choose another file"
         case .damaged(let reason):
             "the backup is damaged: \(reason); take another copy of it, or an older backup"
         case .unsupportedVersion(let version):
-            "version \(version) of backups is not known; update the app"
+            "backup version \(version) is not supported; update the app"
         case .wrongPassword(let name):
             "wrong password for \(quoted(name)); try again: the backup itself is intact"
         case .wrongRecoveryCode(let name):
             "wrong recovery code for \(quoted(name)); compare it with what was written down: the "
                 + "backup itself is intact"
         case .wrongKey(let name):
-            "the backup was made with another key than this \(quoted(name))"
+            "the backup was made with a key other than this \(quoted(name))"
         case .noSuchKey(let name):
             "the backup has no record for \(quoted(name)); metadata(at:) lists those it has"
         case .unacceptableParameters(let reason):
@@ -88,7 +88,7 @@ extension VaultBackupError: CustomStringConvertible {
         case .unacceptableKey(let reason):
             "key refused: \(reason)"
         case .unacceptableContents(let reason):
-            "no backup can hold that: \(reason)"
+            "backup refused: \(reason)"
         case .taken(let reason):
             "\(reason); choose another one, or replace it"
         case .inUse(let path):
@@ -97,15 +97,15 @@ extension VaultBackupError: CustomStringConvertible {
             "the vault there was changed after the backup was made; replace a newer vault only on "
                 + "purpose"
         case .olderThanCurrent(let backup, let current):
-            "the backup is of generation \(backup), and the vault there of generation \(current); "
+            "the backup has generation \(backup), but the vault there has generation \(current); "
                 + "replace a newer vault only on purpose"
         case .otherVault(let backup, let current):
-            "the backup is of vault \(backup), and the vault there is \(current); restore to another "
+            "the backup is of vault \(backup), but the vault there is \(current); restore to another "
                 + "place"
         case .currentUnreadable(let reason):
             "the vault there cannot be compared with the backup: \(reason); restore to another place"
         case .diskFull(let path):
-            "the disk is full: \(quoted(path)); make room and try again: nothing was changed"
+            "the disk is full: \(quoted(path)); free some space and try again: nothing was changed"
         case .fileFailed(let reason):
             reason
         }
@@ -148,7 +148,7 @@ extension VaultBackupError {
             }
         } catch let error as SecureStorageError where error.isOfUnreadableDatabase {
             throw VaultBackupError.damaged(
-                reason: "the database in it cannot be read; was it made with another cipher "
+                reason: "its database cannot be read; was it made with another cipher "
                     + "configuration?")
         }
     }

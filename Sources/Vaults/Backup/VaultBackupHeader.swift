@@ -67,7 +67,7 @@ struct VaultBackupHeader {
         let length = Self.beginLength + body.bytes.count + RecordFrame.checksumLength
         guard Self.lengths.contains(length) else {
             throw VaultBackupError.unacceptableContents(
-                reason: "a header of \(length) bytes; 1 MiB is the most")
+                reason: "its header has \(length) bytes; the limit is 1 MiB")
         }
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer.integer(UInt32(truncatingIfNeeded: length))
@@ -82,7 +82,7 @@ struct VaultBackupHeader {
             bytes, Self.magic, version: Self.version, lengths: Self.lengths)
         func damaged(_ reason: String) -> EnvelopeError { .damaged(reason: reason) }
         guard try reader.integer(UInt32.self) == bytes.count else {
-            throw damaged("its header has another length than it says")
+            throw damaged("the length of its header differs from the recorded one")
         }
         let id = try reader.take(16)
         let generation = try reader.integer(UInt64.self)
@@ -92,7 +92,7 @@ struct VaultBackupHeader {
             let bytes = try reader.take(Int(reader.integer(UInt16.self)))
             let text = String(decoding: bytes, as: UTF8.self)
             guard bytes.count <= longest, text.utf8.elementsEqual(bytes) else {
-                throw damaged("a text is too long or no UTF-8")
+                throw damaged("a text is too long or not valid UTF-8")
             }
             return text
         }
@@ -101,7 +101,7 @@ struct VaultBackupHeader {
         keySet = try WrappedKeySet(
             bytes: Data(try reader.take(Int(reader.integer(UInt16.self)))))
         guard keySet.dataKeyName == Self.keyName else {
-            throw damaged("its key has the name of another one")
+            throw damaged("its key has a wrong name")
         }
         let count = Int(try reader.byte())
         guard count <= Self.mostKeys else { throw damaged("\(count) data keys") }
@@ -112,7 +112,7 @@ struct VaultBackupHeader {
             switch kind {
             case 0: keys.append(.key(try WrappedKey(bytes: bytes)))
             case 1: keys.append(.set(try WrappedKeySet(bytes: bytes)))
-            default: throw damaged("kind \(kind) of a data key is not known")
+            default: throw damaged("data key kind \(kind) is unknown")
             }
         }
         try reader.expectEnd()
@@ -138,7 +138,7 @@ struct VaultBackupHeader {
         for case .password(let parameters, _) in records.lazy.map(\.origin)
         where parameters.memory > Self.mostMemory || parameters.isWorkMoreThanTwiceTheDefault {
             throw EnvelopeError.unacceptableParameters(
-                reason: "\(parameters) costs more than a backup may ask for: 256 MiB, and twice "
+                reason: "\(parameters) costs more than a backup may require: 256 MiB and twice "
                     + "the work of the default")
         }
     }

@@ -106,7 +106,7 @@ public final class DataVaultContainer: Sendable {
     /// - Returns: The directory's path, with links resolved.
     private static func prepare(_ directory: URL, for access: FileAccess) throws -> String {
         guard directory.isFileURL, !directory.path.utf8.contains(0) else {
-            throw DataVaultError.invalidArg(reason: "the directory is no file URL")
+            throw DataVaultError.invalidArg(reason: "the directory is not a file URL")
         }
         if access == .owner {
             try DataVaultError.writing {
@@ -121,7 +121,7 @@ public final class DataVaultContainer: Sendable {
         defer { free(resolved) }
         var status = stat()
         guard lstat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw DataVaultError.invalidArg(reason: "the directory is no directory")
+            throw DataVaultError.invalidArg(reason: "the path is not a directory")
         }
         if let objection = access.objection(toDirectory: status, othersMayRead: true) {
             throw DataVaultError.invalidArg(reason: "the directory \(objection)")

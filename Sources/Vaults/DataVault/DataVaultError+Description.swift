@@ -7,13 +7,13 @@ extension DataVaultError: CustomStringConvertible {
         switch self {
         case .unknown(let cause):
             cause.map { "the vault failed: \(Self.text(of: $0))" } ?? "the vault failed"
-        case .alreadyExists: "a vault of this id exists; open it, or delete it first"
-        case .conversionError: "the value is data, no string; read it as data"
+        case .alreadyExists: "a vault with this id exists; open it, or delete it first"
+        case .conversionError: "the value is data, not a string; read it as data"
         case .doesNotExist(let isSelfDestructed, let cause):
             (isSelfDestructed
                 ? "the vault has self-destructed after too many wrong passwords; create a new one"
-                : "there is no vault of this id; create it first")
-                + (cause.map { "; and afterwards: \(Self.text(of: $0))" } ?? "")
+                : "no vault with this id exists; create it first")
+                + (cause.map { "; then also: \(Self.text(of: $0))" } ?? "")
         case .invalidArg(let reason): "invalid argument: \(reason)"
         case .invalidPassword(let triesLeft):
             "wrong password; "
@@ -21,11 +21,11 @@ extension DataVaultError: CustomStringConvertible {
         case .ioReadError(let cause): "the vault cannot be read: \(Self.text(of: cause))"
         case .ioWriteError(let cause): "the vault cannot be written: \(Self.text(of: cause))"
         case .locked: "the vault is locked; unlock it first"
-        case .nameTooLong: "an id or a name has \(DataVault.nameLengthLimit) bytes at most"
+        case .nameTooLong: "an id or a name has at most \(DataVault.nameLengthLimit) bytes"
         case .valueTooLarge:
-            "a value has \(DataVault.valueSizeLimit) bytes at most, and what is encrypted in one piece 1 GiB"
+            "a value has at most \(DataVault.valueSizeLimit) bytes, and 1 GiB when encrypted in one piece"
         case .dataTypeError: "the value is neither a string nor data"
-        case .outOfMemory: "there is not enough memory; close something, and try again"
+        case .outOfMemory: "not enough memory; free some and try again"
         case .passwordRequired: "the password must not be empty"
         case .passwordUnderMinLength: "the password is too short"
         case .passwordRequiresDigit: "the password needs a digit"
@@ -46,7 +46,7 @@ extension DataVaultError: CustomStringConvertible {
         case let error as SecureStorageError: error.description
         case let error as KeyStoreError: error.description
         case let error as EnvelopeError: error.description
-        default: "an error of the type \(type(of: error))"
+        default: "an error of type \(type(of: error))"
         }
     }
 }

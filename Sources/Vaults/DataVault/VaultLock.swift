@@ -16,7 +16,7 @@ struct VaultLock {
         guard let result = try held(patience: Self.patience, body) else {
             throw DataVaultError.ioWriteError(
                 cause: KeyStoreError.unavailable(
-                    reason: "another thread or process has been at work on the vault"))
+                    reason: "another thread or process is using the vault"))
         }
         return result
     }

@@ -102,8 +102,8 @@ struct VaultPlace: Sendable {
             throw DataVaultError.ioReadError(
                 cause: KeyStoreError.refused(
                     reason:
-                        "\(KeyStoreError.quoted(path)) has not the mode 660; chmod it, and its side "
-                        + "files, while nobody has it open"))
+                        "\(KeyStoreError.quoted(path)) does not have mode 660; chmod it and its side "
+                        + "files while no process has it open"))
         }
         guard (VaultFile.status(path + "-shm")?.st_size ?? 0) == 0 else { return }
         for file in [path + "-wal", path + "-shm"] {

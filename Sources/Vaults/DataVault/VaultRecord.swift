@@ -100,7 +100,7 @@ struct VaultRecord {
         var reader = try RecordFrame.open(
             bytes, Self.magic, version: Self.version, lengths: Self.lengths)
         guard try reader.part().elementsEqual(id.utf8) else {
-            throw EnvelopeError.damaged(reason: "the record is that of another vault")
+            throw EnvelopeError.damaged(reason: "the record belongs to another vault")
         }
         let sealed = Data(try reader.part())
         try reader.expectEnd()
@@ -145,7 +145,7 @@ struct VaultRecord {
     private init(sealedPart: Data) throws {
         var reader = ByteReader([UInt8](sealedPart)[...])
         guard let state = State(rawValue: try reader.byte()) else {
-            throw EnvelopeError.damaged(reason: "the state of the vault is not known")
+            throw EnvelopeError.damaged(reason: "the state of the vault is unknown")
         }
         self.state = state
         incarnation = Data(try reader.take(Self.incarnationLength))
@@ -169,7 +169,8 @@ struct VaultRecord {
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
         guard (keys != nil) == (state == .ready) else {
-            throw EnvelopeError.damaged(reason: "the vault's key and its state contradict")
+            throw EnvelopeError.damaged(
+                reason: "the vault's key and its state contradict each other")
         }
     }
 }

@@ -53,7 +53,7 @@ struct VaultRecords: Sendable {
         try DataVaultError.writing {
             guard let bytes = try bytes(place.entryName), record.stored.contains(bytes) else {
                 throw KeyStoreError.unavailable(
-                    reason: "another thread or process has changed the vault's record")
+                    reason: "another thread or process changed the vault's record")
             }
         }
     }
@@ -74,7 +74,7 @@ struct VaultRecords: Sendable {
                 guard entry.id == nil, let bytes = try bytes(name) else { return entry.id }
                 let id = try VaultRecord.id(inBytes: bytes)
                 guard VaultPlace.isEntryName(name, of: id) else {
-                    throw EnvelopeError.damaged(reason: "the record is that of another vault")
+                    throw EnvelopeError.damaged(reason: "the record belongs to another vault")
                 }
                 return id
             }
@@ -97,8 +97,8 @@ struct VaultRecords: Sendable {
             guard try !place.hasNeighbour() else {
                 throw DataVaultError.ioReadError(
                     cause: KeyStoreError.unavailable(
-                        reason: "the key store was lost: the directory has vaults, "
-                            + "and no key is there"))
+                        reason: "the key store was lost: the directory contains vaults, "
+                            + "but their key is missing"))
             }
             try DataVaultError.writing {
                 // Another process may have stored one first.

@@ -65,7 +65,7 @@ final class VaultValues: Sendable {
     }
 
     static let missing = EnvelopeError.damaged(
-        reason: "the vault's database is missing, and its record is there")
+        reason: "the vault's database is missing although its record exists")
 
     /// Whether the vault still exists; destroying it unlinks the file even while it is open.
     var isThere: Bool { file.isThere }
@@ -93,7 +93,7 @@ final class VaultValues: Sendable {
                 default: throw DataVaultError.dataTypeError
                 }
                 guard let text = rs.string(forColumnIndex: 0) else {
-                    throw EnvelopeError.damaged(reason: "a string is no UTF-8")
+                    throw EnvelopeError.damaged(reason: "a string is not valid UTF-8")
                 }
                 return text
             }
@@ -140,7 +140,7 @@ final class VaultValues: Sendable {
                 var names: [DataVaultDataName] = []
                 while try rs.next() {
                     guard let name = rs.string(forColumnIndex: 0) else {
-                        throw EnvelopeError.damaged(reason: "a name is no UTF-8")
+                        throw EnvelopeError.damaged(reason: "a name is not valid UTF-8")
                     }
                     let type: DataVaultDataType =
                         switch rs.string(forColumnIndex: 1) {

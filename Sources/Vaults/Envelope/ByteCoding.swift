@@ -71,7 +71,7 @@ struct ByteReader {
         let bytes = try take(Int(byte()))
         let name = String(decoding: bytes, as: UTF8.self)
         guard !bytes.isEmpty, name.utf8.elementsEqual(bytes) else {
-            throw EnvelopeError.damaged(reason: "a name is empty or no UTF-8")
+            throw EnvelopeError.damaged(reason: "a name is empty or not valid UTF-8")
         }
         return name
     }

@@ -49,7 +49,7 @@ extension DataEncryptionKey {
     ) throws -> Data {
         guard plaintext.count <= Self.longestValue else {
             throw EnvelopeError.limitReached(
-                reason: "a value of \(plaintext.count) bytes; more than 1 GiB is a stream")
+                reason: "a value of \(plaintext.count) bytes; seal more than 1 GiB as a stream")
         }
         return try valueCipher().seal(
             plaintext, authenticating: place(table, column, row), after: [Self.valueVersion])
@@ -92,7 +92,7 @@ extension DataEncryptionKey {
     ) throws -> Data {
         guard sealed.count >= Self.valueOverhead, let version = sealed.first else {
             throw EnvelopeError.damaged(
-                reason: "a sealed value has \(Self.valueOverhead) bytes at least")
+                reason: "a sealed value has at least \(Self.valueOverhead) bytes")
         }
         guard version == Self.valueVersion else {
             throw EnvelopeError.unsupportedVersion(Int(version))

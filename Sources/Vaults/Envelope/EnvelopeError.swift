@@ -65,26 +65,26 @@ extension EnvelopeError: CustomStringConvertible {
         // `debugDescription` escapes terminal control characters: names may come from a file.
         case .wrongKey(let name):
             "the record of key \(name.debugDescription) was wrapped by another key; "
-                + "unlock with the key that it was made with"
+                + "unlock it with the key that wrapped it"
         case .wrongPassword(let name):
             "wrong password for \(name.debugDescription); try again"
         case .wrongRecoveryCode(let name):
             "wrong recovery code for \(name.debugDescription); compare it with what was written down"
         case .noSuchKey(let name):
-            "there is no record for \(name.debugDescription); unlock with one of the set's names"
+            "no record for \(name.debugDescription) exists; unlock with one of the set's names"
         case .duplicateKey(let name):
-            "there is a record for \(name.debugDescription) already; rewrap it, or use another name"
+            "a record for \(name.debugDescription) already exists; rewrap it, or use another name"
         case .lastKey(let name):
-            "the record of \(name.debugDescription) is the last one; add another one first, "
-                + "or the data is lost"
+            "the record of \(name.debugDescription) is the last one; add another first, "
+                + "or the data will be lost"
         case .otherDataKey(let name):
-            "the data key \(name.debugDescription) is not the one of this set; unwrap the set's own"
+            "the data key \(name.debugDescription) does not belong to this set; unwrap the set's own"
         case .damaged(let reason):
             "damaged: \(reason); restore it from a backup"
         case .notAuthentic(let reason):
             "not authentic: \(reason)"
         case .unsupportedVersion(let version):
-            "version \(version) of the format is not known; update the app"
+            "format version \(version) is not supported; update the app"
         case .unacceptableParameters(let reason):
             "key derivation parameters refused: \(reason)"
         case .unacceptableKey(let reason):

@@ -79,7 +79,7 @@ public struct PasswordKey: KeyEncryptionKeySource {
             throw error
         } catch {
             throw EnvelopeError.limitReached(
-                reason: "\(parameters) could not be derived; it takes "
+                reason: "\(parameters) could not be derived; this needs "
                     + "\(parameters.memory >> 20) MiB of memory")
         }
     }

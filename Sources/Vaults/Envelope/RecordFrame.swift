@@ -28,14 +28,15 @@ enum RecordFrame {
         _ record: Data, _ magic: StaticString, version: UInt8, lengths: ClosedRange<Int>
     ) throws -> ByteReader {
         guard lengths.contains(record.count) else {
-            throw EnvelopeError.damaged(reason: "no record is \(record.count) bytes long")
+            throw EnvelopeError.damaged(
+                reason: "\(record.count) bytes is not a valid record length")
         }
         let bytes = [UInt8](record)
         let end = bytes.count - checksumLength
         var reader = ByteReader(bytes[..<end])
         let begin = try reader.take(4)
         guard magic.withUTF8Buffer({ begin.elementsEqual($0) }) else {
-            throw EnvelopeError.damaged(reason: "it does not begin like a record")
+            throw EnvelopeError.damaged(reason: "it does not start like a record")
         }
         // Check the checksum first: a damaged version byte is damage.
         guard checksum(bytes[..<end]).elementsEqual(bytes[end...]) else {

@@ -56,8 +56,8 @@ public struct RecoveryCode: KeyEncryptionKeySource {
                 for byte in typed where !Self.isSeparator(byte) {
                     guard let character = Self.canonical(byte) else {
                         throw EnvelopeError.malformedRecoveryCode(
-                            reason: "character \(count + 1) is none of a code's; "
-                                + "digits and letters but U are")
+                            reason: "character \(count + 1) is not allowed in a code; "
+                                + "use digits and letters except U")
                     }
                     if count < Self.length { characters[count] = character }
                     count += 1

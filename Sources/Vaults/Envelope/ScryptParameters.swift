@@ -31,10 +31,10 @@ public struct ScryptParameters: Sendable, Equatable {
         // Check each range first, so that none of the products below can overflow.
         guard (1...30).contains(costExponent) else { throw refuse("N = 2^\(costExponent)") }
         guard (8...1024).contains(blockSize) else {
-            throw refuse("r = \(blockSize); 8 is the usual one")
+            throw refuse("r = \(blockSize); the usual value is 8")
         }
         guard (1...16).contains(parallelism) else {
-            throw refuse("p = \(parallelism); 1 is the usual one")
+            throw refuse("p = \(parallelism); the usual value is 1")
         }
         self.init(uncheckedExponent: costExponent, blockSize, parallelism)
         guard memory >= 16 << 20, work >= Self.default.work / 2 else {

@@ -126,7 +126,7 @@ final class SealedStreamCipher: @unchecked Sendable {
         guard let plaintext = opened else {
             throw EnvelopeError.notAuthentic(
                 reason: "chunk \(chunks) of the stream was changed, moved or cut short, "
-                    + "or the key or the context is another one")
+                    + "or the key or the context differs")
         }
         chunks += 1
         return plaintext
@@ -143,7 +143,7 @@ final class SealedStreamCipher: @unchecked Sendable {
     /// Returns 11 bytes of chunk number and one that marks the last chunk.
     private func nonce(isLast: Bool) throws -> [UInt8] {
         guard chunks < SealedStream.mostChunks else {
-            throw EnvelopeError.limitReached(reason: "a stream has 2^32 chunks, 256 TiB, at most")
+            throw EnvelopeError.limitReached(reason: "a stream has at most 2^32 chunks, 256 TiB")
         }
         var writer = ByteWriter(capacity: 12)
         writer.raw([0, 0, 0])

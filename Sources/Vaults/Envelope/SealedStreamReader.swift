@@ -43,13 +43,13 @@ public final class SealedStreamReader {
         func take(_ count: Int) throws -> [UInt8] {
             let bytes = try Self.fill(count, from: input)
             guard bytes.count == count else {
-                throw EnvelopeError.damaged(reason: "the stream ends in its header")
+                throw EnvelopeError.damaged(reason: "the stream ends within its header")
             }
             return Array(bytes)
         }
         let begin = try take(6)
         guard SealedStream.magic.withUTF8Buffer({ begin.prefix(4).elementsEqual($0) }) else {
-            throw EnvelopeError.damaged(reason: "it does not begin like a sealed stream")
+            throw EnvelopeError.damaged(reason: "it does not start like a sealed stream")
         }
         guard begin[4] == SealedStream.version else {
             throw EnvelopeError.unsupportedVersion(Int(begin[4]))
@@ -108,7 +108,7 @@ public final class SealedStreamReader {
             let part = try input(count - bytes.count)
             guard !part.isEmpty else { break }
             guard part.count <= count - bytes.count else {
-                throw EnvelopeError.damaged(reason: "the input gave more bytes than asked for")
+                throw EnvelopeError.damaged(reason: "the input returned more bytes than requested")
             }
             // Usually one part has all the bytes and is not copied.
             if bytes.isEmpty { bytes = part } else { bytes.append(part) }

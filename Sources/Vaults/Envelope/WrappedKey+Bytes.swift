@@ -42,7 +42,7 @@ extension WrappedKey {
         case 2:
             origin = .recoveryCode(salt: Data(try reader.take(Self.saltLength)))
         default:
-            throw EnvelopeError.damaged(reason: "kind \(kind) of a key is not known")
+            throw EnvelopeError.damaged(reason: "key kind \(kind) is unknown")
         }
         box = Data(try reader.take(Self.boxLength))
         try reader.expectEnd()

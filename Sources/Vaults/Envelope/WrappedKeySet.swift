@@ -50,7 +50,7 @@ public struct WrappedKeySet: Sendable, Equatable {
     public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
         let key = try records[index(of: source.name)].unwrap(with: source)
         guard try isOurs(key) else {
-            throw EnvelopeError.damaged(reason: "the record is of another data key than its set")
+            throw EnvelopeError.damaged(reason: "the record's data key is not the one of its set")
         }
         return key
     }
@@ -70,7 +70,7 @@ public struct WrappedKeySet: Sendable, Equatable {
         }
         guard records.count < Self.mostRecords else {
             throw EnvelopeError.limitReached(
-                reason: "a set has \(Self.mostRecords) records at most")
+                reason: "a set has at most \(Self.mostRecords) records")
         }
         guard try isOurs(dataKey) else { throw EnvelopeError.otherDataKey(name: dataKey.name) }
         records.append(try WrappedKey(wrapping: dataKey, with: source.makeKey()))
@@ -167,7 +167,7 @@ extension WrappedKeySet {
         checkValue = Data(try reader.take(Self.checkLength))
         let count = Int(try reader.byte())
         guard (1...Self.mostRecords).contains(count) else {
-            throw EnvelopeError.damaged(reason: "a set of \(count) records")
+            throw EnvelopeError.damaged(reason: "the set has \(count) records")
         }
         var records: [WrappedKey] = []
         for _ in 0..<count {

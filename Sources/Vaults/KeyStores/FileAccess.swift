@@ -20,16 +20,16 @@ enum FileAccess: Sendable {
         switch self {
         case .owner where status.st_uid != geteuid(): "belongs to another user"
         case .owner where othersMayRead && status.st_mode & 0o022 != 0:
-            "can be written by others; chmod go-w it when nobody else can have changed what is in it"
+            "can be written by others; chmod go-w it if no one else can have changed its contents"
         case .owner where !othersMayRead && status.st_mode & 0o077 != 0:
-            "is open to others; chmod 700 it when nobody else can have changed what is in it"
+            "is open to others; chmod 700 it if no one else can have changed its contents"
         case .group where status.st_mode & 0o7777 != 0o2770:
-            "is not for one group: make an empty one with the mode 2770 and that group"
+            "is not restricted to one group: create an empty one with mode 2770 and that group"
         // The directory's owner can replace its contents.
         case .group where status.st_uid != 0 && status.st_uid != geteuid():
-            "belongs to another user: have it made by root"
+            "belongs to another user: have root create it"
         case .group where !Self.isMember(of: status.st_gid):
-            "belongs to a group that this process's user is not in"
+            "belongs to a group that does not include this process's user"
         default: nil
         }
     }

@@ -37,14 +37,14 @@ public struct FileKeyStore: KeyStore {
         directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false
     ) throws {
         guard directory.isFileURL else {
-            throw KeyStoreError.refused(reason: "the directory is no file URL")
+            throw KeyStoreError.refused(reason: "the directory is not a file URL")
         }
         var path = directory.standardizedFileURL.path
         // With a trailing slash, a link would be followed.
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         // C would truncate the path there.
         guard !path.utf8.contains(0) else {
-            throw KeyStoreError.refused(reason: "the path of the directory has a NUL in it")
+            throw KeyStoreError.refused(reason: "the path of the directory contains a NUL")
         }
         self.path = path
         access = FileAccess(sharedWithGroup: sharedWithGroup)

@@ -26,7 +26,7 @@ final class KeyDirectory {
         var status = stat()
         let hasStatus = fstat(descriptor, &status) == 0
         self.status = status
-        guard hasStatus else { throw Self.failure(errno, "look at the directory", path) }
+        guard hasStatus else { throw Self.failure(errno, "examine the directory", path) }
         if let objection = access.objection(toDirectory: status) {
             throw KeyStoreError.refused(reason: "the directory \"\(path)\" \(objection)")
         }
@@ -43,11 +43,11 @@ final class KeyDirectory {
     /// Creates the directory with mode 0700 if the path does not exist.
     static func create(_ path: String) throws {
         guard mkdir(path, 0o700) == 0 else {
-            guard errno == EEXIST else { throw failure(errno, "make the directory", path) }
+            guard errno == EEXIST else { throw failure(errno, "create the directory", path) }
             return
         }
         // A umask may also remove rights of the owner.
-        guard chmod(path, 0o700) == 0 else { throw failure(errno, "make the directory", path) }
+        guard chmod(path, 0o700) == 0 else { throw failure(errno, "create the directory", path) }
         let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }  // a parent that may be searched, not read
         defer { close(parent) }
@@ -60,7 +60,7 @@ final class KeyDirectory {
     func contains(_ fileName: String) throws -> Bool {
         var status = stat()
         guard fstatat(descriptor, fileName, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-            guard errno == ENOENT else { throw failure(errno, "look at", fileName) }
+            guard errno == ENOENT else { throw failure(errno, "examine", fileName) }
             return false
         }
         try check(status, fileName)
@@ -78,7 +78,7 @@ final class KeyDirectory {
         }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw failure(errno, "look at", fileName) }
+        guard fstat(file, &status) == 0 else { throw failure(errno, "examine", fileName) }
         try check(status, fileName)
         let size = Int(status.st_size)
         let bytes = try SecretBytes(count: min(size, maximum)) { buffer in
@@ -126,15 +126,16 @@ final class KeyDirectory {
         let reason: String? =
             switch status.st_mode & S_IFMT {
             // A link count of 0 is valid: the file was replaced or removed after it was opened.
-            case S_IFREG where status.st_nlink > 1: "has a second name, a hard link"
+            case S_IFREG where status.st_nlink > 1: "has a second hard link"
             case S_IFREG: access.objection(toFile: status, in: self.status)
             case S_IFLNK: "is a symbolic link"
-            default: "is no file"
+            default: "is not a regular file"
             }
         guard let reason else { return }
         throw KeyStoreError.refused(
             reason:
-                "\"\(path)/\(fileName)\" \(reason), which this store never makes; find out who did")
+                "\"\(path)/\(fileName)\" \(reason), which this store never creates; find out what did"
+        )
     }
 
     // MARK: - Writing, with the lock

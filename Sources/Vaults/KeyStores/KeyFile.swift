@@ -77,7 +77,7 @@ enum KeyFile {
         let utf8 = bytes[headerSize..<headerSize + nameLength]
         guard let text = String(bytes: utf8, encoding: .utf8), let name = try? SecretName(text),
             Self.fileName(of: name) == fileName.lowercased()
-        else { throw Damage("the name inside is another than the file's") }
+        else { throw Damage("the stored name does not match the file name") }
         return name
     }
 
@@ -94,10 +94,10 @@ enum KeyFile {
                 let checksum = SHA256.hash(
                     data: UnsafeRawBufferPointer(rebasing: bytes[..<checked]))
                 guard checksum == UnsafeRawBufferPointer(rebasing: bytes[checked...]) else {
-                    throw Damage("its checksum does not fit")
+                    throw Damage("its checksum does not match")
                 }
                 guard bytes[headerSize..<start].elementsEqual(name.utf8) else {
-                    throw Damage("the file is that of another name")
+                    throw Damage("the file belongs to another name")
                 }
                 return SecretBytes(
                     copying: UnsafeRawBufferPointer(rebasing: bytes[start..<checked]))
@@ -109,7 +109,7 @@ enum KeyFile {
     private static func lengths(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> (Int, Int) {
         guard bytes.count >= headerSize else { throw Damage("the file was cut off") }
         guard bytes.prefix(7).elementsEqual(magic.prefix(7)) else {
-            throw Damage("the file begins like no key file")
+            throw Damage("the file is not a key file")
         }
         guard bytes[7] == magic[7] else {
             throw Damage("the file has version \(bytes[7]); a newer program may read it")

@@ -33,18 +33,18 @@ extension KeyStoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound(let name):
-            "no secret is named \(Self.quoted(name)); make one only where no data needs the old one"
+            "no secret is named \(Self.quoted(name)); create one only if no data needs the old one"
         case .alreadyExists(let name):
             "a secret named \(Self.quoted(name)) exists and was not changed; read it instead"
         case .unavailable(let reason):
-            "the key store is not available: \(reason); try again later, and make no new key"
+            "the key store is not available: \(reason); try again later, and do not create a new key"
         case .refused(let reason):
             "the key store refused: \(reason)"
         case .damaged(let name, let reason):
             "the secret \(Self.quoted(name)) is damaged: \(reason); restore it from a backup, or "
                 + "remove it if no data needs it"
         case .invalidName(let reason):
-            "that is no name for a secret: \(reason); take 1 to 255 bytes of UTF-8"
+            "invalid name for a secret: \(reason); use 1 to 255 bytes of UTF-8"
         }
     }
 

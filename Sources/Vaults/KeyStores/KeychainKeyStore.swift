@@ -88,7 +88,7 @@
                 }
                 guard updated == errSecItemNotFound else { return try check(updated, name) }
             }
-            throw KeyStoreError.unavailable(reason: "another process stores and removes it")
+            throw KeyStoreError.unavailable(reason: "another process keeps storing and removing it")
         }
 
         /// Stores a secret under a name that has none yet.
@@ -115,7 +115,7 @@
             var result: CFTypeRef?
             try check(SecItemCopyMatching(query as CFDictionary, &result), name)
             guard let result, CFGetTypeID(result) == CFDataGetTypeID() else {
-                throw KeyStoreError.damaged(name: name, reason: "the keychain gave no bytes")
+                throw KeyStoreError.damaged(name: name, reason: "the keychain returned no bytes")
             }
             let data = unsafeDowncast(result, to: CFData.self)
             let bytes = UnsafeRawBufferPointer(
@@ -161,7 +161,7 @@
                 let account = item[kSecAttrAccount as String] as? String ?? ""
                 guard let name = SecretName(ascii: account) else {
                     throw KeyStoreError.damaged(
-                        name: account, reason: "the keychain's item has a name that is none of ours"
+                        name: account, reason: "the keychain's item has an unknown name format"
                     )
                 }
                 return name
@@ -200,7 +200,7 @@
         }
 
         private func check(_ status: OSStatus, _ name: String) throws {
-            let reason = "the keychain answered \(status)"
+            let reason = "the keychain returned \(status)"
             switch status {
             case errSecSuccess: return
             case errSecItemNotFound: throw KeyStoreError.notFound(name: name)
@@ -208,7 +208,9 @@
             case errSecDecode: throw KeyStoreError.damaged(name: name, reason: reason)
             case errSecInteractionNotAllowed:
                 throw KeyStoreError.unavailable(
-                    reason: "\(reason): the device is locked, or was not unlocked since its start")
+                    reason:
+                        "\(reason): the device is locked, or has not been unlocked since it started"
+                )
             case errSecAuthFailed:
                 throw KeyStoreError.refused(reason: "\(reason): access was denied")
             case errSecMissingEntitlement:

@@ -172,7 +172,7 @@
             _ contents: KeyValuePairs<String, String?>, _ body: (Pointer) throws -> T
         ) throws -> T {
             guard let table = hashTableNew(stringHash, stringEqual, free, free) else {
-                throw KeyStoreError.unavailable(reason: "GLib makes no table")
+                throw KeyStoreError.unavailable(reason: "GLib could not create a hash table")
             }
             defer { hashTableRelease(table) }
             for (key, value) in contents {

@@ -32,8 +32,8 @@ struct SecretName: Hashable, Comparable {
         guard secret.count <= maximumSecretSize else {
             throw KeyStoreError.refused(
                 reason:
-                    "the secret has \(secret.count) bytes, and \(maximumSecretSize) are the most; "
-                    + "keep it in an encrypted database, and that one's key here")
+                    "the secret has \(secret.count) bytes, but the limit is \(maximumSecretSize); "
+                    + "keep it in an encrypted database, and that database's key here")
         }
     }
 }

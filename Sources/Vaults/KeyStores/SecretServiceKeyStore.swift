@@ -70,7 +70,7 @@
                     guard items > 0 else { throw KeyStoreError.notFound(name: name) }
                     guard items == 1 else {
                         throw KeyStoreError.damaged(
-                            name: name, reason: "the keyring has \(items) items of that name")
+                            name: name, reason: "the keyring has \(items) items with that name")
                     }
                     let text = try library.checked("read a secret") {
                         library.passwordLookup(schema, attributes, nil, $0)
@@ -127,7 +127,7 @@
                         guard let name = SecretName(ascii: text) else {
                             throw KeyStoreError.damaged(
                                 name: text,
-                                reason: "the keyring's item has a name that is none of ours")
+                                reason: "the keyring's item has an unknown name format")
                         }
                         names.insert(name)
                     }
@@ -228,7 +228,7 @@
                 library.serviceGet(0, nil, $0)
             }
             guard let service else {
-                throw KeyStoreError.unavailable(reason: "there is no Secret Service")
+                throw KeyStoreError.unavailable(reason: "no Secret Service is available")
             }
             defer { library.objectRelease(service) }
             // The function is documented to find the service itself, but then it fails silently.
@@ -238,7 +238,7 @@
             guard let collection else {
                 throw KeyStoreError.unavailable(
                     reason:
-                        "the Secret Service has no default collection; make one, or log in so that "
+                        "the Secret Service has no default collection; create one, or log in so that "
                         + "it is unlocked")
             }
             defer { library.objectRelease(collection) }

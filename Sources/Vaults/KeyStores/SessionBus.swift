@@ -21,7 +21,7 @@
                 library.busGet(sessionBus, nil, $0)
             }
             guard let connection else {
-                throw KeyStoreError.unavailable(reason: "there is no session bus")
+                throw KeyStoreError.unavailable(reason: "no session bus is available")
             }
             self.connection = connection
             // By default, GIO ends a process that runs a main loop with SIGTERM when the bus
@@ -58,7 +58,7 @@
                     guard ContinuousClock.now - start < Self.patience else {
                         throw KeyStoreError.unavailable(
                             reason:
-                                "another process has been holding \(Self.writer) on the session bus"
+                                "another process is holding \(Self.writer) on the session bus"
                         )
                     }
                     usleep(2000)
@@ -85,11 +85,11 @@
                     "org.freedesktop.DBus", method, tuple, nil, 0, 25_000, nil, error)
             }
             guard let reply else {
-                throw KeyStoreError.unavailable(reason: "the session bus gave no answer")
+                throw KeyStoreError.unavailable(reason: "the session bus did not reply")
             }
             defer { library.variantRelease(reply) }
             guard let answer = library.variantChild(reply, 0) else {
-                throw KeyStoreError.unavailable(reason: "the session bus gave an empty answer")
+                throw KeyStoreError.unavailable(reason: "the session bus returned an empty reply")
             }
             defer { library.variantRelease(answer) }
             return value(answer)

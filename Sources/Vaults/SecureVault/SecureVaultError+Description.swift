@@ -5,22 +5,22 @@ extension SecureVaultError: CustomStringConvertible {
     /// One line that says what failed and, where known, what to do.
     public var description: String {
         switch self {
-        case .initFailed(let cause): "the vault cannot be made: \(Self.text(of: cause))"
+        case .initFailed(let cause): "the vault cannot be created: \(Self.text(of: cause))"
         case .authRequired: "the password is required; call authWith(password:) first"
         case .invalidPassword: "wrong password; try again"
         case .noL1Key:
-            "the device's key is missing, and the data needs it; restore the key store from a backup"
+            "the device's key, which the data needs, is missing; restore the key store from a backup"
         case .noL2Key:
             "the key of L2 or the salt of its password is missing; restore the key store from a backup"
         case .authError(let cause): "the password cannot be checked: \(Self.text(of: cause))"
         case .failedToOpenDatabase(let cause):
             "the database cannot be opened, and was not changed: \(Self.text(of: cause))"
         case .databaseError(let cause): "the database failed: \(Self.text(of: cause))"
-        case .duplicateRecord: "there is such a record already"
+        case .duplicateRecord: "the record already exists"
         case .keystoreError(let status): "the key store failed: \(Self.text(ofStatus: status))"
-        case .secError(let status): "a function of the system failed (\(status))"
+        case .secError(let status): "a system function failed (\(status))"
         case .generalCryptoError:
-            "the data cannot be encrypted or decrypted; "
+            "the data cannot be encrypted or decrypted: "
                 + "it was changed, or belongs to another key or place"
         case .encodingFailed: "the value cannot be encoded or decoded"
         case .keystoreReadError(let status):
@@ -33,7 +33,7 @@ extension SecureVaultError: CustomStringConvertible {
     /// Returns the description of this package's errors, and only the type of others: they may
     /// quote the input that they failed on, which can be a secret.
     private static func text(of error: any Error) -> String {
-        ownText(of: error) ?? "an error of the type \(type(of: error))"
+        ownText(of: error) ?? "an error of type \(type(of: error))"
     }
 
     private static func ownText(of error: any Error) -> String? {
@@ -50,10 +50,10 @@ extension SecureVaultError: CustomStringConvertible {
     private static func text(ofStatus status: Int32) -> String {
         switch status {
         case KeyStoreStatus.unavailable:
-            "it is locked or not available; try again later, and make no new key (\(status))"
-        case KeyStoreStatus.notFound: "there is no such entry (\(status))"
-        case -25299: "there is such an entry already (\(status))"
-        case -25293: "it refused; look at its permissions (\(status))"
+            "it is locked or not available; try again later, and do not create a new key (\(status))"
+        case KeyStoreStatus.notFound: "no such entry exists (\(status))"
+        case -25299: "the entry already exists (\(status))"
+        case -25293: "it refused access; check its permissions (\(status))"
         case -26275: "an entry is damaged; restore it from a backup (\(status))"
         default: "status \(status)"
         }

@@ -102,7 +102,7 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
                 return container
             #else
                 throw KeyStoreError.refused(
-                    reason: "there are no app groups here, such as \(group)")
+                    reason: "this platform has no app groups, such as \(group)")
             #endif
         }
         return try FileManager.default.url(

@@ -62,7 +62,7 @@ import Testing
                 Issue.record("\(error as Any)")
                 continue
             }
-            #expect(message.hasPrefix("value 2 is of the type "))
+            #expect(message.hasPrefix("value 2 has type "))
             #expect(message.contains(name))
             #expect(!message.contains("hush"))
             #expect(

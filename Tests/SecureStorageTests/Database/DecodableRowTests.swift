@@ -98,7 +98,7 @@ import Testing
     {
         let error = storageError { _ = try db.fetchAll(Point.self, "SELECT 1 AS x, 2 AS z") }
         #expect(error?.code == 25)
-        #expect(error?.description.contains("\"y\", its columns are: x, z") == true)
+        #expect(error?.description.contains("\"y\"; its columns are: x, z") == true)
         #expect(
             try db.fetchOne(Point.self, "SELECT 1 AS x, 2 AS y") == Point(x: 1, y: 2, at: nil))
     }

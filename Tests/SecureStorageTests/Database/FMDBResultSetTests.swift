@@ -85,7 +85,7 @@ import Testing
         #expect(try rs.type(forColumnName: "b") == .blob)
         let error = storageError { _ = try rs.isNull(forColumnName: "nobody") }
         #expect(error?.code == 25)
-        #expect(error?.description.contains("\"nobody\", its columns are: n, i, r, t, b") == true)
+        #expect(error?.description.contains("\"nobody\"; its columns are: n, i, r, t, b") == true)
         #expect(storageError { _ = try rs.type(forColumnIndex: 5) }?.code == 25)
     }
 

@@ -72,7 +72,8 @@ import Testing
                 let db = campaign.store(directory + "/test.db")
                 let error = storageError { try db.open(with: PowerCut.oldKey) }
                 let text = error?.description ?? ""
-                let isTorn = text.contains("the journal that a crash has left is damaged: record ")
+                let isTorn = text.contains(
+                    "the journal that a crash left behind is damaged: record ")
                 #expect(isTorn || !text.contains("damaged"), "\(text)")
                 tornRecords += isTorn ? 1 : 0
                 db.close()

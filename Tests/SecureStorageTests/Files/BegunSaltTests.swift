@@ -111,7 +111,7 @@ import Testing
         let error = storageError {
             try SecureDatabaseStore.move(at: database.url, to: target)
         }
-        #expect(error?.description.contains("salt file -salt exists already") == true)
+        #expect(error?.description.contains("salt file -salt already exists") == true)
         #expect(try Data(contentsOf: url("moved.db-salt")) == kept)
         #expect(
             try database.fileNames() == ["moved.db-salt", "test.db", "test.db-salt"])

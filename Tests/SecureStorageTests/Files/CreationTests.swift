@@ -402,7 +402,7 @@ import Testing
                 for name in ["", ".", "..", "../out.db", "sub/in.db", "/etc/absolute.db"] {
                     let db = SecureDatabaseStore(databaseFileName: name)
                     let error = storageError { try db.open(with: TemporaryDatabase.key) }
-                    #expect(error?.description.contains("is no file name") == true, "\(name)")
+                    #expect(error?.description.contains("is not a file name") == true, "\(name)")
                 }
                 #expect(!FileManager.default.fileExists(atPath: home + "/data"))
             }

@@ -107,7 +107,7 @@ import Testing
         for pages in [1, 2, 4] {
             try Data(text.utf8.prefix(pages * 4096)).write(to: database.url)
             try database.expectRefusal(
-                .openFailed, mentioning: ["no SQLCipher database", "evenly", "not changed"])
+                .openFailed, mentioning: ["not a SQLCipher database", "evenly", "not changed"])
         }
     }
 
@@ -117,7 +117,7 @@ import Testing
         try Data(repeating: 7, count: size).write(to: database.url)
 
         let error = try database.expectRefusal(
-            .openFailed, mentioning: ["\(size) byte", "cut off"])
+            .openFailed, mentioning: ["\(size) byte", "truncated"])
 
         #expect(error?.code == 14)
     }

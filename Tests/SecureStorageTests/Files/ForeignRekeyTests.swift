@@ -56,7 +56,7 @@ import Testing
             (error as? SecureStorageError)?.kind == .authenticationFailed, "\(text)",
             sourceLocation: sourceLocation)
         #expect(
-            text.contains("somebody else has changed"), "\(text)", sourceLocation: sourceLocation)
+            text.contains("another connection changed"), "\(text)", sourceLocation: sourceLocation)
         for word in ["damage", "salvage the", "logic error", "not a database", "malformed"] {
             #expect(!text.contains(word), "\(text)", sourceLocation: sourceLocation)
         }
@@ -211,7 +211,7 @@ import Testing
         let error = storageError { _ = try db.strings("SELECT x FROM t") }
         let text = error?.description ?? "no error"
         #expect(error == nil || error?.kind == .backingStoreError, "\(text)")
-        #expect(!text.contains("somebody else has changed"), "\(text)")
+        #expect(!text.contains("another connection changed"), "\(text)")
     }
 
     @Test(arguments: [0, 0x20] as [UInt8])
@@ -228,6 +228,6 @@ import Testing
         try file.close()
         let error = storageError { _ = try db.strings("SELECT x FROM t") }
         #expect(error?.kind == .backingStoreError, "\(error as Any)")
-        #expect(!"\(error as Any)".contains("somebody else has changed"))
+        #expect(!"\(error as Any)".contains("another connection changed"))
     }
 }

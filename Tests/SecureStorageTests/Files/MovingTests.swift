@@ -49,7 +49,7 @@ import Testing
             let before = try DirectorySnapshot(of: database.directory)
             let error = storageError { try SecureDatabaseStore.move(at: database.url, to: target) }
             #expect(error?.code == 14)
-            #expect(error?.description.contains("exists already") == true)
+            #expect(error?.description.contains("already exists") == true)
             #expect(try DirectorySnapshot(of: database.directory) == before)
             try FileManager.default.removeItem(at: file)
         }
@@ -64,7 +64,7 @@ import Testing
         for url in [database.url, none] {
             let error = storageError { try SecureDatabaseStore.move(at: url, to: target) }
             #expect(error?.code == 14)
-            #expect(error?.description.contains("no such file") == true)
+            #expect(error?.description.contains("does not exist") == true)
         }
         #expect(try database.fileNames() == [])
     }

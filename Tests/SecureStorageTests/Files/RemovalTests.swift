@@ -73,7 +73,7 @@ import Testing
         try write(100)
         let url = try #require(URL(string: "https://example.org\(database.path)"))
         #expect(!SecureDatabaseStore.exists(at: url))
-        try expectRefusal(code: 21, mentioning: "no URL of a file", of: url)
+        try expectRefusal(code: 21, mentioning: "not a file URL", of: url)
         #expect(storageError { _ = try SecureDatabaseStore.sizeOnDisk(at: url) }?.code == 21)
         #expect(
             storageError { try SecureDatabaseStore.move(at: database.url, to: url) }?.code == 21)
@@ -182,7 +182,7 @@ import Testing
             ] {
                 #expect(error?.kind == .backingStoreError)
                 #expect(error?.code == 5)
-                #expect(error?.description.contains("somebody else") == true)
+                #expect(error?.description.contains("another process") == true)
             }
         }
         #expect(try database.fileNames() == before)

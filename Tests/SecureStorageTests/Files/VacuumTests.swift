@@ -227,7 +227,7 @@ import Testing
         try Data("something else".utf8).write(to: copy)
         let error = storageError { try db.vacuum(into: copy) }
         #expect(error?.code == 14)
-        #expect(error?.description.contains("exists already") == true)
+        #expect(error?.description.contains("already exists") == true)
         #expect(try Data(contentsOf: copy) == Data("something else".utf8))
         try db.vacuum(into: copy, replacing: true)
         try expectContent(openCopy())

@@ -56,8 +56,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("CREATE TABLE t AS SELECT sql FROM sqlite_schema", "does something else"),
-        ("CREATE TABLE temp.t (a)", "does something else"),
+        ("CREATE TABLE t AS SELECT sql FROM sqlite_schema", "does something other than"),
+        ("CREATE TABLE temp.t (a)", "does something other than"),
         ("CREATE TABLE t (a CHECK (fts3_tokenizer(a) IS NULL))", "fts3_tokenizer() is refused"),
         ("CREATE TABLE t (a); DROP TABLE good", "text after the first statement"),
     ])

@@ -105,7 +105,7 @@ struct SalvageMatrixTests {
         #expect(Set(report.damagedPages).isSubset(of: hit), context)
         let db = try file.open(saved)
         defer { db.close() }
-        let problem = report.problems.contains { $0.contains("cannot be made again") }
+        let problem = report.problems.contains { $0.contains("cannot be recreated") }
         #expect(try problem || db.verifyIntegrity().isSound, context)
 
         var found: Set<String> = []

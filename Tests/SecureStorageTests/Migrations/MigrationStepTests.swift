@@ -60,7 +60,7 @@ import Testing
     // MARK: - Failures
 
     @Test func `a failed step is rolled back, with SQLite's code and the step's name`() throws {
-        try expectFailure(code: 19, mentioning: "UNIQUE", "taken back") {
+        try expectFailure(code: 19, mentioning: "UNIQUE", "rolled back") {
             try $0.executeUpdate("INSERT INTO t VALUES (1)")
         }
         try expectFailure(code: 1, mentioning: "syntax error") {
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `a transaction that SQLite rolled back is detected`() throws {
-        try expectFailure(code: 1, mentioning: "rolled back by SQLite") { db in
+        try expectFailure(code: 1, mentioning: "SQLite rolled back") { db in
             _ = storageError { try db.executeUpdate("INSERT OR ROLLBACK INTO t VALUES (1)") }
         }
     }

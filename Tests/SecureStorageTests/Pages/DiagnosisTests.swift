@@ -281,7 +281,7 @@ import Testing
         db.close()
         let diagnosis = try SecureDatabaseStore.diagnose(at: copy.url, key: Self.key)
         #expect(diagnosis.finding == .ok)
-        #expect(diagnosis.reasons.contains { $0.contains("log holds") })
+        #expect(diagnosis.reasons.contains { $0.contains("log contains") })
         #expect(diagnosis.description.contains("15 of 15 pages"))
     }
 

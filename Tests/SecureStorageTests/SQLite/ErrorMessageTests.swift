@@ -252,13 +252,13 @@ import Testing
                 let text = error?.description ?? "no error"
                 #expect(error?.code == 26, "\(text)")
                 #expect(text.contains(second.path), "\(text)")
-                #expect(text.contains("salt of its own") && text.contains("KEY"), "\(text)")
+                #expect(text.contains("its own salt") && text.contains("KEY"), "\(text)")
                 #expect(!text.contains("hunter2") && !text.contains("horse"), "\(text)")
             }
         }
         // A bound path is a value.
         let text = message { try db.executeUpdate("ATTACH ? AS other", second.path) }
-        #expect(text.contains("salt of its own"), "\(text)")
+        #expect(text.contains("its own salt"), "\(text)")
         #expect(!text.contains("other.db"), "\(text)")
         // As the error advises.
         try db.executeUpdate("ATTACH ? AS other KEY ?", second.path, passphrase)

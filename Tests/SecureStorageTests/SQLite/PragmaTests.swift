@@ -240,6 +240,6 @@ import Testing
     func `no function loads code or exposes a pointer`(_ call: String) throws {
         let error = storageError { _ = try db.executeQuery("SELECT \(call)", values: ["simple"]) }
         #expect(error?.code == 23)
-        #expect(error?.description.contains("loads no code") == true)
+        #expect(error?.description.contains("may not load code") == true)
     }
 }

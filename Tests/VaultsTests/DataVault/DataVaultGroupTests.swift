@@ -236,7 +236,8 @@ import TestSupport
                 let home = VaultHome(path: path)
                 try #require(chown(home.sharedDirectory.path, 0, 64_003) == 0)
                 try #require(chmod(home.sharedDirectory.path, 0o2770) == 0)
-                try Self.expectRefusal(as: 1, home, "a group that this process's user is not in")
+                try Self.expectRefusal(
+                    as: 1, home, "a group that does not include this process's user")
             }
         }
 
@@ -254,7 +255,7 @@ import TestSupport
             try Users.share(home.sharedDirectory, mode: mode)
             let error = dataVaultError { _ = try home.groupContainer() }
             #expect(error?.code == 4)
-            #expect(error?.description.contains("with the mode 2770") == true)
+            #expect(error?.description.contains("with mode 2770") == true)
             let url = home.sharedDirectory
             let refusal = keyStoreError {
                 _ = try FileKeyStore(directory: url, sharedWithGroup: true)

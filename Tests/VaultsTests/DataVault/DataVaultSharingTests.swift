@@ -91,7 +91,7 @@ struct DataVaultSharingTests {
         }
         group.wait()
         #expect(codes.texts.count == 15)
-        #expect(Set(codes.texts) == ["a vault of this id exists; open it, or delete it first"])
+        #expect(Set(codes.texts) == ["a vault with this id exists; open it, or delete it first"])
         #expect(try container.ids() == ["a"])
         #expect(try home.databases().count == 1)
     }

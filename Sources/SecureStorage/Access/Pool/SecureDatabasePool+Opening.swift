@@ -21,7 +21,8 @@ extension SecureDatabasePool {
             guard !connections.isOpen else { return }
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
-                message: "the pool cannot be opened inside a block of its own; end the block first")
+                message:
+                    "the pool cannot be opened inside one of its own blocks; end the block first")
         }
         let writer = connections.writer
         try requireHome()

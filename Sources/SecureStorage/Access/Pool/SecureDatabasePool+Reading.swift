@@ -66,8 +66,8 @@ extension SecureDatabasePool {
         guard outer.kind != .setup else {
             throw SecureStorageError.statementFailed(
                 .misuse,
-                "the pool cannot be called while it is being opened, sets up a connection or changes its "
-                    + "key; use the store that the closure was given, if any")
+                "the pool cannot be called while it is opening, setting up a connection or changing its "
+                    + "key; use the store passed to the closure, if any")
         }
         let store = outer.store
         let open = store.resultSetCount

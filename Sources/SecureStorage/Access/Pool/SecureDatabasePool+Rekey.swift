@@ -20,8 +20,8 @@ extension SecureDatabasePool {
             throw SecureStorageError.encryptionKeyChangeFailed(
                 code: ResultCode.misuse.rawValue,
                 message:
-                    "a change of the key waits for all blocks of the pool, so it would wait for "
-                    + "the one around it; end the block first")
+                    "a key change waits for all blocks of the pool, so it would wait for the "
+                    + "enclosing one; end the block first")
         }
         try connections.withWriter { writer in
             try connections.withoutReaders {
