@@ -29,8 +29,8 @@ extension SecureStorageError {
 
     /// Whether a page of the file, of its log or of its journal is damaged (SQLITE_CORRUPT).
     ///
-    /// ``SecureDatabaseStore/salvage(at:key:cipher:to:replacing:progress:)`` recovers what can
-    /// still be read.
+    /// ``SecureDatabaseStore/salvage(at:key:cipher:to:newKey:replacing:progress:)`` recovers what
+    /// can still be read.
     public var isCorrupt: Bool { primaryCode == .corrupt }
 
     private var primaryCode: ResultCode? {
