@@ -23,8 +23,10 @@ import TestSupport
             let library = directory.appendingPathComponent("faults.so").path
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent("../../FaultySystem/faults.c").standardized.path
+            // The toolchain's own where the system has none.
             let compiler = try ChildProcess(
-                "cc", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, source])
+                ChildProcess.find("cc") == nil ? "clang" : "cc",
+                ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, source])
             try #require(compiler.status == 0, "\(compiler.errors)")
 
             let program = try #require(Self.program)
