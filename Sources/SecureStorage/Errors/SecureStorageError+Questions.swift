@@ -33,14 +33,5 @@ extension SecureStorageError {
     /// can still be read.
     public var isCorrupt: Bool { primaryCode == .corrupt }
 
-    private var primaryCode: ResultCode? {
-        switch self {
-        case .openFailed(let code, _), .encryptionKeyChangeFailed(let code, _),
-            .encryptionKeyChangeUnknown(let code, _), .backingStoreError(let code, _):
-            ResultCode(rawValue: code).primary
-        case .closed, .suspended, .authenticationFailed, .notEncrypted, .legacyFormat,
-            .typeConversionFailed:
-            nil
-        }
-    }
+    private var primaryCode: ResultCode? { resultCode?.primary }
 }

@@ -33,7 +33,7 @@ struct MisstatedSizes {
         else { return false }
         // The engine adopts any size that a page can have.
         let size = Int(WriteAheadLog.number(header, at: 24))
-        if size != pageSize, size == 0 || Self.isPageSize(size) { return true }
+        if size != pageSize, size == 0 || PlainHeader.isPageSize(size) { return true }
         let records =
             RollbackJournal(of: path, pageSize: pageSize)?.segments.flatMap(\.records) ?? []
         return try records.contains { record in
@@ -48,7 +48,7 @@ struct MisstatedSizes {
             return false
         }
         if let size = WriteAheadLog.pageSize(ofHeader: header), size != pageSize,
-            Self.isPageSize(size)
+            PlainHeader.isPageSize(size)
         {
             return true
         }
@@ -70,9 +70,5 @@ struct MisstatedSizes {
             return !isFound
         }
         return isFound
-    }
-
-    private static func isPageSize(_ size: Int) -> Bool {
-        (512...65536).contains(size) && size & (size - 1) == 0
     }
 }

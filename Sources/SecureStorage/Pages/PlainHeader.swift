@@ -14,13 +14,16 @@ struct PlainHeader {
     /// the schema table follows.
     var isReadable: Bool {
         guard isSQLite, page.count >= 512 else { return false }
-        let pageSize = Int(page[16]) << 8 | Int(page[17])
-        let isPageSize = pageSize == 1 || (pageSize >= 512 && pageSize & (pageSize - 1) == 0)
         let fractions: [UInt8] = [64, 32, 32]
-        return isPageSize && page[21..<24].elementsEqual(fractions)
+        return Self.isPageSize(pageSize) && page[21..<24].elementsEqual(fractions)
             && number(at: 44) <= 4 && number(at: 56) <= 3
             && [BTreePage.Kind.tableLeaf, .tableInterior].contains(
                 BTreePage.Header(page, at: 100)?.kind)
+    }
+
+    /// Whether pages of a database can have this size: a power of two from 512 to 65536.
+    static func isPageSize(_ size: Int) -> Bool {
+        (512...65536).contains(size) && size & (size - 1) == 0
     }
 
     /// Bytes per page, according to the header.
