@@ -1,5 +1,5 @@
 #if os(Linux)
-    package import Foundation
+    import Foundation
 
     /// Bytes to search for in this process's memory, kept in a form that the search does not find.
     package struct Needle: Sendable {
@@ -19,19 +19,33 @@
 
         /// Counts the occurrences of the bytes in `memory`.
         package func count(in memory: UnsafeRawBufferPointer) -> Int {
-            guard var place = memory.baseAddress else { return 0 }
-            let end = place + memory.count
-            var count = 0
-            while let found = memchr(place, Int32(masked[0] ^ Self.mask), end - place) {
-                let candidate = UnsafeRawPointer(found)
-                place = candidate + 1
-                guard candidate + masked.count <= end else { break }
-                let isEqual = masked.indices.allSatisfy {
-                    (candidate + $0).load(as: UInt8.self) ^ Self.mask == masked[$0]
+            withBytes { bytes in
+                // Looks for one byte first: the rarest kind, since memory is full of zeros.
+                let anchor = bytes.firstIndex { $0 != 0 && $0 != 0xff } ?? 0
+                guard memory.count >= bytes.count else { return 0 }
+                var place = memory.baseAddress! + anchor
+                let end = memory.baseAddress! + memory.count - bytes.count + anchor + 1
+                var count = 0
+                while place < end, let found = memchr(place, Int32(bytes[anchor]), end - place) {
+                    let isEqual = memcmp(found - anchor, bytes.baseAddress!, bytes.count) == 0
+                    if isEqual { count += 1 }
+                    place = UnsafeRawPointer(found) + 1
                 }
-                if isEqual { count += 1 }
+                return count
             }
-            return count
+        }
+
+        /// Calls `body` with the plain bytes, in a page that ``countInProcess()`` does not search,
+        /// since it is not writable.
+        private func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+            let mapped = mmap(
+                nil, masked.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+            guard let page = mapped, page != MAP_FAILED else { fatalError("no memory") }
+            let bytes = UnsafeMutableRawBufferPointer(start: page, count: masked.count)
+            for (index, byte) in masked.enumerated() { bytes[index] = byte ^ Self.mask }
+            mprotect(page, masked.count, PROT_READ)
+            defer { munmap(page, masked.count) }
+            return try body(UnsafeRawBufferPointer(bytes))
         }
 
         /// Counts the occurrences of the bytes in writable memory: heap, stacks, globals.

@@ -155,6 +155,7 @@ import Testing
         let db = database.store {
             $0.journalMode = mode
             $0.cacheSize = cacheSize
+            $0.cipher.kdfIterations = 1000
         }
         try db.open(with: TemporaryDatabase.key)
         try db.executeStatements(
@@ -168,7 +169,7 @@ import Testing
             #expect(try db.int("SELECT count(*) FROM t") == 2)
             try db.executeUpdate("INSERT INTO t VALUES (1)")
             try db.executeUpdate("DELETE FROM t WHERE x = 1")
-            let other = database.store { $0.journalMode = mode }
+            let other = store(mode)
             #expect(
                 storageError { try other.open(with: "new") }?.kind == .authenticationFailed)
             try other.open(with: TemporaryDatabase.key)

@@ -346,7 +346,7 @@ import Testing
             }
         }
         writer.start()
-        for _ in 0..<30 {
+        for _ in 0..<8 {
             let diagnosis = try SecureDatabaseStore.diagnose(at: url, key: Self.key)
             #expect(diagnosis.finding == .ok, "\(diagnosis)")
         }
