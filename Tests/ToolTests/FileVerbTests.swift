@@ -17,10 +17,7 @@ import Testing
         let sql =
             "CREATE TABLE t AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
             + "SELECT i, 'row ' || i AS name, zeroblob(300) AS x FROM n"
-        let made = try workspace.shell(
-            "securestorage kv put \(name) k v \(Self.key) && "
-                + "securestorage query \(name) \"\(sql)\" \(Self.key)")
-        try #require(made.status == 0, "\(made.errors)")
+        try workspace.fill(name, sql, passphrase: "sesame")
     }
 
     private func damage(_ name: String, page: Int) throws {
@@ -53,7 +50,7 @@ import Testing
         for command in [
             "query a.db \"SELECT 1\"", "query a.db --read-only \"SELECT 1\"", "info a.db",
             "verify a.db",
-            "kv get a.db k", "kv put a.db k w", "query a.db \"DELETE FROM t WHERE i = 1\"",
+            "kv put a.db k v", "kv get a.db k", "query a.db \"DELETE FROM t WHERE i = 1\"",
             "shell a.db < /dev/null",
         ] {
             let (verb, rest) =

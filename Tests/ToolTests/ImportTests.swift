@@ -251,9 +251,10 @@ import Testing
     ])
     func `a script cannot reach another file`(_ attack: String) throws {
         // A plain file, which needs no key.
-        try workspace.write("CREATE TABLE s (x); INSERT INTO s VALUES ('secret');", to: "v.sql")
-        _ = try workspace.run("import", "v.db", "v.sql")
-        _ = try workspace.run("decrypt", "v.db", "victim.db")
+        let made = try workspace.store("v.db")
+        try made.executeStatements("CREATE TABLE s (x); INSERT INTO s VALUES ('secret')")
+        try made.exportPlaintext(to: URL(fileURLWithPath: workspace.file("victim.db")))
+        made.close()
         let before = try workspace.read("victim.db")
         try workspace.write(
             """
