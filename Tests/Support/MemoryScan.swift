@@ -20,15 +20,16 @@
         /// Counts the occurrences of the bytes in `memory`.
         package func count(in memory: UnsafeRawBufferPointer) -> Int {
             withBytes { bytes in
-                // Looks for one byte first: the rarest kind, since memory is full of zeros.
+                guard let start = memory.baseAddress, let needle = bytes.baseAddress,
+                    memory.count >= bytes.count
+                else { return 0 }
+                // Looks for a single byte first: not for 0, of which memory is full.
                 let anchor = bytes.firstIndex { $0 != 0 && $0 != 0xff } ?? 0
-                guard memory.count >= bytes.count else { return 0 }
-                var place = memory.baseAddress! + anchor
-                let end = memory.baseAddress! + memory.count - bytes.count + anchor + 1
+                var place = start + anchor
+                let end = place + (memory.count - bytes.count + 1)
                 var count = 0
                 while place < end, let found = memchr(place, Int32(bytes[anchor]), end - place) {
-                    let isEqual = memcmp(found - anchor, bytes.baseAddress!, bytes.count) == 0
-                    if isEqual { count += 1 }
+                    if memcmp(found - anchor, needle, bytes.count) == 0 { count += 1 }
                     place = UnsafeRawPointer(found) + 1
                 }
                 return count
