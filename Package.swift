@@ -106,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [
-                "SecureStorage",
+                "CPlatform", "Platform", "SecureStorage",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

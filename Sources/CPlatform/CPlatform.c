@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int cplatform_rename_exclusive(const char *from, const char *to) {
@@ -31,6 +34,74 @@ int cplatform_sync(int descriptor) {
     if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
 #endif
     return fsync(descriptor);
+}
+
+int cplatform_open_untraced(const char *path, int flags) {
+#ifdef O_NOATIME
+    // Only for the owner and root.
+    int descriptor = open(path, flags | O_NOATIME);
+    if (descriptor >= 0) return descriptor;
+#endif
+    return open(path, flags);
+}
+
+int cplatform_open_name(const char *path) {
+#ifdef O_PATH
+    return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+#else
+    errno = ENOTSUP;
+    return -1;
+#endif
+}
+
+int cplatform_open_unnamed(const char *directory, unsigned int mode) {
+#ifdef O_TMPFILE
+    return open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+#else
+    errno = ENOTSUP;
+    return -1;
+#endif
+}
+
+long long cplatform_next_data(int descriptor, long long offset) {
+    return lseek(descriptor, (off_t)offset, SEEK_DATA);
+}
+
+long long cplatform_next_hole(int descriptor, long long offset) {
+    return lseek(descriptor, (off_t)offset, SEEK_HOLE);
+}
+
+void cplatform_modified(const void *status, long long *parts) {
+#if defined(__APPLE__)
+    struct timespec time = ((const struct stat *)status)->st_mtimespec;
+#else
+    struct timespec time = ((const struct stat *)status)->st_mtim;
+#endif
+    parts[0] = time.tv_sec;
+    parts[1] = time.tv_nsec;
+}
+
+long long cplatform_uptime(void) {
+#if defined(__APPLE__)
+    clockid_t clock = CLOCK_MONOTONIC_RAW;  // what mach_continuous_time counts, in nanoseconds
+#else
+    clockid_t clock = CLOCK_BOOTTIME;
+#endif
+    struct timespec time = {0, 0};
+    (void)clock_gettime(clock, &time);  // cannot fail for a clock that the system supports
+    return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int cplatform_catch(int signal, void (*handler)(int), void *before) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    return sigaction(signal, &action, before);
+}
+
+int cplatform_is_ignored(int signal) {
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void cplatform_erase(void *bytes, unsigned long length) {

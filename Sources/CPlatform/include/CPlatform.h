@@ -1,6 +1,8 @@
 #ifndef CPLATFORM_H
 #define CPLATFORM_H
 
+// No system header is included: Swift would take its types for this module's.
+
 /// Atomically renames `from` to `to`; fails with `EEXIST` if `to` exists and never overwrites it.
 /// Returns 0, or -1 with `errno` set. Uses `renameat2` on Linux, `renamex_np` on Apple platforms.
 int cplatform_rename_exclusive(const char *from, const char *to);
@@ -8,6 +10,38 @@ int cplatform_rename_exclusive(const char *from, const char *to);
 /// Waits until a file's contents, or a directory's names, are on the disk itself: `F_FULLFSYNC` on
 /// Apple platforms if the file system supports it, else `fsync`. Returns 0, or -1 with `errno` set.
 int cplatform_sync(int descriptor);
+
+/// Opens a file for reading without changing the time of its last access, where the system allows
+/// that; else like `open`. Returns a descriptor, or -1 with `errno` set.
+int cplatform_open_untraced(const char *path, int flags);
+
+/// Opens a name for `fstat` only; closing it releases no lock of the process on the file (`O_PATH`
+/// on Linux). Returns a descriptor, or -1 where this is unsupported or fails.
+int cplatform_open_name(const char *path);
+
+/// Opens an unnamed file for writing that disappears with its process (`O_TMPFILE` on Linux), and
+/// that `linkat` can name through `/proc`. Returns a descriptor, or -1 where this is unsupported.
+int cplatform_open_unnamed(const char *directory, unsigned int mode);
+
+/// Returns the start of the next stored bytes at `offset` or after it, or of the next hole; -1 with
+/// `errno` set (`lseek` with `SEEK_DATA` and `SEEK_HOLE`).
+long long cplatform_next_data(int descriptor, long long offset);
+long long cplatform_next_hole(int descriptor, long long offset);
+
+/// Stores the time of a file's last change, from its `struct stat`: seconds since 1970, and
+/// nanoseconds.
+void cplatform_modified(const void *status, long long *parts);
+
+/// Returns the nanoseconds since a fixed moment, of a clock that keeps running while the machine
+/// sleeps and that cannot be set.
+long long cplatform_uptime(void);
+
+/// Installs a handler without `SA_RESTART`, so that the system calls that it interrupts return;
+/// `before`, a `struct sigaction`, may be NULL. Returns 0, or -1 with `errno` set.
+int cplatform_catch(int signal, void (*handler)(int), void *before);
+
+/// Returns whether a signal is ignored, as under `nohup`.
+int cplatform_is_ignored(int signal);
 
 /// Fills `length` bytes with zeros in a way that the optimizer must not remove.
 void cplatform_erase(void *bytes, unsigned long length);

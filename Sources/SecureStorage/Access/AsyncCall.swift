@@ -41,12 +41,12 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
 
     /// Stores the continuation; returns false if the task was cancelled before, and resumes it.
     private func wait(_ continuation: Continuation) -> Bool {
-        let goesOn = call.withLock { call in
+        let waits = call.withLock { call in
             call.state = call.isCancelled ? .ended : .waiting(continuation)
             return !call.isCancelled
         }
-        if !goesOn { continuation.resume(throwing: CancellationError()) }
-        return goesOn
+        if !waits { continuation.resume(throwing: CancellationError()) }
+        return waits
     }
 
     /// Whether the task still waits for the block to begin.

@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 
 /// Read access to one database from any thread, through a queue or a pool.
 ///
@@ -128,8 +129,8 @@ extension SecureDatabaseReader {
         initializationHandler: @escaping @Sendable (SecureDatabaseStore) -> (any Error)? =
             SecureDatabaseStore.defaultInitializationHandler
     ) async throws {
-        try await onOwnThread { reader in
-            try reader.open(with: key, initializationHandler: initializationHandler)
+        try await onOwnThread(evenIfCancelled: true) {
+            try self.open(with: key, initializationHandler: initializationHandler)
         }
     }
 
@@ -137,7 +138,7 @@ extension SecureDatabaseReader {
     ///
     /// It can be opened again.
     public func close() async {
-        try? await onOwnThread { $0.close() }
+        try? await onOwnThread(evenIfCancelled: true) { self.close() }
     }
 
     /// Runs `block` with a connection that reads; for a block that is a function or a variable.
@@ -153,13 +154,5 @@ extension SecureDatabaseReader {
     ) throws -> T {
         // The result is Sendable, so it may leave the block, whatever it is part of.
         try read { db -> T in try block(db) }
-    }
-
-    func onOwnThread(_ body: @escaping @Sendable (Self) throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "SecureStorage").async { [self] in
-                continuation.resume(with: Result { try body(self) })
-            }
-        }
     }
 }

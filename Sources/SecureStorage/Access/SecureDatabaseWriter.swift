@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Read and write access to one database from any thread, through a queue or a pool.
 ///
 /// Code that also writes takes `any SecureDatabaseWriter`:
@@ -113,7 +115,9 @@ extension SecureDatabaseWriter {
     /// - Parameter newKey: A passphrase or a raw key.
     /// - Throws: As the synchronous call.
     public func changeEncryptionKey(with newKey: DatabaseKey) async throws {
-        try await onOwnThread { try $0.changeEncryptionKey(with: newKey) }
+        try await onOwnThread(evenIfCancelled: true) {
+            try self.changeEncryptionKey(with: newKey)
+        }
     }
 
     /// Moves the write-ahead log into the file.

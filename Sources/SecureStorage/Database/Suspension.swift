@@ -5,9 +5,9 @@ internal import Platform
 /// Whether the connections of a queue or a pool must not use their file; readable from any thread.
 ///
 /// Read before each statement, and therefore without a lock.
-final class SuspensionFlag: @unchecked Sendable {
-    // @unchecked: the value is read and written atomically.
-    private let value: UnsafeMutablePointer<Int32>
+final class SuspensionFlag: Sendable {
+    // nonisolated(unsafe): the value is read and written atomically.
+    nonisolated(unsafe) private let value: UnsafeMutablePointer<Int32>
 
     init() {
         value = .allocate(capacity: 1)
@@ -49,7 +49,7 @@ extension SecureDatabaseStore {
 
     /// Reopens the file for its observers, which are then notified of changes made by other
     /// connections during the suspension.
-    func tellOfResumption() {
+    func notifyOfResumption() {
         guard isOpen(), changes.isObserved else { return }
         // If this fails, the next call reports it.
         _ = try? openConnection()

@@ -1,4 +1,6 @@
+internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// The state of a database file that this process may read but whose side files it cannot create or
 /// remove, and that no connection has open: SQLite then reads it as immutable, without locks.
@@ -10,7 +12,7 @@ struct FileStamp: Equatable {
     private let path: String
     private let inode: UInt64
     private let size: Int64
-    private let modified: [Int]
+    private let modified: [Int64]
 
     /// Returns the stamp of such a file, or nil for any other, which is opened normally.
     static func ofUntouchable(
@@ -33,11 +35,9 @@ struct FileStamp: Equatable {
         self.path = path
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        #if canImport(Darwin)
-            modified = [status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec]
-        #else
-            modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        #endif
+        var modified: [Int64] = [0, 0]
+        cplatform_modified(&status, &modified)
+        self.modified = modified
     }
 
     /// Whether the file is unchanged.
@@ -47,9 +47,7 @@ struct FileStamp: Equatable {
     /// files.
     static func immutableURI(_ path: String) -> String {
         // Escape every byte, so that none has a special meaning in the URI.
-        let escaped = path.utf8.map { byte in
-            "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
+        let escaped = path.utf8.map { "%" + Hex.text([$0]) }
         return "file:\(escaped.joined())?immutable=1"
     }
 }

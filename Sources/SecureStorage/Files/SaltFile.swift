@@ -1,6 +1,7 @@
 internal import CPlatform
 internal import Crypto
 internal import Foundation
+internal import Platform
 
 /// The salt of a database with a plaintext header, in a file beside it: `NAME-salt`.
 ///

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// A `DatabaseKey` whose form has been validated.
 enum EncryptionKey: Sendable {

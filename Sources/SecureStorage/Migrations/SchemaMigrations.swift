@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Platform
 
 /// The steps that bring a file's schema from any earlier version of the program to this one's.
 ///
@@ -46,8 +47,7 @@ public struct SchemaMigrations: Sendable {
         steps.append(
             Step(
                 name: name,
-                checksum: SHA256.hash(data: Data(sql.utf8))
-                    .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(),
+                checksum: Hex.text(SHA256.hash(data: Data(sql.utf8))),
                 body: { try $0.executeStatements(sql) }))
     }
 

@@ -89,11 +89,11 @@ final class ChangeFeed: Sendable {
         guard connection.recorder == nil else {
             connection.recorder?.recordsRowIDs = wantsRowIDs
             // The watch may be new, and have missed commits.
-            _ = connection.lookForForeignCommits(isLast: false)
+            _ = connection.checkForForeignCommits(isLast: false)
             return
         }
         connection.startRecording(rowIDs: wantsRowIDs) { [weak self] in
-            self?.state.withLock { $0.wakeUps }?.willAsk()
+            self?.state.withLock { $0.wakeUps }?.willCheck()
         } publish: { [weak self] change, shadows in
             self?.publish(change, shadows)
         }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// Checks for commits of other connections after file events, and at no other time.
 ///
@@ -6,7 +7,7 @@ internal import Foundation
 /// event. Therefore several checks follow one event, each after twice the previous pause, until one
 /// shows that no connection is writing.
 final class WakeUps: @unchecked Sendable {
-    // @unchecked: `watch`, `hasEnded` and `questionCount` are only accessed under `lock`, the rest
+    // @unchecked: `watch`, `hasEnded` and `checkCount` are only accessed under `lock`, the rest
     // on `worker`.
     private let path: String
     private let schedule: ChangeFeed.Scheduler
@@ -15,7 +16,7 @@ final class WakeUps: @unchecked Sendable {
     private var watch: FileWatch?
     private var hasEnded = false
     /// The number of checks that the connection made by itself, after its own commits.
-    private var questionCount = 0
+    private var checkCount = 0
 
     private let worker = DispatchQueue(label: "SecureStorage.changes")
     /// The next pause, in milliseconds; nil while no event is being followed up.
@@ -28,7 +29,7 @@ final class WakeUps: @unchecked Sendable {
     private enum State: Equatable {
         case resting
         case pausing(Int)
-        case asking
+        case checking
     }
 
     /// In milliseconds; long enough for the commit to end, and not to disturb a writer in this
@@ -71,8 +72,8 @@ final class WakeUps: @unchecked Sendable {
     }
 
     /// Notes that the connection checks by itself, which covers all events so far.
-    func willAsk() {
-        lock.withLock { questionCount += 1 }
+    func willCheck() {
+        lock.withLock { checkCount += 1 }
     }
 
     // MARK: - On the worker
@@ -88,55 +89,55 @@ final class WakeUps: @unchecked Sendable {
         guard state == .resting, let pause else { return }
         state = .pausing(pause)
         pauseCount += 1
-        let (number, count) = (pauseCount, lock.withLock { questionCount })
+        let (number, count) = (pauseCount, lock.withLock { checkCount })
         worker.asyncAfter(deadline: .now() + .milliseconds(pause)) { [weak self] in
             guard let self, pauseCount == number else { return }
-            ask(unlessAskedSince: count)
+            check(unlessCheckedSince: count)
         }
     }
 
-    private func ask(unlessAskedSince count: Int) {
+    private func check(unlessCheckedSince count: Int) {
         guard let pause, !lock.withLock({ hasEnded }) else {
             state = .resting
             return
         }
-        state = .asking
+        state = .checking
         // The connection's own checks suffice, except for the last one.
-        guard pause >= Self.longestPause || lock.withLock({ questionCount == count }) else {
-            goOn(after: pause, .answered)
+        guard pause >= Self.longestPause || lock.withLock({ checkCount == count }) else {
+            resume(after: pause, .answered)
             return
         }
-        let answer = Answer { [weak self, worker] question in
-            worker.async { [weak self] in self?.goOn(after: pause, question) }
+        let answer = Answer { [weak self, worker] check in
+            worker.async { [weak self] in self?.resume(after: pause, check) }
         }
         schedule { connection in
             answer.give(
-                connection?.lookForForeignCommits(isLast: pause >= Self.longestPause) ?? .final)
+                connection?.checkForForeignCommits(isLast: pause >= Self.longestPause) ?? .final)
         }
     }
 
-    private func goOn(after asked: Int, _ question: Connection.Question) {
+    private func resume(after checked: Int, _ check: Connection.ForeignCheck) {
         state = .resting
         // If an event has reset `pause` since, start over from it.
-        if pause == asked {
-            pause = question == .final ? nil : min(asked * 2, Self.longestPause)
+        if pause == checked {
+            pause = check == .final ? nil : min(checked * 2, Self.longestPause)
         }
         wait()
     }
 
     /// The answer to a check, given at the latest when the block is dropped, as by a closed pool.
-    private final class Answer: @unchecked Sendable {
-        // @unchecked: only accessed by the thread that has the turn, then by the last owner.
-        private var reply: (@Sendable (Connection.Question) -> Void)?
+    private final class Answer: Sendable {
+        private let reply: Locked<(@Sendable (Connection.ForeignCheck) -> Void)?>
 
-        init(_ reply: @escaping @Sendable (Connection.Question) -> Void) { self.reply = reply }
+        init(_ reply: @escaping @Sendable (Connection.ForeignCheck) -> Void) {
+            self.reply = Locked(reply)
+        }
 
-        func give(_ question: Connection.Question) {
-            reply?(question)
-            reply = nil
+        func give(_ check: Connection.ForeignCheck) {
+            reply.withLock { $0.take() }?(check)
         }
 
         // Changes to a closed file are reported when it is opened again.
-        deinit { reply?(.final) }
+        deinit { give(.final) }
     }
 }

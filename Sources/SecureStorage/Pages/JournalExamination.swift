@@ -14,7 +14,7 @@ struct JournalExamination {
 
     /// Returns proven damage; nil for a sound journal, for none, and for one that is being written.
     func damage() throws -> JournalDamage? {
-        try SideFileLook.confirmed(path + "-journal", look)
+        try SideFileExamination.confirmed(path + "-journal", look)
     }
 
     private func look() throws -> JournalDamage? {
@@ -128,13 +128,13 @@ struct JournalExamination {
             guard isSure || segment.header.recordCount != .max else { return nil }
             return Self.damage(reason, sureWithFullOnly: !isSure)
         }
-        guard try goesOn(after: segment, isLast: isLast, journal) else { return nil }
+        guard try hasMoreRecords(after: segment, isLast: isLast, journal) else { return nil }
         return Self.damage("the data after its first records is not read")
     }
 
     /// Returns whether records of the same transaction follow that the header does not count, or
     /// that follow an invalid header.
-    private func goesOn(
+    private func hasMoreRecords(
         after segment: RollbackJournal.Segment, isLast: Bool, _ journal: RollbackJournal
     ) throws -> Bool {
         guard segment.header.recordCount != .max, let sectorSize = journal.header?.sectorSize else {

@@ -31,7 +31,7 @@ struct LogExamination {
     func damage() throws -> LogDamage? {
         let log = path + "-wal"
         guard access(log, F_OK) == 0 else { return nil }
-        return try SideFileLook.confirmed(log, look)
+        return try SideFileExamination.confirmed(log, look)
     }
 
     private func look() throws -> LogDamage? {
@@ -106,7 +106,7 @@ struct LogExamination {
                 let frame = try content.bytes(at: start, count: frameSize)
             else { return true }
             var sum = WriteAheadLog.Checksum(
-                goingOnFrom: stored, at: 16, isBigEndian: isBigEndian)
+                continuingFrom: stored, at: 16, isBigEndian: isBigEndian)
             sum.add(frame: frame)
             let isLinked = sum.matches(frame, at: 16)
             let page = WriteAheadLog.number(frame, at: 0)

@@ -41,13 +41,8 @@ final class RawFile: Sendable {
     private static func descriptor(of path: String) throws -> Int32? {
         if let kept = FileIdentity(path).flatMap(OpenFiles.shared.takeBack) { return kept }
         // Non-blocking, so that a pipe or a device of that name does not block.
-        let flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-        #if os(Linux)
-            // Only for the owner and root.
-            let traceless = open(path, flags | 0o1000000)  // O_NOATIME
-            if traceless >= 0 { return traceless }
-        #endif
-        let descriptor = open(path, flags)
+        let descriptor = cplatform_open_untraced(
+            path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         if descriptor >= 0 { return descriptor }
         guard errno == ENOENT else { throw failure(path, errno) }
         return nil
@@ -64,14 +59,12 @@ final class RawFile: Sendable {
     }
 
     /// The time of the last change, in seconds and nanoseconds.
-    var modified: [Int] {
+    var modified: [Int64] {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return [] }
-        #if canImport(Darwin)
-            return [status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec]
-        #else
-            return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
-        #endif
+        var modified: [Int64] = [0, 0]
+        cplatform_modified(&status, &modified)
+        return modified
     }
 
     /// Waits until everything that any process has written to the file is on the disk.
@@ -119,15 +112,9 @@ final class RawFile: Sendable {
         guard fstat(descriptor, &status) == 0, offset < status.st_size else { return nil }
         let rest = offset..<Int(status.st_size)
         guard Int(status.st_blocks) < rest.upperBound / 512 else { return rest }
-        // <unistd.h> has them, but not for Swift on every platform.
-        #if canImport(Darwin)
-            let (toHole, toData): (Int32, Int32) = (3, 4)
-        #else
-            let (toData, toHole): (Int32, Int32) = (3, 4)
-        #endif
-        let start = Int(lseek(descriptor, off_t(offset), toData))
+        let start = Int(cplatform_next_data(descriptor, Int64(offset)))
         guard start >= 0 else { return errno == ENXIO ? nil : rest }
-        let end = Int(lseek(descriptor, off_t(start), toHole))
+        let end = Int(cplatform_next_hole(descriptor, Int64(start)))
         return start..<(end > start ? end : max(rest.upperBound, start + 1))
     }
 

@@ -109,7 +109,7 @@ struct WriteAheadLog {
         init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
         /// Continues from the checksum that is stored at `offset`.
-        init(goingOnFrom bytes: [UInt8], at offset: Int, isBigEndian: Bool) {
+        init(continuingFrom bytes: [UInt8], at offset: Int, isBigEndian: Bool) {
             self.isBigEndian = isBigEndian
             sums = (number(bytes, at: offset), number(bytes, at: offset + 4))
         }

@@ -27,7 +27,7 @@ final class ChangeRecorder {
     /// Receives what was committed, and the shadow tables of virtual tables.
     private let publish: (DatabaseChange, _ shadows: Set<String>) -> Void
     /// Called before the connection checks whether other connections have committed.
-    let willAsk: () -> Void
+    let willCheck: () -> Void
     /// Whether row ids are wanted.
     var recordsRowIDs: Bool
 
@@ -49,7 +49,7 @@ final class ChangeRecorder {
     /// Whether the library is running its own queries, which are not recorded.
     var isPaused = false
     /// Whether the check for foreign commits is postponed to the end of a transaction.
-    var owesQuestion = false
+    var owesCheck = false
     /// `PRAGMA data_version` when it was last queried; nil when that query failed.
     var knownVersion: Int64?
     /// The `PRAGMA data_version` statement, prepared at first use and finalised by the connection.
@@ -71,11 +71,11 @@ final class ChangeRecorder {
     }
 
     init(
-        recordsRowIDs: Bool, isInTransaction: Bool, willAsk: @escaping () -> Void,
+        recordsRowIDs: Bool, isInTransaction: Bool, willCheck: @escaping () -> Void,
         publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
     ) {
         self.recordsRowIDs = recordsRowIDs
-        self.willAsk = willAsk
+        self.willCheck = willCheck
         self.publish = publish
         // The changes that the transaction made before this point were not observed.
         layers[0].changes.isUnknown = isInTransaction

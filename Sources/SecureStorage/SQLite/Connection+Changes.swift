@@ -12,15 +12,15 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - recordsRowIDs: Whether row ids are wanted.
-    ///   - willAsk: Called before each check whether other connections have committed.
+    ///   - willCheck: Called before each check whether other connections have committed.
     ///   - publish: Receives the commits, in order, and the names of the shadow tables.
     func startRecording(
-        rowIDs recordsRowIDs: Bool, willAsk: @escaping () -> Void,
+        rowIDs recordsRowIDs: Bool, willCheck: @escaping () -> Void,
         publish: @escaping (DatabaseChange, _ shadows: Set<String>) -> Void
     ) {
         guard let handle else { return }
         let recorder = ChangeRecorder(
-            recordsRowIDs: recordsRowIDs, isInTransaction: isInTransaction, willAsk: willAsk,
+            recordsRowIDs: recordsRowIDs, isInTransaction: isInTransaction, willCheck: willCheck,
             publish: publish)
         self.recorder = recorder
         let context = Unmanaged.passUnretained(recorder).toOpaque()
@@ -51,7 +51,7 @@ extension Connection {
         // handle.
         try? installAuthorizer()
         refreshSchema(recorder)
-        _ = question(recorder)
+        _ = readDataVersion(recorder)
         skipChangeLog(recorder)
     }
 

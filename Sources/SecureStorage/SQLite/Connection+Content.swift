@@ -80,9 +80,7 @@ extension Connection {
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 1))
         try text("PRAGMA foreign_keys = OFF")
         try text("PRAGMA synchronous = FULL")
-        #if canImport(Darwin)
-            try text("PRAGMA fullfsync = ON")
-        #endif
+        try text("PRAGMA fullfsync = ON")
         // Rows that violate a CHECK but were accepted before are copied too.
         try text("PRAGMA ignore_check_constraints = ON")
         try text("PRAGMA cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)")

@@ -2,7 +2,7 @@ internal import CSQLCipher
 
 /// Detects commits of other connections, and publishes all commits in order.
 extension Connection {
-    enum Question {
+    enum ForeignCheck {
         /// The answer holds as of now; a commit in progress may still become visible.
         case answered
         /// No other connection is writing.
@@ -15,15 +15,15 @@ extension Connection {
     /// connections.
     ///
     /// Called after a statement's end, when nothing of its outcome is needed any more.
-    func tellCommitted() {
+    func publishCommitted() {
         guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
         recorder.settle(isAutocommit: !isInTransaction)
-        guard !recorder.committed.isEmpty || (recorder.owesQuestion && seesTheLatest) else {
+        guard !recorder.committed.isEmpty || (recorder.owesCheck && seesTheLatest) else {
             return
         }
-        recorder.owesQuestion = recorder.owesQuestion && !seesTheLatest
-        recorder.willAsk()
-        askForForeignCommits(recorder)
+        recorder.owesCheck = recorder.owesCheck && !seesTheLatest
+        recorder.willCheck()
+        publishForeignCommits(recorder)
         for recorded in recorder.takeCommitted() {
             var hasNewSchema = false
             if !recorded.schema.isEmpty {
@@ -43,20 +43,20 @@ extension Connection {
     ///
     /// With `isLast` it makes sure that no other connection is about to commit, by taking the
     /// writer lock for a moment.
-    func lookForForeignCommits(isLast: Bool) -> Question {
+    func checkForForeignCommits(isLast: Bool) -> ForeignCheck {
         guard let recorder else { return .final }
         guard seesTheLatest else {
             // In a transaction or beside an open result set; the check follows at their end.
-            recorder.owesQuestion = true
+            recorder.owesCheck = true
             return .final
         }
         let hasLock = isLast && !configuration.isReadOnly && takeWriterLock()
-        let question = askForForeignCommits(recorder)
+        let check = publishForeignCommits(recorder)
         if hasLock {
             _ = succeeds("ROLLBACK")
             recorder.settle(isAutocommit: !isInTransaction)
         }
-        guard isLast, question == .answered else { return question }
+        guard isLast, check == .answered else { return check }
         return hasLock || configuration.isReadOnly ? .final : .busy
     }
 
@@ -73,18 +73,18 @@ extension Connection {
     }
 
     @discardableResult
-    private func askForForeignCommits(_ recorder: ChangeRecorder) -> Question {
+    private func publishForeignCommits(_ recorder: ChangeRecorder) -> ForeignCheck {
         let before = recorder.knownVersion
-        let (answer, change) = inSnapshot { () -> (Question, DatabaseChange?) in
-            let question = question(recorder)
-            guard question != .busy else { return (.busy, nil) }
+        let (answer, change) = inSnapshot { () -> (ForeignCheck, DatabaseChange?) in
+            let check = readDataVersion(recorder)
+            guard check != .busy else { return (.busy, nil) }
             // Also when the query has failed: nil proves nothing, so it counts as a change.
             guard recorder.knownVersion == nil || recorder.knownVersion != before else {
                 skipOwnRows(recorder)
-                return (question, nil)
+                return (check, nil)
             }
             refreshSchema(recorder)
-            return (question, foreignChange(recorder))
+            return (check, foreignChange(recorder))
         }
         if var change {
             change.tables[Self.changeLog] = nil
@@ -111,7 +111,7 @@ extension Connection {
     }
 
     /// Queries `PRAGMA data_version`, which no commit of this connection changes.
-    func question(_ recorder: ChangeRecorder) -> Question {
+    func readDataVersion(_ recorder: ChangeRecorder) -> ForeignCheck {
         neverWaits = true
         defer { neverWaits = false }
         recorder.isPaused = true

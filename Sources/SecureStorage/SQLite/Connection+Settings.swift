@@ -23,12 +23,9 @@ extension Connection {
         )
         try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
         try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
-        #if canImport(Darwin)
-            // On Darwin an fsync does not reach the medium.
-            let full = configuration.synchronous == .full ? "ON" : "OFF"
-            try text("PRAGMA fullfsync = \(full)")
-            try text("PRAGMA checkpoint_fullfsync = ON")
-        #endif
+        // On Darwin an fsync does not reach the medium; elsewhere these two have no effect.
+        try text("PRAGMA fullfsync = \(configuration.synchronous == .full ? "ON" : "OFF")")
+        try text("PRAGMA checkpoint_fullfsync = ON")
         if !configuration.isReadOnly, !configuration.keepsJournalMode { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         origin = configuration.runsUntrustedSQL ? .stranger : .app

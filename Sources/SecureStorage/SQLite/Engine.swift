@@ -4,15 +4,14 @@ internal import Logging
 internal import Platform
 
 /// The SQLCipher that this process is linked with, and its process-wide state.
-struct Engine: @unchecked Sendable {
-    // @unchecked: `keeper` is only kept, never used.
-
+struct Engine: Sendable {
     let description: SecureDatabaseEngine
     /// A connection that stays open for the life of the process.
     ///
     /// Otherwise the last connection to close would tear down SQLCipher's global state while
     /// another thread opens its first one.
-    private let keeper: OpaquePointer
+    // nonisolated(unsafe): it is only kept, never used.
+    nonisolated(unsafe) private let keeper: OpaquePointer
 
     /// Whether the engine has the "WAL-reset bug", which is fixed in SQLite 3.51.3.
     ///

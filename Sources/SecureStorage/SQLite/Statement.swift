@@ -220,7 +220,7 @@ final class Statement {
         _ = sqlite3_reset(handle)
         hasBegun = false
         hasEnded = false
-        if connection.recorder != nil { connection.tellCommitted() }
+        if connection.recorder != nil { connection.publishCommitted() }
     }
 
     /// Whether the current row may be read: not in a child made with `fork()`.
@@ -246,7 +246,7 @@ final class Statement {
             if hasBegun, !hasEnded, !isQuery { connection.noteDataVersion() }
             hasBegun = false
             hasEnded = false
-            if connection.recorder != nil { connection.tellCommitted() }
+            if connection.recorder != nil { connection.publishCommitted() }
         }
         guard isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.

@@ -57,7 +57,7 @@ extension SecureDatabasePool: SuspendableDatabase {
         guard isAtHome, connections.endSuspension() else { return }
         connections.writer.turn.enqueue { [connections] in
             // A pool that was closed in the meantime has nothing to report.
-            try? connections.withWriter { $0.tellOfResumption() }
+            try? connections.withWriter { $0.notifyOfResumption() }
         }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
     }

@@ -58,7 +58,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
     /// was suspended.
     public func resume() {
         guard suspension.change({ $0.end() }) else { return }
-        enqueue { $0.tellOfResumption() }
+        enqueue { $0.notifyOfResumption() }
         NotificationCenter.default.post(name: .secureDatabaseDidResume, object: self)
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 
 extension SharedDatabase {
     #if canImport(Darwin)
@@ -17,10 +18,7 @@ extension SharedDatabase {
         public static func directory(
             appGroup identifier: String, named name: String = "Database"
         ) throws -> URL {
-            guard
-                let container = FileManager.default.containerURL(
-                    forSecurityApplicationGroupIdentifier: identifier)
-            else {
+            guard let container = StandardDirectories.container(ofAppGroup: identifier) else {
                 throw SecureStorageError.openFailed(
                     code: ResultCode.cannotOpen.rawValue,
                     message:
@@ -45,17 +43,9 @@ extension SharedDatabase {
                 code: ResultCode.misuse.rawValue,
                 message: "\"\(name)\" is not a directory name")
         }
-        #if canImport(Darwin)
-            let parent = FileManager.default.urls(
-                for: .applicationSupportDirectory, in: .userDomainMask)[0]
-        #else
-            let environment = ProcessInfo.processInfo.environment["XDG_DATA_HOME"]
-            let parent =
-                environment.flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
-                ?? FileManager.default.homeDirectoryForCurrentUser
-                .appendingPathComponent(".local/share", isDirectory: true)
-        #endif
-        return try make(parent.appendingPathComponent(name, isDirectory: true))
+        return try make(
+            StandardDirectories.applicationSupport.appendingPathComponent(
+                name, isDirectory: true))
     }
 
     private static func make(_ directory: URL) throws -> URL {

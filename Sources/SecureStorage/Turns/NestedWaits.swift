@@ -2,10 +2,10 @@ internal import Platform
 
 /// The threads that wait for a turn while holding another one: only these can deadlock.
 enum NestedWaits {
-    final class Wait: @unchecked Sendable {
-        // @unchecked: the chain does not change while its thread waits.
+    final class Wait: Sendable {
         let wanted: SerialTurn
-        let held: UnsafePointer<HeldTurn>
+        // nonisolated(unsafe): the chain does not change while its thread waits.
+        nonisolated(unsafe) let held: UnsafePointer<HeldTurn>
 
         init(wanted: SerialTurn, held: UnsafePointer<HeldTurn>) {
             self.wanted = wanted
@@ -17,7 +17,7 @@ enum NestedWaits {
         var waits: [Wait] = []
 
         /// Whether waiting for `wanted` while holding `held` would close a cycle.
-        func closesCircle(_ wanted: SerialTurn, _ held: UnsafePointer<HeldTurn>) -> Bool {
+        func closesCycle(_ wanted: SerialTurn, _ held: UnsafePointer<HeldTurn>) -> Bool {
             var turn = wanted
             // Terminates: the graph contains no cycle.
             while let owner = waits.first(where: { HeldTurn.chain($0.held, holds: turn) }) {
@@ -39,7 +39,7 @@ enum NestedWaits {
         for wanted: SerialTurn, inside held: UnsafePointer<HeldTurn>
     ) throws -> Wait {
         try graph.withLock { graph in
-            guard !graph.closesCircle(wanted, held) else {
+            guard !graph.closesCycle(wanted, held) else {
                 throw SecureStorageError.backingStoreError(
                     code: ResultCode.locked.rawValue,
                     message:

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 
 /// A new file that gets its name only when it is complete, with mode 0600.
@@ -101,21 +102,16 @@ final class OutputFile {
     /// Opens an unnamed file that disappears with its process; returns nil where this is
     /// unsupported.
     private static func openUnnamed(in directory: String) -> Int32? {
-        #if os(Linux)
-            // O_TMPFILE, which Swift does not import.
-            let descriptor = open(directory, 0o20000000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { return nil }
-            var status = stat()
-            // The file gets its name through /proc.
-            guard fchmod(descriptor, 0o600) == 0, stat("/proc/self/fd/\(descriptor)", &status) == 0
-            else {
-                close(descriptor)
-                return nil
-            }
-            return descriptor
-        #else
+        let descriptor = cplatform_open_unnamed(directory, 0o600)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        // The file gets its name through /proc.
+        guard fchmod(descriptor, 0o600) == 0, stat("/proc/self/fd/\(descriptor)", &status) == 0
+        else {
+            close(descriptor)
             return nil
-        #endif
+        }
+        return descriptor
     }
 
     private static func exists(_ path: String) -> Failure {

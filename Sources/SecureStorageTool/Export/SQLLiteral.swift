@@ -65,7 +65,7 @@ struct SQLLiteral {
 
     private static func writeBlob(_ bytes: UnsafeRawBufferPointer, _ output: Output) throws {
         try output.write("X'")
-        try HexText.write(bytes, to: output)
+        try output.write(hex: bytes)
         try output.write("'")
     }
 

@@ -37,7 +37,7 @@ struct CSVWriter: RowWriter {
             case .blob:
                 try output.write("X'")
                 try row.withUnsafeBytes(forColumnIndex: column) {
-                    try HexText.write($0, to: output)
+                    try output.write(hex: $0)
                 }
                 try output.write("'")
             }

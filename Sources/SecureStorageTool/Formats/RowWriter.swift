@@ -1,3 +1,4 @@
+internal import Platform
 internal import SecureStorage
 
 /// Writes the rows of a query as text.
@@ -50,7 +51,7 @@ enum ValueText {
         case .integer(let number): String(number)
         case .real(let number): real(number)
         case .text(let text): text == null ? "'\(text)'" : Visible.text(text)
-        case .blob(let bytes): "X'\(HexText.text(bytes))'"
+        case .blob(let bytes): "X'\(Hex.text(bytes))'"
         }
     }
 

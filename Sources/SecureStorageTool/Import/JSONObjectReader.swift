@@ -1,3 +1,4 @@
+internal import Platform
 internal import SecureStorage
 
 /// Reads a JSON object as column names and values ([RFC
@@ -175,7 +176,7 @@ struct JSONObjectReader {
     private mutating func fourDigits() throws -> UInt32 {
         var number: UInt32 = 0
         for _ in 0..<4 {
-            guard next < bytes.count, let digit = HexText.value(bytes[next]) else {
+            guard next < bytes.count, let digit = Hex.value(bytes[next]) else {
                 throw wrong("escape sequence without four hex digits")
             }
             number = number << 4 | UInt32(digit)

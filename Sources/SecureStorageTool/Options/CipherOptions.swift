@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The file's cipher settings where they differ from SQLCipher 4's defaults.
@@ -31,7 +32,7 @@ struct CipherOptions: ParsableArguments {
     }
 
     func validate() throws {
-        if let salt, HexText.bytes(salt)?.count != 16 {
+        if let salt, Hex.decode(salt.utf8)?.count != 16 {
             throw ValidationError("--salt must be 32 hex digits (16 bytes)")
         }
     }
@@ -41,7 +42,7 @@ struct CipherOptions: ParsableArguments {
         if let pageSize { cipher.pageSize = pageSize }
         if let kdfIterations { cipher.kdfIterations = kdfIterations }
         if let plaintextHeader { cipher.plaintextHeaderSize = plaintextHeader }
-        cipher.salt = salt.flatMap { HexText.bytes($0) }.map { Data($0) }
+        cipher.salt = salt.flatMap { Hex.decode($0.utf8) }.map { Data($0) }
         switch hmac {
         case .sha1: cipher.hmacAlgorithm = .sha1
         case .sha256: cipher.hmacAlgorithm = .sha256

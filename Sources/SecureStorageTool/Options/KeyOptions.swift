@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The source of the file's key.
@@ -101,8 +102,8 @@ struct KeyReading {
         let decoded = try SecretBytes(count: digits.count / 2) { buffer in
             try digits.withUnsafeBytes { digits in
                 for index in buffer.indices {
-                    guard let high = HexText.value(digits[2 * index]),
-                        let low = HexText.value(digits[2 * index + 1])
+                    guard let high = Hex.value(digits[2 * index]),
+                        let low = Hex.value(digits[2 * index + 1])
                     else { throw wrong }
                     buffer[index] = high << 4 | low
                 }

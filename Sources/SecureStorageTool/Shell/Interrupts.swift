@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 
 /// Handles Ctrl-C: in the shell it ends the statement or the line, not the program; elsewhere it
@@ -42,14 +43,8 @@ enum Interrupts {
             _ = write(Interrupts.pipeEnd, &byte, 1)
             errno = error
         }
-        // Without SA_RESTART, so that a read for the next line returns.
-        var action = sigaction()
-        #if canImport(Darwin)
-            action.__sigaction_u.__sa_handler = handler
-        #else
-            action.__sigaction_handler.sa_handler = handler
-        #endif
-        guard sigaction(SIGINT, &action, nil) == 0 else {
+        // A read for the next line must return.
+        guard cplatform_catch(SIGINT, handler, nil) == 0 else {
             throw Failure.system("Ctrl-C cannot be caught")
         }
     }

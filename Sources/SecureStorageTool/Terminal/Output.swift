@@ -36,6 +36,15 @@ final class Output {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
+    /// Writes two hexadecimal digits per byte.
+    func write(hex bytes: UnsafeRawBufferPointer) throws {
+        let digits = StaticString("0123456789abcdef").utf8Start
+        for byte in bytes {
+            try write(byte: digits[Int(byte >> 4)])
+            try write(byte: digits[Int(byte & 0x0f)])
+        }
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         // Avoids a second copy of a giant value.
         var rest = bytes

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 internal import SecureStorage
 
@@ -88,15 +89,10 @@ private enum EndingSignals {
     /// returns.
     static func whileCaught<R>(_ body: () -> R) -> R {
         let signals = [SIGTERM, SIGHUP]
-        var catching = sigaction()
-        let handler: @convention(c) (Int32) -> Void = { EndingSignals.caught = $0 }
-        #if canImport(Darwin)
-            catching.__sigaction_u.__sa_handler = handler
-        #else
-            catching.__sigaction_handler.sa_handler = handler
-        #endif
         var before = signals.map { _ in sigaction() }
-        for (index, signal) in signals.enumerated() { sigaction(signal, &catching, &before[index]) }
+        for (index, signal) in signals.enumerated() {
+            cplatform_catch(signal, { EndingSignals.caught = $0 }, &before[index])
+        }
         defer {
             for (index, signal) in signals.enumerated() { sigaction(signal, &before[index], nil) }
         }

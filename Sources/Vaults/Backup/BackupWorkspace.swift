@@ -1,6 +1,7 @@
 internal import CPlatform
 internal import Crypto
 internal import Foundation
+internal import Platform
 
 /// A hidden directory beside a target file, for drafts that are written before the file gets its
 /// name.
@@ -31,8 +32,7 @@ final class BackupWorkspace {
         let directory = URL(fileURLWithPath: String(cString: resolved), isDirectory: true)
         target = directory.appendingPathComponent(name)
         // A hash, because the name itself may already have the maximum length.
-        let hash = SHA256.hash(data: Data(name.utf8)).prefix(8)
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let hash = Hex.text(SHA256.hash(data: Data(name.utf8)).prefix(8))
         path = directory.appendingPathComponent(".securestorage-vault-\(hash)").path
         descriptor = try Self.open(path, target.path)
         try empty()

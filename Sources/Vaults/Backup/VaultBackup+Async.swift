@@ -25,14 +25,14 @@ extension VaultBackup {
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await BackgroundWork.run { check in
+        try await onOwnThread(checking: { check in
             try make(
                 of: database, at: url, unlockedBy: sources, dataKeys: dataKeys, label: label,
                 replacing: replacing,
                 progress: {
                     try check(); try progress($0)
                 })
-        }
+        })
     }
 
     /// Checks a backup, like the synchronous call but on a separate thread.
@@ -50,13 +50,13 @@ extension VaultBackup {
         configuration: SecureDatabaseConfiguration = .init(),
         progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await BackgroundWork.run { check in
+        try await onOwnThread(checking: { check in
             try verify(
                 at: url, unlockedBy: source, configuration: configuration,
                 progress: {
                     try check(); try progress($0)
                 })
-        }
+        })
     }
 
     /// Restores a backup, like the synchronous call but on a separate thread.
@@ -83,42 +83,13 @@ extension VaultBackup {
         },
         progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
     ) async throws -> RestoredVault {
-        try await BackgroundWork.run { check in
+        try await onOwnThread(checking: { check in
             try restore(
                 from: backup, to: url, unlockedBy: source, keyStore: keyStore, keyNames: keyNames,
                 replacing: replacing, configuration: configuration, preparing: preparing,
                 progress: {
                     try check(); try progress($0)
                 })
-        }
-    }
-}
-
-/// Work on a separate thread, which a task awaits and may cancel.
-private final class BackgroundWork: Sendable {
-    private let isCancelled = Locked(false)
-
-    /// Runs `body`, which regularly calls `check`; that throws once the task is cancelled.
-    static func run<T: Sendable>(
-        _ body: @escaping @Sendable (_ check: @Sendable () throws -> Void) throws -> T
-    ) async throws -> T {
-        let work = BackgroundWork()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                Thread.detachNewThread {
-                    continuation.resume(
-                        with: Result {
-                            try work.check()
-                            return try body(work.check)
-                        })
-                }
-            }
-        } onCancel: {
-            work.isCancelled.withLock { $0 = true }
-        }
-    }
-
-    @Sendable private func check() throws {
-        guard !isCancelled.withLock({ $0 }) else { throw CancellationError() }
+        })
     }
 }

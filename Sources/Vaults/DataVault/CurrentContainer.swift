@@ -100,8 +100,7 @@ final class CurrentContainer: Sendable {
     }
 
     private static var programName: String {
-        let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-        let safe = name.replacingOccurrences(of: "/", with: "_")
-        return safe.isEmpty || safe.hasPrefix(".") ? "_" + safe : safe
+        let name = StandardDirectories.programName
+        return name.isEmpty || name.hasPrefix(".") ? "_" + name : name
     }
 }

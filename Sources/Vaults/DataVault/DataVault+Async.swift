@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 // Deriving a key takes too long to block one of Swift's or Dispatch's threads. Once the password is
@@ -77,15 +78,5 @@ extension DataVault {
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
     ) async throws {
         try await onOwnThread { try self.setPasswordPolicy(policy, password: password) }
-    }
-}
-
-/// Runs a blocking `body` on a separate thread, where a task may wait for it.
-func onOwnThread<R: Sendable>(
-    _ body: @escaping @Sendable () throws -> R
-) async throws -> R {
-    try Task.checkCancellation()
-    return try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }

@@ -1,3 +1,5 @@
+internal import Platform
+
 // The user's actions on the screens of each state. A call that is overtaken by a lock, from
 // `lock()` or from the background, has done its work, and the vault is locked.
 
@@ -128,7 +130,7 @@ extension DataVaultSession {
         _ work: @escaping @Sendable (DataVault, _ locks: Int) throws -> Void,
         outcome: @escaping @Sendable (DataVaultError?) -> State?
     ) async throws -> State {
-        try await Vaults.onOwnThread {
+        try await Platform.onOwnThread {
             try self.run(endsLocked: endsLocked, work, outcome: outcome)
         }
     }

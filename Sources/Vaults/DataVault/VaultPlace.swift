@@ -1,6 +1,7 @@
 internal import CPlatform
 internal import Crypto
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The place of one vault: its entry in the key store, and the names of its files.
@@ -24,7 +25,7 @@ struct VaultPlace: Sendable {
         self.id = id
         self.directory = directory
         self.access = access
-        hash = Self.hex(SHA256.hash(data: Data(id.utf8)))
+        hash = Hex.text(SHA256.hash(data: Data(id.utf8)))
     }
 
     /// The identity of this vault within the process; ids are equal if their bytes are.
@@ -42,7 +43,7 @@ struct VaultPlace: Sendable {
 
     /// Returns the path of the database of the vault with this incarnation.
     func databasePath(_ incarnation: Data) -> String {
-        "\(directory)/\(hash)-\(Self.hex(incarnation))\(Self.suffix)"
+        "\(directory)/\(hash)-\(Hex.text(incarnation))\(Self.suffix)"
     }
 
     // MARK: - The key store's entry
@@ -170,9 +171,5 @@ struct VaultPlace: Sendable {
 
     static func systemError(_ code: Int32, _ path: String) -> NSError {
         NSError(domain: NSPOSIXErrorDomain, code: Int(code), userInfo: [NSFilePathErrorKey: path])
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -1,3 +1,4 @@
+internal import CPlatform
 internal import Foundation
 
 /// A clock that measures idle time.
@@ -17,14 +18,6 @@ public struct SystemIdleClock: IdleClock {
 
     /// The time since the machine started.
     public var now: Duration {
-        #if canImport(Darwin)
-            let clock = CLOCK_MONOTONIC_RAW  // what mach_continuous_time counts, in nanoseconds
-        #else
-            let clock = CLOCK_BOOTTIME
-        #endif
-        var time = timespec()
-        // Cannot fail for a clock that the system supports.
-        _ = clock_gettime(clock, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        .nanoseconds(cplatform_uptime())
     }
 }

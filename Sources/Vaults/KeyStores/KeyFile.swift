@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The contents of one file of a ``FileKeyStore``.
@@ -28,7 +29,7 @@ enum KeyFile {
     static let maximumSize = nameRange + SecretName.maximumSecretSize + checksumSize
 
     static func fileName(of name: SecretName) -> String {
-        hex(SHA256.hash(data: name.utf8)) + suffix
+        Hex.text(SHA256.hash(data: name.utf8)) + suffix
     }
 
     /// Returns whether a file belongs to the store, in whichever case the file system reports its
@@ -124,9 +125,5 @@ enum KeyFile {
 
     private static func bigEndian(_ value: UInt32, bytes count: Int) -> some Sequence<UInt8> {
         withUnsafeBytes(of: value.bigEndian) { Array($0) }.suffix(count)
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

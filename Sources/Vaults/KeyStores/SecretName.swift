@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// A validated name of a secret, compared and sorted by its UTF-8 bytes.
@@ -50,7 +51,7 @@ extension SecretName {
             if (0x20...0x7e).contains(byte), byte != UInt8(ascii: "%") {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+                text += "%" + Hex.text([byte])
             }
         }
         return text

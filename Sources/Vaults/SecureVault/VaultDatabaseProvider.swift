@@ -1,4 +1,5 @@
 public import Foundation
+internal import Platform
 public import SecureStorage
 
 /// A vault's database in a file, with its schema migrations.
@@ -91,22 +92,12 @@ open class VaultDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Send
     }
 
     private static func parent(_ group: String?) throws -> URL {
-        if let group {
-            #if canImport(Darwin)
-                let container = FileManager.default.containerURL(
-                    forSecurityApplicationGroupIdentifier: group)
-                guard let container else {
-                    throw KeyStoreError.refused(
-                        reason: "the program does not belong to the app group \(group)")
-                }
-                return container
-            #else
-                throw KeyStoreError.refused(
-                    reason: "this platform has no app groups, such as \(group)")
-            #endif
+        guard let group else { return StandardDirectories.applicationSupport }
+        guard let container = StandardDirectories.container(ofAppGroup: group) else {
+            throw KeyStoreError.refused(
+                reason: "the program does not belong to the app group \(group), "
+                    + "which only Apple platforms have")
         }
-        return try FileManager.default.url(
-            for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil,
-            create: true)
+        return container
     }
 }

@@ -163,10 +163,10 @@ import Testing
     @Test func `a task cancelled while waiting gets its error immediately`() async throws {
         let queue = queue
         let gate = DispatchSemaphore(value: 0)
-        let (held, told) = AsyncStream.makeStream(of: Void.self)
+        let (held, started) = AsyncStream.makeStream(of: Void.self)
         let holder = Task {
             try await queue.inDatabase { _ in
-                told.finish()
+                started.finish()
                 gate.wait()
             }
         }

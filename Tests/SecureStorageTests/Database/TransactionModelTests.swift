@@ -75,10 +75,10 @@ import Testing
             let program = TransactionProgram(
                 steps, nest: { _, block in try observed.queue.inTransaction(block) })
             nonisolated(unsafe) let running = program
-            let told = try await observed.tables(rowIDs: true) { db in
+            let published = try await observed.tables(rowIDs: true) { db in
                 running.runInPlainBlock { block in _ = try block(db) }
             }
-            let rows = told["t"]?.rowIDs ?? []
+            let rows = published["t"]?.rowIDs ?? []
             #expect(Set(rows.map(Int.init)) == program.model.committed, "\(steps)")
             try observed.run("DELETE FROM t")
         }

@@ -421,6 +421,8 @@ import Testing
                     try #require(
                         db.databaseURL.path == "\(home)/.local/share/\(program)/named.db")
                     try db.open(with: TemporaryDatabase.key)
+                    let shared = try SharedDatabase.directory(named: "org.example.notes")
+                    #expect(shared.path == "\(home)/.local/share/org.example.notes")
                 }
             }
         }

@@ -156,13 +156,13 @@ import Testing
     @Test func `a cancelled task ends its check`() async throws {
         let db = try makeFile(3000)
         let queue = SecureDatabaseQueue(databaseStore: db)
-        let (begun, told) = AsyncStream.makeStream(of: Void.self)
+        let (begun, started) = AsyncStream.makeStream(of: Void.self)
         let cancelled = DispatchSemaphore(value: 0)
         let task = Task {
             try await queue.inDatabase { db in
                 try db.verifyIntegrity {
                     guard $0.fraction < 0.5 else { return }
-                    told.finish()
+                    started.finish()
                     cancelled.wait()
                     cancelled.signal()
                 }

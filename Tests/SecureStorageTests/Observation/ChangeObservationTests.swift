@@ -317,11 +317,11 @@ import Testing
 
     @Test func `changes arrive in commit order`() async throws {
         let observed = try ObservedDatabase()
-        let (stream, told) = AsyncStream.makeStream(of: Set<Int64>.self)
+        let (stream, received) = AsyncStream.makeStream(of: Set<Int64>.self)
         let changes = observed.queue.changes(in: ["t"], rowIDs: true)
         let observer = Task {
-            told.yield([])
-            for await change in changes { told.yield(change.tables["t"]?.rowIDs ?? []) }
+            received.yield([])
+            for await change in changes { received.yield(change.tables["t"]?.rowIDs ?? []) }
         }
         var seen: [Int64] = []
         var iterator = stream.makeAsyncIterator()

@@ -185,38 +185,52 @@ import Testing
 
         @Test func `another process's commits arrive within 50 milliseconds`() async throws {
             let database = try TemporaryDatabase()
-            let pool = try database.openPool()
-            try await pool.write {
-                try $0.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY)")
-            }
-            let times = database.directory.appendingPathComponent("times")
-            let arrivals = Shared<[UInt64]>([])
-            let changes = pool.changes(in: ["t"])
-            let observer = Task {
-                for await change in changes where change.includesForeign {
-                    arrivals.withLock { $0.append(monotonicTime()) }
-                }
-            }
-            try await Task.sleep(for: .milliseconds(100))
-            await #expect(processExitsWith: .success) {
-                [path = database.path as String, times = times.path as String] in
-                let db = SecureDatabaseStore(fullDatabasePath: path)
-                try db.open(with: TemporaryDatabase.key)
-                var began: [String] = []
+            let db = try database.openStore()
+            try db.executeStatements("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+            db.close()
+            let directory = database.directory
+            let began = Shared<[UInt64]>([])
+            // A thread, and a process for the observer: the tests that run beside this one keep the
+            // threads of tasks busy.
+            let writer = Thread {
+                let ready = directory.appendingPathComponent("ready").path
+                for _ in 1...10_000 where access(ready, F_OK) != 0 { usleep(10_000) }
+                guard let db = try? database.openStore() else { return }
                 for _ in 1...25 {
                     usleep(100_000)
-                    began.append("\(monotonicTime())")
-                    try db.executeUpdate("INSERT INTO t DEFAULT VALUES")
+                    began.withLock { $0.append(monotonicTime()) }
+                    try? db.executeUpdate("INSERT INTO t DEFAULT VALUES")
                 }
-                try Data(began.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: times))
                 usleep(100_000)
+                try? Data().write(to: directory.appendingPathComponent("done"))
             }
-            observer.cancel()
-            await observer.value
-            let began = try String(contentsOf: times, encoding: .utf8).split(separator: "\n")
-                .compactMap { UInt64($0) }
-            let delays = began.compactMap { began in
-                arrivals.current.first { $0 > began }.map { Double($0 - began) / 1e6 }
+            writer.start()
+            await #expect(processExitsWith: .success) {
+                [path = database.path as String, directory = directory.path as String] in
+                let pool = SecureDatabasePool(fullDatabasePath: path)
+                try await pool.open(with: .raw(TemporaryDatabase.key))
+                let changes = pool.changes(in: ["t"])
+                let arrivals = Shared<[UInt64]>([])
+                let observer = Task {
+                    for await change in changes where change.includesForeign {
+                        arrivals.withLock { $0.append(monotonicTime()) }
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(100))
+                try Data().write(to: URL(fileURLWithPath: directory + "/ready"))
+                while access(directory + "/done", F_OK) != 0 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                observer.cancel()
+                await observer.value
+                let times = arrivals.current.map { "\($0)" }.joined(separator: "\n")
+                try Data(times.utf8).write(to: URL(fileURLWithPath: directory + "/times"))
+            }
+            let arrivals = try String(
+                contentsOf: directory.appendingPathComponent("times"), encoding: .utf8
+            ).split(separator: "\n").compactMap { UInt64($0) }
+            let delays = began.current.compactMap { began in
+                arrivals.first { $0 > began }.map { Double($0 - began) / 1e6 }
             }.sorted()
             #expect(delays.count == 25)
             let median = delays[delays.count / 2]

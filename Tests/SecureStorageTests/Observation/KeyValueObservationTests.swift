@@ -42,9 +42,9 @@ import Testing
 
     @Test func `changes are reported for one key, and only when its value changes`() async throws {
         try put("light", forKey: "theme")
-        let (stream, told) = AsyncStream.makeStream(of: KeyValueChange.self)
+        let (stream, received) = AsyncStream.makeStream(of: KeyValueChange.self)
         let changes = store.changes(forKey: "theme")
-        let task = Task { for await change in changes { told.yield(change) } }
+        let task = Task { for await change in changes { received.yield(change) } }
         var iterator = stream.makeAsyncIterator()
         // The observation begins a moment later.
         try await Task.sleep(for: .milliseconds(200))

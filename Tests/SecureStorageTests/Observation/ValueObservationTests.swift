@@ -180,10 +180,10 @@ import Testing
     }
 
     @Test func `cancelling the task ends the sequence`() async throws {
-        let (stream, told) = AsyncStream.makeStream(of: Int?.self)
+        let (stream, received) = AsyncStream.makeStream(of: Int?.self)
         let values = pool.values { try $0.int(forQuery: "SELECT count(*) FROM t") }
         let task = Task {
-            for await value in values { told.yield(try? value.get()) }
+            for await value in values { received.yield(try? value.get()) }
         }
         for await value in stream {
             #expect(value == 0)

@@ -48,17 +48,17 @@ struct DataVaultDestructionTests {
 
     @Test func `a handler set later is called once, and not by a query`() throws {
         _ = try destroyed()
-        nonisolated(unsafe) var told: [DataVaultDestruction] = []
-        container.onDestruction = { told.append($0) }
+        nonisolated(unsafe) var received: [DataVaultDestruction] = []
+        container.onDestruction = { received.append($0) }
         _ = try container.exists(id: "a")
         _ = try container.ids()
-        #expect(told == [])
+        #expect(received == [])
         for _ in 1...2 {
             #expect(vaultCode { _ = try container.vault(id: "a") } == 3)
-            #expect(told == [DataVaultDestruction(id: "a", isSelfDestructed: true)])
+            #expect(received == [DataVaultDestruction(id: "a", isSelfDestructed: true)])
         }
         try container.delete(id: "a")
-        #expect(told.count == 1)
+        #expect(received.count == 1)
     }
 
     @Test func `a handler that throws is called again until it succeeds`() throws {
@@ -128,17 +128,17 @@ struct DataVaultDestructionTests {
 
     @Test(arguments: ["datavault.id.a", "datavault.device-key"])
     func `deleting an unreadable vault calls the handler as well`(_ damaged: String) throws {
-        nonisolated(unsafe) var told: [DataVaultDestruction] = []
-        container.onDestruction = { told.append($0) }
+        nonisolated(unsafe) var received: [DataVaultDestruction] = []
+        container.onDestruction = { received.append($0) }
         _ = try container.create(id: "a", password: "P4sSw0rD1")
         try home.keyStore().store(.random(count: 100), forName: damaged)
         #expect(try container.delete(id: "a"))
-        #expect(told == [DataVaultDestruction(id: "a", isSelfDestructed: false)])
+        #expect(received == [DataVaultDestruction(id: "a", isSelfDestructed: false)])
         #expect(try home.databases() == [])
         #expect(try home.keyStore().names() == ["datavault.device-key"])
         let existed = try container.delete(id: "a")
         #expect(!existed)
-        #expect(told.count == 1)
+        #expect(received.count == 1)
     }
 
     #if os(Linux)
@@ -156,11 +156,11 @@ struct DataVaultDestructionTests {
                 // A group may have the program's name.
                 try DataVault.setAccessGroup(ProcessInfo.processInfo.processName)
                 try #require(try !DataVault.exists(id: "own"))
-                nonisolated(unsafe) var told: [String] = []
-                DataVault.onDestruction = { told.append($0.id) }
+                nonisolated(unsafe) var received: [String] = []
+                DataVault.onDestruction = { received.append($0.id) }
                 let error = dataVaultError { try own.unlock(password: "wrong password") }
                 try #require(error?.isSelfDestructed == true)
-                try #require(told == ["own"])
+                try #require(received == ["own"])
                 try DataVault.setAccessGroup("org.example.suite")
                 try #require(try CurrentContainer.shared.value === shared)
             }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Examines a side file that another connection may be writing: a moment later, only real damage is
 /// left.
-enum SideFileLook {
+enum SideFileExamination {
     private struct Stamp: Equatable {
         let header: [UInt8]?
         let size: Int?

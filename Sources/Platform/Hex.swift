@@ -1,7 +1,7 @@
 /// Converts between hexadecimal digits and bytes, without an intermediate `String`, which could not
 /// be cleared.
-enum Hex {
-    static func value(_ digit: UInt8) -> UInt8? {
+package enum Hex {
+    package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
@@ -11,7 +11,7 @@ enum Hex {
     }
 
     /// Decodes pairs of valid digits; `output` has half the length of `digits`.
-    static func decode(
+    package static func decode(
         _ digits: Slice<UnsafeRawBufferPointer>, into output: UnsafeMutableRawBufferPointer
     ) {
         var position = digits.startIndex
@@ -24,7 +24,7 @@ enum Hex {
     }
 
     /// Writes two digits per byte; `output` has twice the length of `bytes`.
-    static func encode(
+    package static func encode(
         _ bytes: some Collection<UInt8>, into output: Slice<UnsafeMutableRawBufferPointer>
     ) {
         let digits = StaticString("0123456789abcdef").utf8Start
@@ -38,7 +38,7 @@ enum Hex {
     }
 
     /// Decodes pairs of digits; nil for anything else.
-    static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         let values = digits.map { value($0) }
         guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
         return stride(from: 0, to: values.count, by: 2).map {
@@ -47,9 +47,13 @@ enum Hex {
     }
 
     /// Returns two digits per byte as text; not for keys, since a `String` cannot be cleared.
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0f)]] }
+    package static func text(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = StaticString("0123456789abcdef").utf8Start
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 0x0f)])
+        }
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -1,0 +1,37 @@
+package import Foundation
+
+/// Runs `body`, which blocks, on a thread of its own, so that it holds none of the few threads that
+/// tasks share.
+///
+/// - Parameters:
+///   - evenIfCancelled: Whether `body` also runs when the task has been cancelled before.
+///   - body: Runs to its end, even if the task is cancelled in the meantime.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`; `CancellationError`.
+package func onOwnThread<R: Sendable>(
+    evenIfCancelled: Bool = false, _ body: @escaping @Sendable () throws -> R
+) async throws -> R {
+    if !evenIfCancelled { try Task.checkCancellation() }
+    return try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// Runs `body` on a thread of its own; it regularly calls `check`, which throws `CancellationError`
+/// once the task is cancelled.
+///
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`; `CancellationError`.
+package func onOwnThread<R: Sendable>(
+    checking body: @escaping @Sendable (_ check: @escaping @Sendable () throws -> Void) throws -> R
+) async throws -> R {
+    let isCancelled = Locked(false)
+    let check: @Sendable () throws -> Void = {
+        if isCancelled.withLock({ $0 }) { throw CancellationError() }
+    }
+    return try await withTaskCancellationHandler {
+        try await onOwnThread { try body(check) }
+    } onCancel: {
+        isCancelled.withLock { $0 = true }
+    }
+}
