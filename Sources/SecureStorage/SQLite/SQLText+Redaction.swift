@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// Removes values from the engine's messages.
 ///
@@ -86,10 +87,10 @@ extension SQLText {
         while let quote = bytes[position...].firstIndex(of: UInt8(ascii: "'")) {
             position = quote + 1
             guard quote > 0, bytes[quote - 1] | 0x20 == UInt8(ascii: "x") else { continue }
-            let digits = bytes[position...].prefix { hexValue($0) != nil }
+            let digits = bytes[position...].prefix { Hex.value($0) != nil }
             guard !digits.isEmpty else { continue }
             position = digits.endIndex
-            let values = digits.compactMap(hexValue)
+            let values = digits.compactMap(Hex.value)
             let blob = stride(from: 0, to: values.count - 1, by: 2)
                 .map { values[$0] << 4 | values[$0 + 1] }
             let units = stride(from: 0, to: blob.count - 1, by: 2)
@@ -99,14 +100,5 @@ extension SQLText {
             texts.append(String(decoding: units.map(\.byteSwapped), as: UTF16.self))
         }
         return texts
-    }
-
-    private static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
