@@ -4,7 +4,7 @@ internal import Platform
 /// A `DatabaseKey` whose form has been validated.
 enum EncryptionKey: Sendable {
     /// One or more bytes, input to the key derivation of the cipher configuration.
-    case passphrase(SecretBytes)
+    case passphrase(Passphrase)
     /// The 32 bytes of the AES-256 key.
     case raw(SecretBytes)
     /// The 32 bytes of the key, and a 16-byte salt that replaces the file's own.
@@ -21,7 +21,7 @@ enum EncryptionKey: Sendable {
                     message: "the key is empty; an encrypted database needs a passphrase "
                         + "or a raw key")
             }
-            self = Self.rawLiteral(text) ?? .passphrase(text)
+            self = Self.rawLiteral(text) ?? .passphrase(Passphrase(text))
         case .raw(let key, let salt):
             guard key.count == Self.rawKeyLength else {
                 throw SecureStorageError.authenticationFailed(

@@ -33,18 +33,45 @@ extension EncryptionKey {
     /// A passphrase takes about a tenth of a second of one core with the default configuration.
     func derived(salt: [UInt8], cipher: CipherConfiguration) throws -> DerivedKey {
         switch self {
-        case .raw(let key), .rawWithSalt(let key, _):
-            return DerivedKey(key: key, salt: salt)
-        case .passphrase(let passphrase):
-            let derived = try passphrase.withUnsafeBytes { passphrase in
+        case .raw(let key), .rawWithSalt(let key, _): DerivedKey(key: key, salt: salt)
+        case .passphrase(let passphrase): try passphrase.derived(salt: salt, cipher: cipher)
+        }
+    }
+}
+
+/// A passphrase, and the keys that were derived from it.
+///
+/// A call that finds a key to be wrong goes on to diagnose the file, and reads a file in the middle
+/// of a transaction several times: it needs the same keys again. They are cleared with the
+/// passphrase, when the call ends.
+final class Passphrase: Sendable {
+    let bytes: SecretBytes
+    private let derivations = Locked<[(inputs: Inputs, key: DerivedKey)]>([])
+
+    private struct Inputs: Equatable {
+        let salt: [UInt8]
+        let algorithm: CipherConfiguration.KDFAlgorithm
+        let iterations: Int
+    }
+
+    init(_ bytes: SecretBytes) { self.bytes = bytes }
+
+    fileprivate func derived(salt: [UInt8], cipher: CipherConfiguration) throws -> DerivedKey {
+        let inputs = Inputs(
+            salt: salt, algorithm: cipher.kdfAlgorithm, iterations: cipher.kdfIterations)
+        return try derivations.withLock { derivations in
+            if let known = derivations.first(where: { $0.inputs == inputs }) { return known.key }
+            let derived = try bytes.withUnsafeBytes { bytes in
                 try KDF.Insecure.PBKDF2.deriveKey(
-                    from: passphrase, salt: salt, using: cipher.kdfAlgorithm.hashFunction,
-                    outputByteCount: Self.rawKeyLength,
+                    from: bytes, salt: salt, using: cipher.kdfAlgorithm.hashFunction,
+                    outputByteCount: EncryptionKey.rawKeyLength,
                     // Unchecked: other programs' files may have fewer rounds than advised today.
                     unsafeUncheckedRounds: cipher.kdfIterations)
             }
-            return DerivedKey(
+            let key = DerivedKey(
                 key: derived.withUnsafeBytes { SecretBytes(copying: $0) }, salt: salt)
+            derivations.append((inputs, key))
+            return key
         }
     }
 }

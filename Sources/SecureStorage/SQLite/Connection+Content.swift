@@ -51,7 +51,7 @@ extension Connection {
         if format.hmac != nil { try examineSideFiles(pages) }
         switch key {
         case .passphrase(let passphrase):
-            try passphrase.withUnsafeBytes {
+            try passphrase.bytes.withUnsafeBytes {
                 try check(
                     sqlite3_key_v2(
                         requireHandle(), "main", $0.baseAddress, Int32(clamping: $0.count)))

@@ -5,6 +5,8 @@ internal import SecureStorage
 
 /// The file's cipher settings where they differ from SQLCipher 4's defaults.
 struct CipherOptions: ParsableArguments {
+    static let title = "Cipher (for files made with other settings)"
+
     @Option(help: ArgumentHelp("Bytes per page (default: 4096).", valueName: "bytes"))
     var pageSize: Int?
 

@@ -5,6 +5,8 @@ internal import SecureStorage
 
 /// The source of the file's key.
 struct KeyOptions: ParsableArguments {
+    static let title = "Key"
+
     @Option(help: ArgumentHelp("Read the key from an open file descriptor.", valueName: "number"))
     var keyFd: Int32?
 

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage backup`: copies a file that is in use.
-struct Backup: ParsableCommand {
+struct Backup: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Copy a file while it is in use.",
         discussion: """
@@ -16,8 +16,9 @@ struct Backup: ParsableCommand {
               securestorage backup notes.db /mnt/notes.db --key-file key --new-key-file backup.key --force
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Argument(help: "The path of the copy.", completion: .file())
     var target: String
@@ -29,13 +30,13 @@ struct Backup: ParsableCommand {
     var force = false
 
     func run() throws {
-        let store = try file.open(for: .reading)
+        let store = try open(for: .reading)
         defer { store.close() }
         let key = newKey.areGiven ? try newKey.key(of: target) : nil
         try withProgress("backing up") {
             try store.backup(
                 to: URL(fileURLWithPath: target), key: key, replacing: force, progress: $0)
         }
-        try acknowledge("backed up \(file.file) to \(target)")
+        try acknowledge("backed up \(file) to \(target)")
     }
 }

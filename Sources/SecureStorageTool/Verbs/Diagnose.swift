@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage diagnose`: reports what a file is, and why.
-struct Diagnose: ParsableCommand {
+struct Diagnose: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Identify a file and show the evidence.",
         discussion: """
@@ -18,8 +18,9 @@ struct Diagnose: ParsableCommand {
               securestorage diagnose notes.db --key-file key --json | jq -r .finding
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Flag(help: "Identify the file as far as possible without a key.")
     var noKey = false
@@ -36,11 +37,11 @@ struct Diagnose: ParsableCommand {
     }
 
     func run() throws {
-        let url = URL(fileURLWithPath: file.file)
-        let key = noKey || !file.exists ? nil : try file.keyOptions.key(of: file.file, isNew: false)
+        let url = URL(fileURLWithPath: file)
+        let key = noKey || !exists ? nil : try keyOptions.key(of: file, isNew: false)
         let diagnosis = try withProgress("diagnosing") {
             try SecureDatabaseStore.diagnose(
-                at: url, key: key, cipher: file.cipher.configuration, progress: $0)
+                at: url, key: key, cipher: cipher.configuration, progress: $0)
         }
         if json {
             try Output.standard.write(json: answer(diagnosis))

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage encrypt`: makes an encrypted file with the contents of a plain one.
-struct Encrypt: ParsableCommand {
+struct Encrypt: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Convert a plain SQLite database to an encrypted file.",
         discussion: """
@@ -19,25 +19,26 @@ struct Encrypt: ParsableCommand {
     @Argument(help: "The plain SQLite database.", completion: .file())
     var plain: String
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Flag(help: "Replace an existing file.")
     var force = false
 
     func run() throws {
-        let key = try file.keyOptions.key(of: file.file, isNew: true)
+        let key = try keyOptions.key(of: file, isNew: true)
         let counts = try withProgress("encrypting") {
             try SecureDatabaseStore.importPlaintext(
-                from: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: file.file), key: key,
-                cipher: file.cipher.configuration, replacing: force, progress: $0)
+                from: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: file), key: key,
+                cipher: cipher.configuration, replacing: force, progress: $0)
         }
-        try acknowledge("encrypted \(plain) as \(file.file), \(RowCounts(counts))")
+        try acknowledge("encrypted \(plain) as \(file), \(RowCounts(counts))")
     }
 }
 
 /// `securestorage decrypt`: makes a plain file with the contents of an encrypted one.
-struct Decrypt: ParsableCommand {
+struct Decrypt: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Convert an encrypted file to a plain SQLite database.",
         discussion: """
@@ -48,8 +49,9 @@ struct Decrypt: ParsableCommand {
               securestorage decrypt notes.db plain.sqlite
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Argument(help: "The path of the plain database.", completion: .file())
     var target: String
@@ -58,13 +60,13 @@ struct Decrypt: ParsableCommand {
     var force = false
 
     func run() throws {
-        let store = try file.open(for: .reading)
+        let store = try open(for: .reading)
         defer { store.close() }
         let counts = try withProgress("decrypting") {
             try store.exportPlaintext(
                 to: URL(fileURLWithPath: target), replacing: force, progress: $0)
         }
-        try acknowledge("decrypted \(file.file) as \(target), \(RowCounts(counts))")
+        try acknowledge("decrypted \(file) as \(target), \(RowCounts(counts))")
     }
 }
 

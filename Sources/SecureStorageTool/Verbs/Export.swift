@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage export`: writes rows as CSV, JSON lines or SQL.
-struct Export: ParsableCommand {
+struct Export: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Write a table, or everything, as CSV, JSON lines or SQL.",
         discussion: """
@@ -27,8 +27,9 @@ struct Export: ParsableCommand {
         case jsonLines = "json-lines"
     }
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Option(help: "csv, json-lines or sql (default: by --output's extension, else csv).")
     var format: Format?
@@ -73,7 +74,7 @@ struct Export: ParsableCommand {
     }
 
     func run() throws {
-        let store = try file.open(for: .reading)
+        let store = try open(for: .reading)
         defer { store.close() }
         // Detects a wrong name before anything is created.
         try requireTable(store)

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage import`: reads rows from CSV, JSON lines or SQL.
-struct Import: ParsableCommand {
+struct Import: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Read CSV, JSON lines or SQL into the file.",
         discussion: """
@@ -29,8 +29,9 @@ struct Import: ParsableCommand {
         case jsonLines = "json-lines"
     }
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Argument(help: "The file to import; - is standard input.", completion: .file())
     var source: String
@@ -62,7 +63,7 @@ struct Import: ParsableCommand {
         let reader = try reader()
         let input = try InputFile(source)
         // A dump may have its tables in any order; references are checked at the end.
-        let (store, key) = try file.storeAndKey(
+        let (store, key) = try storeAndKey(
             for: .creating, checksReferences: !reader.isScript, ofStrangers: true)
         defer { store.close() }
         let progress = ProgressBar("importing", total: input.size)

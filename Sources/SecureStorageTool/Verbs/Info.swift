@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage info`: shows what the file is and what it contains.
-struct Info: ParsableCommand {
+struct Info: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Describe a file and its contents.",
         discussion: """
@@ -15,8 +15,9 @@ struct Info: ParsableCommand {
               securestorage info notes.db --json | jq .tables
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -25,7 +26,7 @@ struct Info: ParsableCommand {
     var counts = true
 
     func run() throws {
-        let store = try file.open(for: .reading)
+        let store = try open(for: .reading)
         defer { store.close() }
         // One snapshot of the file for all answers.
         try store.beginDeferredTransaction()
@@ -52,7 +53,7 @@ struct Info: ParsableCommand {
         }
         let engine = try SecureDatabaseStore.engine
         let cipher = store.configuration.cipher
-        let size = try FileManager.default.attributesOfItem(atPath: file.file)[.size] as? Int
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
         return [
             Fact("file", .text(store.databaseURL.path)),
             Fact("size", .integer(Int64(size ?? 0))),

@@ -22,19 +22,16 @@ struct KeyValue: ParsableCommand {
 }
 
 /// The options of the store in a file.
-///
-/// A group next to the file's, not one that contains it, because the parser evaluates nested groups
-/// repeatedly.
 struct StoreOptions: ParsableArguments {
     @Option(name: .customLong("store"), help: "The name of the store in the file.")
     var name = SecureKeyValueStore.defaultName
 
     /// Returns an open store; only a verb that puts values creates one.
-    func open(_ file: FileOptions, for use: FileOptions.Use) throws -> SecureKeyValueStore {
+    func open(_ verb: some FileVerb, for use: FileUse) throws -> SecureKeyValueStore {
         guard !name.utf8.contains(0) else {
             throw Failure.usage("a store's name must not contain a NUL")
         }
-        let (database, key) = try file.storeAndKey(for: use)
+        let (database, key) = try verb.storeAndKey(for: use)
         let store = try SecureKeyValueStore(databaseStore: database, name: name)
         if use == .creating {
             try store.open(with: key)

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage kv list`: lists the keys with their values.
-struct KeyValueList: ParsableCommand {
+struct KeyValueList: FileVerb {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List keys with their types and values.",
@@ -15,8 +15,9 @@ struct KeyValueList: ParsableCommand {
               securestorage kv list settings.db --prefix window. --json
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup
     var store: StoreOptions
@@ -28,7 +29,7 @@ struct KeyValueList: ParsableCommand {
     var json = false
 
     func run() throws {
-        let open = try store.open(file, for: .reading)
+        let open = try store.open(self, for: .reading)
         defer { open.close() }
         let keys = try open.keys(withPrefix: prefix)
         try json ? writeJSON(keys, open) : write(keys, open)
@@ -83,7 +84,7 @@ struct KeyValueList: ParsableCommand {
 }
 
 /// `securestorage kv get`: prints one value.
-struct KeyValueGet: ParsableCommand {
+struct KeyValueGet: FileVerb {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Print one value.",
@@ -97,8 +98,9 @@ struct KeyValueGet: ParsableCommand {
               securestorage kv get settings.db icon > icon.png
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup
     var store: StoreOptions
@@ -110,7 +112,7 @@ struct KeyValueGet: ParsableCommand {
     var json = false
 
     func run() throws {
-        let open = try store.open(file, for: .reading)
+        let open = try store.open(self, for: .reading)
         defer { open.close() }
         guard let value = try StoredValue(key, in: open) else { throw Failure.silent }
         let output = Output.standard

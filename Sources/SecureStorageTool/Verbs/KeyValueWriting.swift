@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage kv put`: stores one value.
-struct KeyValuePut: ParsableCommand {
+struct KeyValuePut: FileVerb {
     static let configuration = CommandConfiguration(
         commandName: "put",
         abstract: "Store one value.",
@@ -23,8 +23,9 @@ struct KeyValuePut: ParsableCommand {
         case text, integer, real, blob, json, null
     }
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup
     var store: StoreOptions
@@ -53,7 +54,7 @@ struct KeyValuePut: ParsableCommand {
     func run() throws {
         // Detects a value that cannot be stored before a file is created.
         let value = try parsed()
-        let open = try store.open(file, for: .creating)
+        let open = try store.open(self, for: .creating)
         defer { open.close() }
         let lifetime = expiresIn.map { Duration.seconds($0) }
         switch value {
@@ -113,7 +114,7 @@ struct KeyValuePut: ParsableCommand {
 }
 
 /// `securestorage kv remove`: removes one key.
-struct KeyValueRemove: ParsableCommand {
+struct KeyValueRemove: FileVerb {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove a key and its value.",
@@ -124,8 +125,9 @@ struct KeyValueRemove: ParsableCommand {
               securestorage kv remove settings.db theme
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup
     var store: StoreOptions
@@ -134,7 +136,7 @@ struct KeyValueRemove: ParsableCommand {
     var key: String
 
     func run() throws {
-        let open = try store.open(file, for: .writing)
+        let open = try store.open(self, for: .writing)
         defer { open.close() }
         guard try open.remove(key) else { throw Failure("no such key: \"\(key)\"") }
         try acknowledge("removed \(Visible.text(key))")

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage migrate`: converts an older file to the current format.
-struct Migrate: ParsableCommand {
+struct Migrate: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Convert a file of SQLCipher 1, 2 or 3 to the format of 4.",
         discussion: """
@@ -17,22 +17,23 @@ struct Migrate: ParsableCommand {
               securestorage migrate notes.db --plaintext-header 32 --salt 00112233445566778899aabbccddeeff
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup(title: "New key (the same when none is given)")
     var newKey: NewKeyOptions
 
     func run() throws {
-        guard file.exists else { throw Failure("no such file: \"\(file.file)\"") }
-        let key = try file.keyOptions.key(of: file.file, isNew: false)
-        let newKey = newKey.areGiven ? try newKey.key(of: file.file) : nil
+        guard exists else { throw Failure("no such file: \"\(file)\"") }
+        let key = try keyOptions.key(of: file, isNew: false)
+        let newKey = newKey.areGiven ? try newKey.key(of: file) : nil
         let old = try withProgress("migrating") {
             try SecureDatabaseStore.migrate(
-                at: URL(fileURLWithPath: file.file), key: key, from: file.cipher.configuration,
+                at: URL(fileURLWithPath: file), key: key, from: cipher.configuration,
                 newKey: newKey, progress: $0)
         }
-        guard let old else { return try acknowledge("\(file.file) already has the current format") }
-        try acknowledge("migrated \(file.file); the old file is \(old.lastPathComponent)")
+        guard let old else { return try acknowledge("\(file) already has the current format") }
+        try acknowledge("migrated \(file); the old file is \(old.lastPathComponent)")
     }
 }

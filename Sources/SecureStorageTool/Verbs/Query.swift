@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage query`: runs SQL from the command line.
-struct Query: ParsableCommand {
+struct Query: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Run SQL and print the rows.",
         discussion: """
@@ -22,8 +22,9 @@ struct Query: ParsableCommand {
               securestorage query notes.db - < script.sql
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Argument(help: "The SQL; - reads it from standard input.")
     var sql: String
@@ -56,7 +57,7 @@ struct Query: ParsableCommand {
     }
 
     func run() throws {
-        let store = try file.open(for: readOnly ? .reading : create ? .creating : .writing)
+        let store = try open(for: readOnly ? .reading : create ? .creating : .writing)
         defer { store.close() }
         let runner = StatementRunner(store: store, output: .standard, format: format)
         for statement in try statements() {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import SecureStorage
 
 /// `securestorage rekey`: changes the file's key.
-struct Rekey: ParsableCommand {
+struct Rekey: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Change the key of a file.",
         discussion: """
@@ -20,20 +20,21 @@ struct Rekey: ParsableCommand {
               securestorage rekey notes.db --key-file old.key --new-key-fd 3 --new-raw-key 3< new.hex
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @OptionGroup(title: "New key")
     var newKey: NewKeyOptions
 
     func run() throws {
         // The old key is verified before the user chooses a new one.
-        let store = try file.open(for: .writing)
+        let store = try open(for: .writing)
         defer { store.close() }
-        let newKey = try newKey.key(of: file.file)
+        let newKey = try newKey.key(of: file)
         try withProgress("re-keying") {
             try store.changeEncryptionKey(with: newKey, progress: $0)
         }
-        try acknowledge("re-keyed \(file.file)")
+        try acknowledge("re-keyed \(file)")
     }
 }

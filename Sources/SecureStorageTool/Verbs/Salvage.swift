@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage salvage`: saves the readable part of a damaged file.
-struct Salvage: ParsableCommand {
+struct Salvage: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Copy what can be read of a damaged file to a new one.",
         discussion: """
@@ -15,8 +15,9 @@ struct Salvage: ParsableCommand {
               securestorage salvage notes.db saved.db
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Argument(help: "The path of the new file.", completion: .file())
     var target: String
@@ -28,18 +29,18 @@ struct Salvage: ParsableCommand {
     var force = false
 
     func run() throws {
-        guard file.exists else { throw Failure("no such file: \"\(file.file)\"") }
-        let key = try file.keyOptions.key(of: file.file, isNew: false)
+        guard exists else { throw Failure("no such file: \"\(file)\"") }
+        let key = try keyOptions.key(of: file, isNew: false)
         let newKey = newKey.areGiven ? try newKey.key(of: target) : nil
         let report = try withProgress("salvaging") {
             try SecureDatabaseStore.salvage(
-                at: URL(fileURLWithPath: file.file), key: key, cipher: file.cipher.configuration,
+                at: URL(fileURLWithPath: file), key: key, cipher: cipher.configuration,
                 to: URL(fileURLWithPath: target), newKey: newKey, replacing: force, progress: $0)
         }
         for line in report.description.split(separator: "\n") {
             try Output.standard.write(line: Visible.text(String(line)))
         }
-        try acknowledge("salvaged \(file.file) into \(target)")
+        try acknowledge("salvaged \(file) into \(target)")
         guard report.isWhole else { throw Failure.silent }
     }
 }

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage shell`: runs SQL line by line.
-struct Shell: ParsableCommand {
+struct Shell: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Run SQL interactively.",
         discussion: """
@@ -22,8 +22,9 @@ struct Shell: ParsableCommand {
               securestorage shell notes.db --key-file key < script.sql
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Flag(help: "Open the file read-only.")
     var readOnly = false
@@ -36,7 +37,7 @@ struct Shell: ParsableCommand {
     func run() throws {
         let isInteractive = isatty(STDIN_FILENO) == 1
         let history = try History(isInteractive ? history : nil)
-        let store = try file.open(for: readOnly ? .reading : .creating)
+        let store = try open(for: readOnly ? .reading : .creating)
         defer { store.close() }
         let session = ShellSession(store, isInteractive: isInteractive, history: history)
         // Other threads may only interrupt a store, and only through a queue.

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// `securestorage verify`: checks whether all of a file is sound.
-struct Verify: ParsableCommand {
+struct Verify: FileVerb {
     static let configuration = CommandConfiguration(
         abstract: "Check every page, the structure and the foreign keys.",
         discussion: """
@@ -16,8 +16,9 @@ struct Verify: ParsableCommand {
               securestorage verify notes.db --key-file key --json
             """)
 
-    @OptionGroup
-    var file: FileOptions
+    @Argument(help: "The encrypted file.", completion: .file()) var file: String
+    @OptionGroup(title: KeyOptions.title) var keyOptions: KeyOptions
+    @OptionGroup(title: CipherOptions.title) var cipher: CipherOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -37,7 +38,7 @@ struct Verify: ParsableCommand {
     }
 
     func run() throws {
-        let store = try file.open(for: .reading)
+        let store = try open(for: .reading)
         defer { store.close() }
         let report = try withProgress("verifying") { try store.verifyIntegrity(progress: $0) }
         if json {

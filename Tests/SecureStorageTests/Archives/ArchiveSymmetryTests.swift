@@ -25,14 +25,11 @@ import Testing
     }
 
     private func refused() throws -> [NSObject] {
-        let arrays = differentArrays(1_001)
-        return [
+        [
             NSDecimalNumber(string: "1.5"), try #require(NSURL(string: "")),
             try #require(NSURL(string: "http://[")), NSIndexSet(index: 1), NSObject(),
             Person("Ada", age: 1, height: 1, isMember: true, born: Date(), friend: nil),
-            NSSet(array: arrays), NSCountedSet(array: [1]), OwnNull(),
-            NSOrderedSet(array: arrays),
-            NSDictionary(objects: arrays, forKeys: arrays),
+            NSCountedSet(array: [1]), OwnNull(),
             NSSet(array: [NSOrderedSet(array: [1]), NSOrderedSet(array: [2])]), Misnamed(),
         ]
     }
@@ -133,16 +130,22 @@ import Testing
     }
 
     @Test func `what could not be read back is refused, wherever it is`() throws {
+        // No sets: putting some of these objects in one ends the process.
         for value in try refused() {
-            // No sets: putting some of these objects in one ends the process.
-            for object in places(of: value) {
-                // The encoder refuses it, not the decoder.
-                func encode<T: NSCoding>(_ object: T) throws { _ = try KeyedArchive.encode(object) }
-                #expect(
-                    storageError { try encode(object) } == .typeConversionFailed,
-                    "\(type(of: value)) in \(type(of: object))")
-            }
+            for object in places(of: value) { expectRefusal(of: object, "\(type(of: value))") }
         }
+        // Too many collections for a set, in one place only: comparing them takes seconds.
+        let arrays = differentArrays(1_001)
+        expectRefusal(of: NSArray(object: NSSet(array: arrays)))
+        expectRefusal(of: NSDictionary(objects: arrays, forKeys: arrays))
+        expectRefusal(of: NSOrderedSet(array: arrays))
         #expect(storageError { _ = try copy(Misnamed()) } == .typeConversionFailed)
+    }
+
+    /// Expects that the encoder refuses the object, not the decoder.
+    private func expectRefusal<T: NSCoding>(of object: T, _ part: Comment? = nil) {
+        #expect(
+            storageError { _ = try KeyedArchive.encode(object) } == .typeConversionFailed,
+            "\(part ?? "") in \(type(of: object))")
     }
 }

@@ -151,11 +151,13 @@ import Testing
                     fullDatabasePath: database.path, configuration: configuration)
                 try db.open(with: "hunter2")
                 #expect(storageError { try db.executeUpdate("nonsense") } != nil)
-                try db.changeEncryptionKey(with: "hunter3")
-                try db.changeEncryptionKey(with: "hunter2")
                 db.close()
-                #expect(storageError { try db.open(with: "hunter9") } != nil)
             }
+            let db = SecureDatabaseStore(
+                fullDatabasePath: database.path, configuration: configuration)
+            #expect(storageError { try db.open(with: "hunter9") } != nil)
+            try db.open(with: "hunter2")
+            try db.changeEncryptionKey(with: "hunter3")
             let lines = recorder.lines
             #expect(lines.filter { $0.contains("sqlcipher") }.count == 1)
             #expect(!lines.contains { $0.contains("hunter") })

@@ -155,14 +155,14 @@ import Testing
         let db = database.store {
             $0.journalMode = mode
             $0.cacheSize = cacheSize
-            $0.cipher.kdfIterations = 1000
         }
+        let new = Data(repeating: 7, count: 32)
         try db.open(with: TemporaryDatabase.key)
         try db.executeStatements(
             "CREATE TABLE t (x); INSERT INTO t VALUES ('row'), (zeroblob(4000000))")
         for limit in [0, 0.3] {
             #expect(throws: CancellationError.self) {
-                try db.changeEncryptionKey(with: .passphrase("new")) {
+                try db.changeEncryptionKey(with: .raw(SecretBytes(copying: new))) {
                     if $0.fraction >= limit { throw CancellationError() }
                 }
             }
@@ -171,16 +171,16 @@ import Testing
             try db.executeUpdate("DELETE FROM t WHERE x = 1")
             let other = store(mode)
             #expect(
-                storageError { try other.open(with: "new") }?.kind == .authenticationFailed)
+                storageError { try other.open(with: new) }?.kind == .authenticationFailed)
             try other.open(with: TemporaryDatabase.key)
             #expect(try other.verifyIntegrity().isSound)
         }
         // After the commit it is too late.
-        try db.changeEncryptionKey(with: .passphrase("new")) {
+        try db.changeEncryptionKey(with: .raw(SecretBytes(copying: new))) {
             if $0.fraction >= 1 { throw CancellationError() }
         }
         db.close()
-        try db.open(with: "new")
+        try db.open(with: new)
         #expect(try db.verifyIntegrity().isSound)
     }
 

@@ -122,11 +122,11 @@ import Testing
             "y'\(digits)'",
             "x'\(digits)00'", "x''",
         ] {
-            guard case .passphrase(let bytes) = try EncryptionKey(.passphrase(text)) else {
+            guard case .passphrase(let passphrase) = try EncryptionKey(.passphrase(text)) else {
                 Issue.record("\(text) is not a passphrase")
                 continue
             }
-            #expect(bytes.count == text.utf8.count)
+            #expect(passphrase.bytes.count == text.utf8.count)
         }
     }
 

@@ -123,7 +123,8 @@ import Testing
             var cipher = CipherConfiguration()
             cipher.kdfIterations = vector.iterations
             cipher.kdfAlgorithm = vector.hash == "sha1" ? .pbkdf2HMACSHA1 : .pbkdf2HMACSHA256
-            let key = try EncryptionKey.passphrase(SecretBytes(copying: vector.password.bytes))
+            let passphrase = Passphrase(SecretBytes(copying: vector.password.bytes))
+            let key = try EncryptionKey.passphrase(passphrase)
                 .derived(salt: vector.salt.bytes, cipher: cipher).key
             let expected = Array(vector.key.bytes.prefix(32))
             #expect(key.withUnsafeBytes { Array($0.prefix(expected.count)) } == expected)
