@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +98,17 @@ int cplatform_catch(int signal, void (*handler)(int), void *before) {
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
     return sigaction(signal, &action, before);
+}
+
+int cplatform_wait(int descriptor, const void *blocked) {
+    if (descriptor >= FD_SETSIZE) {
+        errno = EINVAL;
+        return -1;
+    }
+    fd_set readable;
+    FD_ZERO(&readable);
+    FD_SET(descriptor, &readable);
+    return pselect(descriptor + 1, &readable, NULL, NULL, NULL, blocked) > 0 ? 0 : -1;
 }
 
 int cplatform_is_ignored(int signal) {

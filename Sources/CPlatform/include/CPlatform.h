@@ -40,6 +40,11 @@ long long cplatform_uptime(void);
 /// `before`, a `struct sigaction`, may be NULL. Returns 0, or -1 with `errno` set.
 int cplatform_catch(int signal, void (*handler)(int), void *before);
 
+/// Waits until a descriptor can be read, while exactly the signals of `blocked`, a `sigset_t`, are
+/// blocked. Returns 0, or -1 with `errno` set: EINTR when a signal was caught, even one that came
+/// before and was blocked until now.
+int cplatform_wait(int descriptor, const void *blocked);
+
 /// Returns whether a signal is ignored, as under `nohup`.
 int cplatform_is_ignored(int signal);
 

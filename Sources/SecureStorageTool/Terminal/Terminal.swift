@@ -30,14 +30,17 @@ enum Terminal {
         var unseen = before
         // No signals either: one that ended the program here would leave the terminal without echo.
         unseen.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
-        guard tcsetattr(terminal, TCSAFLUSH, &unseen) == 0 else {
-            throw Failure.system("the terminal cannot be set up")
+        return try EndingSignals.whileHeld { signals in
+            guard tcsetattr(terminal, TCSAFLUSH, &unseen) == 0 else {
+                throw Failure.system("the terminal cannot be set up")
+            }
+            defer {
+                _ = tcsetattr(terminal, TCSAFLUSH, &before)
+                show("\n", on: terminal)
+            }
+            show(question, on: terminal)
+            return try readSecret(from: terminal, signals)
         }
-        show(question, on: terminal)
-        let answer = EndingSignals.whileCaught { Result { try readSecret(from: terminal) } }
-        _ = tcsetattr(terminal, TCSAFLUSH, &before)
-        show("\n", on: terminal)
-        return try answer.get()
     }
 
     private static func show(_ text: String, on terminal: Int32) {
@@ -48,15 +51,14 @@ enum Terminal {
 
     private static let longest = 1024
 
-    private static func readSecret(from terminal: Int32) throws -> SecretBytes {
+    private static func readSecret(
+        from terminal: Int32, _ signals: EndingSignals
+    ) throws -> SecretBytes {
         var count = 0
         let typed = try SecretBytes(count: longest + 1) { buffer in
             while true {
+                try signals.wait(for: terminal)
                 guard read(terminal, &buffer[count], 1) == 1 else {
-                    if EndingSignals.caught != 0 {
-                        throw Failure("ended", status: 128 + EndingSignals.caught)
-                    }
-                    if errno == EINTR { continue }
                     throw Failure("the terminal was closed")
                 }
                 switch buffer[count] {
@@ -81,22 +83,40 @@ enum Terminal {
 }
 
 /// Holds terminating signals of other processes until the terminal is restored.
-private enum EndingSignals {
+private struct EndingSignals {
     // nonisolated(unsafe): a single word, written by the handler, which interrupts the main thread.
-    nonisolated(unsafe) static var caught: sig_atomic_t = 0
+    nonisolated(unsafe) private static var caught: sig_atomic_t = 0
+    private var blockedBefore = sigset_t()
 
-    /// Runs `body` with signals caught without SA_RESTART, so that the read for the next key
-    /// returns.
-    static func whileCaught<R>(_ body: () -> R) -> R {
+    /// Runs `body` with the signals blocked except in `wait`: one that came between a look for it
+    /// and a read would not end the read.
+    static func whileHeld<R>(_ body: (EndingSignals) throws -> R) rethrows -> R {
         let signals = [SIGTERM, SIGHUP]
-        var before = signals.map { _ in sigaction() }
+        var held = EndingSignals()
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        for signal in signals { sigaddset(&blocked, signal) }
+        pthread_sigmask(SIG_BLOCK, &blocked, &held.blockedBefore)
+        var actions = signals.map { _ in sigaction() }
         for (index, signal) in signals.enumerated() {
-            cplatform_catch(signal, { EndingSignals.caught = $0 }, &before[index])
+            cplatform_catch(signal, { EndingSignals.caught = $0 }, &actions[index])
         }
         defer {
-            for (index, signal) in signals.enumerated() { sigaction(signal, &before[index], nil) }
+            for (index, signal) in signals.enumerated() { sigaction(signal, &actions[index], nil) }
+            pthread_sigmask(SIG_SETMASK, &held.blockedBefore, nil)
         }
-        return body()
+        return try body(held)
+    }
+
+    /// Waits for bytes.
+    ///
+    /// - Throws: `Failure` with the status of a program that the signal ended.
+    func wait(for descriptor: Int32) throws {
+        var blocked = blockedBefore
+        while cplatform_wait(descriptor, &blocked) != 0 {
+            if Self.caught != 0 { throw Failure("ended", status: 128 + Self.caught) }
+            guard errno == EINTR else { throw Failure.system("the terminal cannot be read") }
+        }
     }
 }
 
