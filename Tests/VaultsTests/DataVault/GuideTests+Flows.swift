@@ -83,7 +83,7 @@ extension GuideTests {
                 #expect(vaultCode { try call(vault) } == nil)
                 guide.home.clock.advance(by: .seconds(60))
                 #expect(vaultCode { try call(vault) } == 8)
-                #expect(try !guide.isFileOpen())
+                #expect(!guide.isFileOpen())
                 try vault.unlock(password: Guide.password)
             }
             let others: [(DataVault) throws -> Bool] = [
@@ -91,11 +91,11 @@ extension GuideTests {
                 { vault in vaultCode { try vault.unlock(password: Guide.wrongPassword) } == 5 },
             ]
             for call in others {
-                #expect(try guide.isFileOpen())
+                #expect(guide.isFileOpen())
                 guide.home.clock.advance(by: .seconds(60))
                 let isLockedThere = try call(vault)
                 #expect(isLockedThere)
-                #expect(try !guide.isFileOpen())
+                #expect(!guide.isFileOpen())
                 try vault.unlock(password: Guide.password)
             }
         },
@@ -108,18 +108,18 @@ extension GuideTests {
             policy.lockTimeout = 1
             let vault = try container.create(id: "a", password: Guide.password, policy: policy)
             usleep(1_500_000)
-            #expect(try guide.isFileOpen())
+            #expect(guide.isFileOpen())
             #expect(vault.isLocked)
-            #expect(try !guide.isFileOpen())
+            #expect(!guide.isFileOpen())
         },
         GuideRow("If you'd like to see what the current state of the data vault") { guide in
             let vault = try guide.vault { $0.lockTimeout = 60 }
             guide.home.clock.advance(by: .seconds(59))
             #expect(!vault.locked)
-            #expect(try guide.isFileOpen())
+            #expect(guide.isFileOpen())
             guide.home.clock.advance(by: .seconds(1))
             #expect(vault.locked)
-            #expect(try !guide.isFileOpen())
+            #expect(!guide.isFileOpen())
         },
         GuideRow("The data vault destroys itself if it is attempted to be unlocked") { guide in
             let vault = try guide.vault()

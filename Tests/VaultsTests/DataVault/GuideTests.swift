@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 
 @testable import Vaults
@@ -154,22 +155,8 @@ struct Guide: Sendable {
     }
 
     /// Returns whether this process has the database of a vault open.
-    func isFileOpen() throws -> Bool {
-        #if canImport(Darwin)
-            let paths = (0..<1024).compactMap { descriptor in
-                var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
-                return fcntl(Int32(descriptor), F_GETPATH, &path) == 0
-                    ? String(
-                        decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
-                        as: UTF8.self) : nil
-            }
-        #else
-            let folder = "/proc/self/fd"
-            let paths = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
-            }
-        #endif
-        return paths.contains {
+    func isFileOpen() -> Bool {
+        Descriptors.paths.contains {
             $0.contains(home.url.lastPathComponent) && $0.hasSuffix(".vault")
         }
     }

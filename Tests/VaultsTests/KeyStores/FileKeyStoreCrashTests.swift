@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import Vaults
 
@@ -150,15 +151,9 @@ struct FileKeyStoreCrashTests {
             await #expect(processExitsWith: .success) { [path = folder.path as String] in
                 let store = try FileKeyStore(directory: URL(fileURLWithPath: path))
                 // Only those of the folder: the process may open others in the meantime.
-                func descriptors() throws -> [String] {
-                    let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-                    return all.compactMap {
-                        try? FileManager.default.destinationOfSymbolicLink(
-                            atPath: "/proc/self/fd/\($0)")
-                    }.filter { $0.hasPrefix(path) }
-                }
+                var descriptors: [String] { Descriptors.paths.filter { $0.hasPrefix(path) } }
                 let own = open(path, O_RDONLY | O_CLOEXEC)
-                #expect(try descriptors().count == 1, "the folder's path is not its real path")
+                #expect(descriptors.count == 1, "the folder's path is not its real path")
                 close(own)
                 for _ in 0..<100 {
                     try store.store(.uniform(1), forName: "k")
@@ -168,7 +163,7 @@ struct FileKeyStoreCrashTests {
                     _ = keyStoreError { _ = try store.read("absent") }
                     try store.remove("k")
                 }
-                #expect(try descriptors() == [])
+                #expect(descriptors == [])
             }
         }
     #endif

@@ -1,17 +1,18 @@
 import Foundation
 
 /// The file descriptors of this process, an exit test's: counts them and limits them.
-enum Descriptors {
+package enum Descriptors {
+    /// The files and directories that are open.
+    package static var paths: [String] { (0..<4096).compactMap(path) }
+
     /// Counts those of files below `directory`: other descriptors may be the test runner's, and
     /// change at any time.
-    static func count(below directory: String) -> Int {
-        (0..<4096).filter { path(of: $0)?.hasPrefix(directory + "/") == true }.count
+    package static func count(below directory: String) -> Int {
+        paths.count { $0.hasPrefix(directory + "/") }
     }
 
     /// Counts those of one file.
-    static func count(of file: String) -> Int {
-        (0..<4096).filter { path(of: $0) == file }.count
-    }
+    package static func count(of file: String) -> Int { paths.count { $0 == file } }
 
     private static func path(of descriptor: Int32) -> String? {
         #if canImport(Darwin)
@@ -24,7 +25,7 @@ enum Descriptors {
     }
 
     /// Runs `body` while only `free` more descriptors can be opened.
-    static func withOnly<R>(_ free: Int, _ body: () throws -> R) rethrows -> R {
+    package static func withOnly<R>(_ free: Int, _ body: () throws -> R) rethrows -> R {
         var limits = rlimit()
         #if canImport(Darwin)
             let resource = RLIMIT_NOFILE
