@@ -1,5 +1,6 @@
 internal import CPlatform
 internal import Foundation
+internal import Platform
 
 // Creates a new file as a draft beside its final location; the draft is renamed when complete. One
 // creation at a time per name, under a lock file that exists only during the creation.
@@ -26,10 +27,11 @@ extension DatabaseFile {
         try dropSaltOfBegunWork(draft)
         for suffix in [""] + Self.sideFileSuffixes { try draft.removeFile(suffix) }
         try SaltFile(of: draft).remove()
-        let descriptor = Self.openFile(draft.path, O_RDWR | O_CREAT | O_EXCL)
-        guard descriptor >= 0 else { throw failure("it cannot be created: \(Self.reason(errno))") }
-        _ = fchmod(descriptor, 0o600)  // undo the umask
-        _ = close(descriptor)
+        do {
+            _ = try Descriptor(creating: draft.path)
+        } catch let error as SystemError {
+            throw failure("it cannot be created: \(error.reason)")
+        }
         return draft
     }
 
@@ -77,19 +79,14 @@ extension DatabaseFile {
     }
 
     /// Gives the closed and complete draft this file's name.
-    func publish(_ draft: DatabaseFile) throws {
+    func publish(_ draft: DatabaseFile, replacing: Bool = false) throws {
         try publishWithSalt(draft) {
-            guard cplatform_rename_exclusive(draft.path, path) == 0 else {
-                throw failure("it cannot be created: \(Self.reason(errno))")
-            }
-        }
-    }
-
-    /// Gives the draft this file's name, replacing any older file.
-    func publishReplacing(_ draft: DatabaseFile) throws {
-        try publishWithSalt(draft) {
-            guard rename(draft.path, path) == 0 else {
-                throw failure("it cannot be replaced: \(Self.reason(errno))")
+            let result =
+                replacing
+                ? rename(draft.path, path) : cplatform_rename_exclusive(draft.path, path)
+            guard result == 0 else {
+                throw failure(
+                    "it cannot be \(replacing ? "replaced" : "created"): \(Self.reason(errno))")
             }
         }
     }
@@ -126,17 +123,9 @@ extension DatabaseFile {
         try? SaltFile(of: draft).remove()
     }
 
-    /// Makes names durable by syncing their directory.
-    ///
-    /// - Returns: False if the disk failed. True also if a sync is impossible, since some file
-    ///   systems cannot sync a directory and some directories are not readable.
+    /// Makes names durable; see `AtomicFile.syncDirectory`.
     @discardableResult
-    func syncDirectory() -> Bool {
-        let directory = open(directoryPath, O_RDONLY | O_CLOEXEC)
-        guard directory >= 0 else { return errno == EACCES }
-        defer { _ = close(directory) }
-        return cplatform_sync(directory) == 0 || [EINVAL, ENOTSUP].contains(errno)
-    }
+    func syncDirectory() -> Bool { AtomicFile.syncDirectory(directoryPath) }
 
     /// Whether a draft holds all of its data itself, with none in side files.
     private func isComplete() throws -> Bool {
@@ -164,58 +153,40 @@ extension DatabaseFile {
         return "\(directoryPath)/.securestorage-\(String(hash, radix: 16))"
     }
 
-    fileprivate static func openFile(_ path: String, _ flags: Int32) -> Int32 {
-        open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    }
-
     /// Runs `body` while no other process or thread creates a file of this name.
     ///
     /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code 5 (SQLITE_BUSY) if
     ///   another creation takes longer than `timeout`.
     func withCreationLock<R>(timeout: Duration, _ body: () throws -> R) throws -> R {
-        let lock = try acquireLock(hiddenPath + ".lock", timeout)
-        defer {
-            // In this order: a waiter that locks the removed file notices and retries.
-            _ = unlink(hiddenPath + ".lock")
-            _ = close(lock)
+        let lockPath = hiddenPath + ".lock"
+        let lock: LockFile?
+        do {
+            lock = try LockFile.take(lockPath, patience: timeout) { try openLockFile(lockPath) }
+        } catch let error as SystemError {
+            throw failure("it cannot be locked: \(error.reason)")
         }
-        return try body()
+        guard let lock else {
+            throw failure("another process or thread is creating it; try again", .busy)
+        }
+        return try withExtendedLifetime(lock) {
+            // Before the lock is released: a waiter that locks the removed file notices and
+            // retries.
+            defer { _ = unlink(lockPath) }
+            return try body()
+        }
     }
 
-    private func acquireLock(_ lockPath: String, _ timeout: Duration) throws -> Int32 {
-        let deadline = ContinuousClock.now.advanced(by: timeout)
-        while true {
-            let descriptor = Self.openFile(lockPath, O_RDWR | O_CREAT)
-            guard descriptor >= 0 else {
-                let reason = errno
-                guard [EACCES, EPERM].contains(reason), access(lockPath, F_OK) == 0 else {
-                    throw failure("it cannot be created: \(Self.reason(reason))")
-                }
-                // Without the lock, the two cases cannot be distinguished.
-                throw failure(
-                    "another user is creating a file with this name, or was killed while doing so; if "
-                        + "no such process is running, have the owner of \"\(lockPath)\" remove it")
+    private func openLockFile(_ lockPath: String) throws -> Descriptor {
+        do {
+            return try Descriptor(lockPath, O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch let error as SystemError {
+            guard [EACCES, EPERM].contains(error.code), access(lockPath, F_OK) == 0 else {
+                throw failure("it cannot be created: \(error.reason)")
             }
-            var own = stat()
-            var named = stat()
-            var reason: Int32 = 0
-            if flock(descriptor, LOCK_EX | LOCK_NB) != 0 || fstat(descriptor, &own) != 0
-                || lstat(lockPath, &named) != 0
-            {
-                reason = errno
-            } else if own.st_ino == named.st_ino {
-                return descriptor
-            }
-            _ = close(descriptor)
-            // The previous holder has removed the lock file.
-            if reason == 0 || reason == ENOENT { continue }
-            guard reason == EWOULDBLOCK || reason == EINTR else {
-                throw failure("it cannot be locked: \(Self.reason(reason))")
-            }
-            guard ContinuousClock.now < deadline else {
-                throw failure("another process or thread is creating it; try again", .busy)
-            }
-            usleep(2000)
+            // Without the lock, the two cases cannot be distinguished.
+            throw failure(
+                "another user is creating a file with this name, or was killed while doing so; if "
+                    + "no such process is running, have the owner of \"\(lockPath)\" remove it")
         }
     }
 }

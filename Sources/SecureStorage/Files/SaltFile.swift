@@ -1,4 +1,3 @@
-internal import CPlatform
 internal import Crypto
 internal import Foundation
 internal import Platform
@@ -51,17 +50,16 @@ struct SaltFile {
     }
 
     private func bytes() throws -> Data? {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw failure(DatabaseFile.reason(errno)) }
+        do {
+            let file = try Descriptor(path, O_RDONLY | O_NOFOLLOW)
+            // Two salts make 159 bytes.
+            var buffer = [UInt8](repeating: 0, count: 1024)
+            let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            return Data(buffer.prefix(count))
+        } catch let error as SystemError {
+            guard error.code == ENOENT else { throw failure(error.reason) }
             return nil
         }
-        defer { _ = close(descriptor) }
-        // Two salts make 159 bytes.
-        var buffer = [UInt8](repeating: 0, count: 1024)
-        let count = read(descriptor, &buffer, buffer.count)
-        guard count >= 0 else { throw failure(DatabaseFile.reason(errno)) }
-        return Data(buffer.prefix(count))
     }
 
     /// Ensures that the salt file holds the open database's salt and no other.
@@ -84,19 +82,12 @@ struct SaltFile {
         let text = (lines + [Substring(Self.checksum(lines))]).joined(separator: "\n") + "\n"
         let draft = path + ".draft"
         _ = unlink(draft)
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(DatabaseFile.reason(errno)) }
-        var isWritten = fchmod(descriptor, 0o600) == 0
-        text.utf8.withContiguousStorageIfAvailable {
-            isWritten = isWritten && write(descriptor, $0.baseAddress, $0.count) == $0.count
-        }
-        isWritten = isWritten && cplatform_sync(descriptor) == 0
-        let reason = errno
-        _ = close(descriptor)
-        guard isWritten, rename(draft, path) == 0 else {
-            let reason = isWritten ? errno : reason
-            _ = unlink(draft)
-            throw failure(DatabaseFile.reason(reason))
+        do {
+            try Array(text.utf8).withUnsafeBytes {
+                try AtomicFile.write($0, as: path, draft: draft)
+            }
+        } catch let error as SystemError {
+            throw failure(error.reason)
         }
         file.syncDirectory()
     }

@@ -89,7 +89,7 @@ struct Migration {
                     if let salts = try SaltFile(of: file).salts() {
                         try keptSalt.replace(with: salts)
                     }
-                    try file.publishReplacing(draft)
+                    try file.publish(draft, replacing: true)
                 } catch {
                     _ = unlink(kept)
                     try? keptSalt.remove()

@@ -38,7 +38,7 @@ struct NewFile {
                         "it has a side file \(suffix), so it was not closed; open and close it first"
                     )
                 }
-                return try make(fill) { try target.publishReplacing($0) }
+                return try make(fill) { try target.publish($0, replacing: true) }
             }
         }
     }

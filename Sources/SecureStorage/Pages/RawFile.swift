@@ -1,10 +1,11 @@
 internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// A file's bytes as they are stored, read without leaving a trace: not even the access time
 /// changes, where the system allows that.
 final class RawFile: Sendable {
-    private let descriptor: Int32
+    private let descriptor: Descriptor
     private let identity: FileIdentity
     let path: String
 
@@ -28,14 +29,14 @@ final class RawFile: Sendable {
 
     private init(_ path: String, _ descriptor: Int32) {
         self.path = path
-        self.descriptor = descriptor
+        self.descriptor = Descriptor(borrowing: descriptor)
         var status = stat()
         // Cannot fail for an open descriptor.
         _ = fstat(descriptor, &status)
         identity = FileIdentity(status)
     }
 
-    deinit { OpenFiles.shared.giveBack(descriptor, of: identity) }
+    deinit { OpenFiles.shared.giveBack(descriptor.number, of: identity) }
 
     /// Returns an open descriptor; nil when the file does not exist.
     private static func descriptor(of path: String) throws -> Int32? {
@@ -55,13 +56,13 @@ final class RawFile: Sendable {
     /// The length in bytes, as it is now.
     var size: Int {
         var status = stat()
-        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
+        return fstat(descriptor.number, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// The time of the last change, in seconds and nanoseconds.
     var modified: [Int64] {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return [] }
+        guard fstat(descriptor.number, &status) == 0 else { return [] }
         var modified: [Int64] = [0, 0]
         cplatform_modified(&status, &modified)
         return modified
@@ -71,11 +72,11 @@ final class RawFile: Sendable {
     ///
     /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
     func sync() throws {
-        while cplatform_sync(descriptor) != 0 {
-            guard errno == EINTR else {
-                throw DatabaseFile(resolvedPath: path).failure(
-                    "it cannot be synced: \(DatabaseFile.reason(errno))", .ioError)
-            }
+        do {
+            try descriptor.sync()
+        } catch let error as SystemError {
+            throw DatabaseFile(resolvedPath: path).failure(
+                "it cannot be synced: \(error.reason)", .ioError)
         }
     }
 
@@ -84,22 +85,12 @@ final class RawFile: Sendable {
     /// - Returns: The number of bytes read; fewer only at the end of the file.
     /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-        var count = 0
-        while count < buffer.count, let start = buffer.baseAddress {
-            let read = pread(
-                descriptor, start + count, buffer.count - count, off_t(offset + count))
-            if read == 0 { break }
-            if read < 0 {
-                guard errno == EINTR else {
-                    throw DatabaseFile(resolvedPath: path).failure(
-                        "it cannot be read at byte \(offset + count): "
-                            + DatabaseFile.reason(errno), .ioError)
-                }
-                continue
-            }
-            count += read
+        do {
+            return try descriptor.read(into: buffer, at: offset)
+        } catch let error as SystemError {
+            throw DatabaseFile(resolvedPath: path).failure(
+                "it cannot be read at byte \(offset): \(error.reason)", .ioError)
         }
-        return count
     }
 
     /// Returns the next stored bytes at `offset` or after it; nil when only a hole follows, which
@@ -109,12 +100,12 @@ final class RawFile: Sendable {
     /// its space.
     func storedBytes(from offset: Int) -> Range<Int>? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, offset < status.st_size else { return nil }
+        guard fstat(descriptor.number, &status) == 0, offset < status.st_size else { return nil }
         let rest = offset..<Int(status.st_size)
         guard Int(status.st_blocks) < rest.upperBound / 512 else { return rest }
-        let start = Int(cplatform_next_data(descriptor, Int64(offset)))
+        let start = Int(cplatform_next_data(descriptor.number, Int64(offset)))
         guard start >= 0 else { return errno == ENXIO ? nil : rest }
-        let end = Int(cplatform_next_hole(descriptor, Int64(start)))
+        let end = Int(cplatform_next_hole(descriptor.number, Int64(start)))
         return start..<(end > start ? end : max(rest.upperBound, start + 1))
     }
 

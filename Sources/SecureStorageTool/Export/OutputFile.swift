@@ -1,5 +1,6 @@
 internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// A new file that gets its name only when it is complete, with mode 0600.
 ///
@@ -11,7 +12,7 @@ final class OutputFile {
     private let path: String
     private let replaces: Bool
     private let hidden: HiddenName
-    private let descriptor: Int32
+    private let descriptor: Descriptor
     /// Whether the file currently has the hidden name.
     private var isHidden: Bool {
         didSet { RemovedOnSignal.path = isHidden ? strdup(hidden.path) : nil }
@@ -36,7 +37,7 @@ final class OutputFile {
             descriptor = try hidden.makeFile()
             isHidden = true
         }
-        output = Output(descriptor: descriptor)
+        output = Output(descriptor: descriptor.number)
         // The initializer does not trigger the property's observer.
         RemovedOnSignal.path = isHidden ? strdup(hidden.path) : nil
     }
@@ -44,71 +45,47 @@ final class OutputFile {
     deinit {
         // Unlink first: no other export may lock a draft that is about to be removed.
         if isHidden { unlink(hidden.path) }
-        close(descriptor)
         RemovedOnSignal.path = nil
     }
 
     /// Writes everything to the disk and gives the file its name.
     func finish() throws {
         try output.flush()
-        guard fsync(descriptor) == 0 else { throw Failure.system("\"\(path)\" cannot be written") }
-        if replaces {
-            if !isHidden {
-                // A hard link never replaces a file, so the file is linked to the hidden name
-                // first.
-                try hidden.take(descriptor) { self.link(to: hidden.path) }
+        do {
+            try descriptor.sync()
+            if isHidden || replaces {
+                // A hard link never replaces a file, so an unnamed one gets the hidden name first.
+                if !isHidden { try hidden.take(descriptor) { try link(to: hidden.path) } }
                 isHidden = true
+                try AtomicFile.rename(hidden.path, to: path, replacing: replaces)
+                isHidden = false
+            } else {
+                try link(to: path)
+                AtomicFile.syncDirectory(hidden.directory)
             }
-            guard rename(hidden.path, path) == 0 else {
-                throw Failure.system("\"\(path)\" cannot be replaced")
-            }
-            isHidden = false
-        } else {
-            try publish()
-        }
-        let directory = open(hidden.directory, O_RDONLY | O_CLOEXEC)
-        // Where a directory cannot be synced, the system writes it at some later time.
-        _ = fsync(directory)
-        close(directory)
-    }
-
-    /// Gives the file its name, unless another file has it by now.
-    private func publish() throws {
-        if link(to: path) {
-            guard isHidden else { return }
-            unlink(hidden.path)
-            isHidden = false
-            return
-        }
-        switch errno {
-        case EEXIST: throw Self.exists(path)
-        // A file system without hard links.
-        case EPERM, ENOTSUP, EMLINK:
-            var status = stat()
-            guard isHidden, lstat(path, &status) != 0, errno == ENOENT,
-                rename(hidden.path, path) == 0
-            else { throw Failure.system("\"\(path)\" cannot be created") }
-            isHidden = false
-        default: throw Failure.system("\"\(path)\" cannot be created")
+        } catch let error as SystemError {
+            guard replaces || error.code != EEXIST else { throw Self.exists(path) }
+            throw Failure("\"\(path)\": cannot \(error.action) it: \(error.reason)")
         }
     }
 
-    private func link(to name: String) -> Bool {
-        guard !isHidden else { return Foundation.link(hidden.path, name) == 0 }
-        return linkat(
-            AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
+    /// Gives the unnamed file a name.
+    private func link(to name: String) throws {
+        let own = "/proc/self/fd/\(descriptor.number)"
+        guard linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else {
+            throw SystemError("create")
+        }
     }
 
     /// Opens an unnamed file that disappears with its process; returns nil where this is
     /// unsupported.
-    private static func openUnnamed(in directory: String) -> Int32? {
-        let descriptor = cplatform_open_unnamed(directory, 0o600)
-        guard descriptor >= 0 else { return nil }
+    private static func openUnnamed(in directory: String) -> Descriptor? {
+        let number = cplatform_open_unnamed(directory, 0o600)
+        guard number >= 0 else { return nil }
+        let descriptor = Descriptor(owning: number)
         var status = stat()
         // The file gets its name through /proc.
-        guard fchmod(descriptor, 0o600) == 0, stat("/proc/self/fd/\(descriptor)", &status) == 0
-        else {
-            close(descriptor)
+        guard fchmod(number, 0o600) == 0, stat("/proc/self/fd/\(number)", &status) == 0 else {
             return nil
         }
         return descriptor
@@ -141,64 +118,54 @@ private struct HiddenName {
     ///
     /// - Returns: False when another process is writing it now.
     func clear() throws -> Bool {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            guard errno != ENOENT else { return true }
-            throw Failure.system(
-                "\"\(path)\", which an earlier export left behind, cannot be removed")
-        }
-        defer { close(descriptor) }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
-        // The name may belong to another file by now, whose writer holds a lock on that file.
-        guard has(descriptor) else { return false }
-        guard unlink(path) == 0 || errno == ENOENT else {
-            throw Failure.system(
-                "\"\(path)\", which an earlier export left behind, cannot be removed")
+        do {
+            let file = try Descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            // The name may belong to another file by now, whose writer holds a lock on that file.
+            guard try file.lock(), file.isNamed(path) else { return false }
+            guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove") }
+        } catch let error as SystemError {
+            guard error.code != ENOENT else { return true }
+            throw Failure(
+                "\"\(path)\", which an earlier export left behind, cannot be removed: "
+                    + error.reason)
         }
         return true
     }
 
     /// Creates an empty file of the name and locks it.
-    func makeFile() throws -> Int32 {
-        var made: Int32 = -1
-        try waitUntilFree {
-            made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard made >= 0 else { return false }
+    func makeFile() throws -> Descriptor {
+        try whenFree {
+            let file = try Descriptor(creating: path)
             // Before it is locked, another export may mistake it for that of a killed one.
-            guard flock(made, LOCK_EX | LOCK_NB) == 0, has(made) else {
-                close(made)
-                errno = EEXIST
-                return false
+            guard try file.lock(), file.isNamed(path) else {
+                throw SystemError("create", code: EEXIST)
             }
-            return true
+            return file
         }
-        return made
     }
 
     /// Gives the name to a complete file by calling `link`.
-    func take(_ descriptor: Int32, _ link: () -> Bool) throws {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure.system("the new file cannot be locked")
-        }
-        try waitUntilFree(link)
+    func take(_ descriptor: Descriptor, _ link: () throws -> Void) throws {
+        guard try descriptor.lock() else { throw Failure("the new file cannot be locked") }
+        try whenFree(link)
     }
 
-    private func waitUntilFree(_ take: () -> Bool) throws {
+    /// Runs `take` as soon as no other file has the name.
+    private func whenFree<R>(_ take: () throws -> R) throws -> R {
         let end = ContinuousClock.now + .seconds(5)
-        while !take() {
-            guard errno == EEXIST else { throw Failure.system("\"\(path)\" cannot be created") }
+        while true {
+            do {
+                return try take()
+            } catch let error as SystemError {
+                guard error.code == EEXIST else {
+                    throw Failure("\"\(path)\" cannot be created: \(error.reason)")
+                }
+            }
             if try clear() { continue }
             guard ContinuousClock.now < end else {
                 throw Failure("another export is writing the same file; try again later")
             }
             usleep(2000)
         }
-    }
-
-    private func has(_ descriptor: Int32) -> Bool {
-        var own = stat()
-        var named = stat()
-        return fstat(descriptor, &own) == 0 && lstat(path, &named) == 0
-            && own.st_ino == named.st_ino && own.st_dev == named.st_dev
     }
 }

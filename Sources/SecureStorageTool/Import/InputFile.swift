@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// A file, or standard input, read in chunks.
 final class InputFile {
@@ -6,7 +7,7 @@ final class InputFile {
     let size: Int?
     /// The number of bytes read so far.
     private(set) var position = 0
-    private let descriptor: Int32
+    private let descriptor: Descriptor
     private let name: String
     private static let chunkSize = 256 * 1024
 
@@ -14,30 +15,28 @@ final class InputFile {
     /// - Throws: the system's error when it cannot be opened.
     init(_ path: String) throws {
         name = path == "-" ? "standard input" : "\"\(path)\""
-        descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure.system("\(name) cannot be read") }
-        var status = stat()
-        let isFile =
-            fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-        size = isFile ? Int(status.st_size) : nil
+        do {
+            descriptor =
+                path == "-"
+                ? Descriptor(borrowing: STDIN_FILENO) : try Descriptor(path, O_RDONLY)
+            let status = try descriptor.status()
+            size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+        } catch let error as SystemError {
+            throw Failure("\(name) cannot be read: \(error.reason)")
+        }
     }
-
-    deinit { close(descriptor) }
 
     /// Replaces the contents of `chunk` with the next bytes; `chunk` is empty at the end.
     func read(into chunk: inout [UInt8]) throws {
         if chunk.count < Self.chunkSize {
             chunk = [UInt8](repeating: 0, count: Self.chunkSize)
         }
-        while true {
-            let count = chunk.withUnsafeMutableBytes {
-                Foundation.read(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Failure.system("\(name) cannot be read") }
+        do {
+            let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
             position += count
             chunk.removeLast(chunk.count - count)
-            return
+        } catch let error as SystemError {
+            throw Failure("\(name) cannot be read: \(error.reason)")
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The source of a key's bytes; never the value of an argument, which every user of the machine can
@@ -33,10 +34,11 @@ enum KeySource {
         let bytes = try SecretBytes(count: longest + 1) { buffer in
             while count < buffer.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-                let length = Foundation.read(descriptor, rest.baseAddress, rest.count)
-                if length < 0, errno == EINTR { continue }
-                guard length >= 0 else {
-                    throw Failure.system("the key cannot be read from \(name)")
+                let length: Int
+                do {
+                    length = try Descriptor(borrowing: descriptor).read(into: rest)
+                } catch let error as SystemError {
+                    throw Failure("the key cannot be read from \(name): \(error.reason)")
                 }
                 if length == 0 { return }
                 count += length

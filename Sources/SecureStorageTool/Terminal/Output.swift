@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// A buffered descriptor for output.
 ///
@@ -75,17 +76,11 @@ final class Output {
 
     private func send(_ bytes: [UInt8]) throws {
         byteCount += bytes.count
-        try bytes.withUnsafeBytes { bytes in
-            var rest = bytes
-            while let start = rest.baseAddress, rest.count > 0 {
-                let count = Foundation.write(descriptor, start, rest.count)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    if errno == EPIPE { exit(128 + SIGPIPE) }
-                    throw Failure.system("cannot write")
-                }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
+        do {
+            try bytes.withUnsafeBytes { try Descriptor(borrowing: descriptor).write($0) }
+        } catch let error as SystemError {
+            if error.code == EPIPE { exit(128 + SIGPIPE) }
+            throw Failure("cannot write: \(error.reason)")
         }
     }
 }

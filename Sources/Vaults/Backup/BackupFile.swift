@@ -1,63 +1,54 @@
-internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// An open file that is read or written from beginning to end.
 final class BackupFile {
-    private let descriptor: Int32
+    private let descriptor: Descriptor
     private let path: String
 
     /// Opens a file for reading.
     init(reading path: String) throws {
-        // O_NONBLOCK: opening a FIFO would wait for a writer before it can be rejected.
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         self.path = path
-        guard descriptor >= 0 else { throw failure("open") }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("examine") }
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        // O_NONBLOCK: opening a FIFO would wait for a writer before it can be rejected.
+        descriptor = try Self.failing(path) { () throws in
+            try Descriptor(path, O_RDONLY | O_NONBLOCK)
+        }
+        guard try Self.failing(path, descriptor.status).st_mode & S_IFMT == S_IFREG else {
             throw VaultBackupError.notABackup(path: path)
         }
     }
 
     /// Creates a file with mode 0600; fails if one exists.
     init(making path: String) throws {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.path = path
-        guard descriptor >= 0 else { throw failure("create") }
-        _ = fchmod(descriptor, 0o600)  // regardless of the umask
-    }
-
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
+        descriptor = try Self.failing(path) { () throws in
+            try Descriptor(creating: path)
+        }
     }
 
     /// The size in bytes.
     func size() throws -> UInt64 {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("examine") }
-        return UInt64(status.st_size)
+        UInt64(try Self.failing(path, descriptor.status).st_size)
     }
 
     /// Returns the position of the next read.
     func position() throws -> off_t {
-        let position = lseek(descriptor, 0, SEEK_CUR)
-        guard position >= 0 else { throw failure("read") }
+        let position = lseek(descriptor.number, 0, SEEK_CUR)
+        guard position >= 0 else { throw Self.failure(errno, "read", path) }
         return position
     }
 
     func seek(to position: off_t) throws {
-        guard lseek(descriptor, position, SEEK_SET) == position else { throw failure("read") }
+        guard lseek(descriptor.number, position, SEEK_SET) == position else {
+            throw Self.failure(errno, "read", path)
+        }
     }
 
     /// Returns the next bytes: none only at the end, otherwise up to `count`.
     func read(upTo count: Int) throws -> Data {
         var data = Data(count: count)
         let length = try data.withUnsafeMutableBytes { buffer in
-            while true {
-                let length = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-                if length >= 0 { return length }
-                guard errno == EINTR else { throw failure("read") }
-            }
+            try Self.failing(path) { try descriptor.read(into: buffer) }
         }
         if length < count { data.removeSubrange(length...) }
         return data
@@ -75,27 +66,22 @@ final class BackupFile {
     }
 
     func write(_ data: Data) throws {
-        try data.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let part = UnsafeRawBufferPointer(rebasing: rest)
-                let length = Foundation.write(descriptor, part.baseAddress, part.count)
-                if length < 0 {
-                    guard errno == EINTR else { throw failure("write") }
-                    continue
-                }
-                rest = rest.dropFirst(length)
-            }
+        try data.withUnsafeBytes { bytes in
+            try Self.failing(path) { try descriptor.write(bytes) }
         }
     }
 
     /// Waits until the written bytes are on disk.
-    func sync() throws {
-        guard cplatform_sync(descriptor) == 0 else { throw failure("sync") }
-    }
+    func sync() throws { try Self.failing(path, descriptor.sync) }
 
-    private func failure(_ action: String) -> VaultBackupError {
-        Self.failure(errno, action, path)
+    private static func failing<R>(
+        _ path: String, _ body: () throws -> R
+    ) throws -> R {
+        do {
+            return try body()
+        } catch let error as SystemError {
+            throw failure(error.code, error.action, path)
+        }
     }
 
     static func failure(_ code: Int32, _ action: String, _ path: String) -> VaultBackupError {

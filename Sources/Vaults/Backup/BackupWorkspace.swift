@@ -1,4 +1,3 @@
-internal import CPlatform
 internal import Crypto
 internal import Foundation
 internal import Platform
@@ -13,7 +12,7 @@ final class BackupWorkspace {
     let target: URL
 
     private let path: String
-    private let descriptor: Int32
+    private let lock: LockFile
 
     /// Creates the directory, or takes over that of a killed call.
     ///
@@ -34,7 +33,13 @@ final class BackupWorkspace {
         // A hash, because the name itself may already have the maximum length.
         let hash = Hex.text(SHA256.hash(data: Data(name.utf8)).prefix(8))
         path = directory.appendingPathComponent(".securestorage-vault-\(hash)").path
-        descriptor = try Self.open(path, target.path)
+        do {
+            let lock = try LockFile.take(path, patience: .zero) { [path] in try Self.open(path) }
+            guard let lock else { throw VaultBackupError.inUse(path: target.path) }
+            self.lock = lock
+        } catch let error as SystemError {
+            throw BackupFile.failure(error.code, "\(error.action) the directory", path)
+        }
         try empty()
     }
 
@@ -42,9 +47,6 @@ final class BackupWorkspace {
         try? empty()
         // Remove it before unlocking: a caller that locks a removed directory detects that.
         rmdir(path)
-        // A child forked in the meantime also has the descriptor, which would keep the lock.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
     }
 
     /// Returns the URL of a file in the directory.
@@ -53,7 +55,7 @@ final class BackupWorkspace {
     /// Removes all files.
     func empty() throws {
         // Through the descriptor: another directory may have taken the name.
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        let copy = fcntl(lock.descriptor.number, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0, let list = fdopendir(copy) else {
             throw BackupFile.failure(errno, "list", path)
         }
@@ -66,7 +68,7 @@ final class BackupWorkspace {
                 }
             }
             guard name != ".", name != ".." else { continue }
-            guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+            guard unlinkat(lock.descriptor.number, name, 0) == 0 || errno == ENOENT else {
                 throw BackupFile.failure(errno, "remove", "\(path)/\(name)")
             }
         }
@@ -81,69 +83,35 @@ final class BackupWorkspace {
 
     /// Gives a file of the directory the target's name.
     func publish(_ name: String, replacing: Bool) throws {
-        let draft = url(name).path
-        if replacing {
-            guard rename(draft, target.path) == 0 else {
-                throw BackupFile.failure(errno, "replace", target.path)
-            }
-        } else {
-            // `link` fails if the name exists; `rename` would replace the file.
-            if link(draft, target.path) == 0 {
-                unlink(draft)
-            } else {
-                switch errno {
-                case EEXIST: throw isTaken
-                case EPERM, ENOTSUP, EMLINK:
-                    // No hard links here; the workspace lock keeps other calls of this library out.
-                    try requireFree(replacing: false)
-                    guard rename(draft, target.path) == 0 else {
-                        throw BackupFile.failure(errno, "make", target.path)
-                    }
-                default: throw BackupFile.failure(errno, "make", target.path)
-                }
-            }
+        do {
+            try AtomicFile.rename(url(name).path, to: target.path, replacing: replacing)
+        } catch let error as SystemError {
+            guard error.code != EEXIST else { throw isTaken }
+            throw BackupFile.failure(error.code, error.action, target.path)
         }
-        let parent = Foundation.open(
-            target.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { return }  // it may be searched but not read
-        _ = cplatform_sync(parent)  // ignored: some file systems cannot sync directories
-        close(parent)
     }
 
     private var isTaken: VaultBackupError {
         .taken(reason: "\(KeyStoreError.quoted(target.path)) already exists")
     }
 
-    private static func open(_ path: String, _ target: String) throws -> Int32 {
-        for _ in 1...100 {
-            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw BackupFile.failure(errno, "create the directory", path)
-            }
-            let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else {
+    /// Opens the directory, and creates it if it does not exist.
+    private static func open(_ path: String) throws -> Descriptor {
+        while true {
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError("create") }
+            let directory: Descriptor
+            do {
+                directory = try Descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+            } catch let error as SystemError where error.code == ENOENT {
                 // Removed in the meantime by the caller that used it.
-                if errno == ENOENT { continue }
-                throw BackupFile.failure(errno, "open the directory", path)
+                continue
             }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                close(descriptor)
-                throw VaultBackupError.inUse(path: target)
+            guard try directory.status().st_uid == geteuid(), fchmod(directory.number, 0o700) == 0
+            else {
+                throw VaultBackupError.fileFailed(
+                    reason: "the directory \(KeyStoreError.quoted(path)) belongs to another user")
             }
-            var own = stat()
-            var named = stat()
-            if fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino,
-                own.st_dev == named.st_dev
-            {
-                guard own.st_uid == geteuid(), fchmod(descriptor, 0o700) == 0 else {
-                    close(descriptor)
-                    throw VaultBackupError.fileFailed(
-                        reason:
-                            "the directory \(KeyStoreError.quoted(path)) belongs to another user")
-                }
-                return descriptor
-            }
-            close(descriptor)
+            return directory
         }
-        throw VaultBackupError.inUse(path: target)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// Excludes other threads and processes from one vault's record.
 ///
@@ -23,35 +24,13 @@ struct VaultLock {
 
     /// Returns nil, without calling `body`, if the lock stays taken for all of `patience`.
     func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
-        let start = ContinuousClock.now
-        repeat {
-            let descriptor = access.openLockFile(path)
-            guard descriptor >= 0 else { throw failure }
-            defer {
-                // A child forked in the meantime also has the descriptor, which would keep the
-                // lock.
-                flock(descriptor, LOCK_UN)
-                close(descriptor)
-            }
-            // If the file was unlinked in the meantime, this lock excludes no one: retry.
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                if isNamed(descriptor) { return try body() }
-                continue
-            }
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure }
-            usleep(1000)
-        } while ContinuousClock.now - start < patience
-        return nil
-    }
-
-    private func isNamed(_ descriptor: Int32) -> Bool {
-        var own = stat()
-        var named = stat()
-        return fstat(descriptor, &own) == 0 && lstat(path, &named) == 0
-            && own.st_dev == named.st_dev && own.st_ino == named.st_ino
-    }
-
-    private var failure: DataVaultError {
-        .ioWriteError(cause: VaultPlace.systemError(errno, path))
+        let lock: LockFile?
+        do {
+            lock = try LockFile.take(path, patience: patience) { try access.openLockFile(path) }
+        } catch let error as SystemError {
+            throw DataVaultError.ioWriteError(cause: VaultPlace.systemError(error.code, path))
+        }
+        guard let lock else { return nil }
+        return try withExtendedLifetime(lock) { try body() }
     }
 }

@@ -1,4 +1,3 @@
-internal import CPlatform
 internal import Crypto
 internal import Foundation
 internal import Platform
@@ -82,8 +81,11 @@ struct VaultPlace: Sendable {
     /// Sets the mode of a new vault's database, which is created with its owner's mode.
     func setMode(ofDatabase incarnation: Data) throws {
         let path = databasePath(incarnation)
-        guard access == .owner || access.setMode(ofFile: path) else {
-            throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
+        guard access != .owner else { return }
+        do {
+            try access.setMode(ofFile: path)
+        } catch let error as SystemError {
+            throw DataVaultError.ioWriteError(cause: Self.systemError(error.code, path))
         }
     }
 
@@ -145,7 +147,7 @@ struct VaultPlace: Sendable {
         for path in try databaseFiles() where unlink(path) != 0 && errno != ENOENT {
             throw DataVaultError.ioWriteError(cause: Self.systemError(errno, path))
         }
-        syncDirectory()
+        AtomicFile.syncDirectory(directory)
     }
 
     /// Removes what a killed creation has left of its database.
@@ -159,14 +161,6 @@ struct VaultPlace: Sendable {
         } catch {
             guard access == .group else { return try DataVaultError.writing { throw error } }
         }
-    }
-
-    private func syncDirectory() {
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        // Ignored: some file systems cannot sync directories.
-        _ = cplatform_sync(descriptor)
-        close(descriptor)
     }
 
     static func systemError(_ code: Int32, _ path: String) -> NSError {

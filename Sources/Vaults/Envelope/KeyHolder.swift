@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Platform
 
 /// Holds an unwrapped data key, and drops it after a period without use.
@@ -18,13 +17,12 @@ public final class KeyHolder: Sendable {
         var key: DataEncryptionKey?
         var lastUse: Duration = .zero
         var users = 0
-        var timers: [any DispatchSourceTimer] = []
+        var timer = ExpiryTimer()
 
         mutating func clear() {
             key?.clear()
             key = nil
-            for timer in timers { timer.cancel() }
-            timers = []
+            timer.cancel()
         }
     }
 
@@ -58,7 +56,7 @@ public final class KeyHolder: Sendable {
             if state.key !== key { state.clear() }
             state.key = key
             state.lastUse = clock.now
-            startTimers(&state)
+            startTimer(&state)
         }
     }
 
@@ -98,31 +96,15 @@ public final class KeyHolder: Sendable {
         state.clear()
     }
 
-    // Neither kind of timer is enough alone: one stops while the machine sleeps, the other follows
-    // the date. Both only check the clock, which decides.
-    private func startTimers(_ state: inout State) {
-        for timer in state.timers { timer.cancel() }
-        let left = max(
-            state.users > 0 ? idleTime : idleTime - (clock.now - state.lastUse), .milliseconds(10))
-        // A year is as good as never and cannot overflow.
-        let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
-        state.timers = [false, true].map { followsDate in
-            let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-            if followsDate {
-                timer.schedule(wallDeadline: .now() + seconds, leeway: .milliseconds(100))
-            } else {
-                timer.schedule(deadline: .now() + seconds, leeway: .milliseconds(100))
-            }
-            timer.setEventHandler { [weak self] in self?.timerFired() }
-            timer.resume()
-            return timer
-        }
+    private func startTimer(_ state: inout State) {
+        let left = state.users > 0 ? idleTime : idleTime - (clock.now - state.lastUse)
+        state.timer.start(after: left) { [weak self] in self?.timerFired() }
     }
 
     private func timerFired() {
         state.withLock { state in
             dropIfIdle(&state)
-            if state.key != nil { startTimers(&state) }
+            if state.key != nil { startTimer(&state) }
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import CPlatform
 internal import Foundation
+internal import Platform
 
 /// Who may use the files in a directory: their owner, or the members of the directory's group.
 ///
@@ -58,40 +59,33 @@ enum FileAccess: Sendable {
     /// Other members of a group never see the file before it has its final mode, even after a kill:
     /// only its owner could still set that mode.
     ///
-    /// - Returns: The descriptor, or -1 with `errno` set.
-    func openLockFile(_ path: String) -> Int32 {
-        let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC
-        if self == .owner { return open(path, flags | O_CREAT, fileMode) }
-        let found = open(path, flags)
-        guard found < 0, errno == ENOENT else { return found }
-        let draft = "\(path).new-\(UUID().uuidString.lowercased())"
-        let made = open(draft, flags | O_CREAT | O_EXCL, 0o600)
-        guard made >= 0 else { return made }
-        if fchmod(made, fileMode) == 0, cplatform_rename_exclusive(draft, path) == 0 {
-            return made
+    /// - Throws: `SystemError`.
+    func openLockFile(_ path: String) throws -> Descriptor {
+        let flags = O_RDWR | O_NOFOLLOW
+        if self == .owner { return try Descriptor(path, flags | O_CREAT) }
+        do {
+            return try Descriptor(path, flags)
+        } catch let error as SystemError where error.code == ENOENT {
+            let draft = "\(path).new-\(UUID().uuidString.lowercased())"
+            let made = try Descriptor(creating: draft, mode: fileMode)
+            if cplatform_rename_exclusive(draft, path) == 0 { return made }
+            // Another member may have created it first.
+            unlink(draft)
+            return try Descriptor(path, flags)
         }
-        // Another member may have created it first.
-        close(made)
-        unlink(draft)
-        return open(path, flags)
     }
 
     /// Sets the mode of a closed file that this process has created and that is not yet in use.
     ///
-    /// - Returns: Whether the mode is set; if not, `errno` has the reason.
-    func setMode(ofFile path: String) -> Bool {
+    /// - Throws: `SystemError`.
+    func setMode(ofFile path: String) throws {
         // O_NONBLOCK: opening a FIFO in the file's place would wait for a writer.
-        let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else { return false }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0 else { return false }
+        let file = try Descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             status.st_uid == geteuid()
-        else {
-            errno = EPERM
-            return false
-        }
-        return fchmod(file, fileMode) == 0 && cplatform_sync(file) == 0
+        else { throw SystemError("change the mode of", code: EPERM) }
+        guard fchmod(file.number, fileMode) == 0 else { throw SystemError("change the mode of") }
+        try file.sync()
     }
 }

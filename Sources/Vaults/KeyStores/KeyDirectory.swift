@@ -1,5 +1,5 @@
-internal import CPlatform
 internal import Foundation
+internal import Platform
 internal import SecureStorage
 
 /// The open directory of a ``FileKeyStore`` during one call; files are opened relative to it, not
@@ -9,7 +9,8 @@ final class KeyDirectory {
     /// The time that a call waits for other processes.
     private static let patience: Duration = .seconds(10)
 
-    private let descriptor: Int32
+    private let descriptor: Descriptor
+    private let lock: LockFile?
     private let path: String
     private let access: FileAccess
     private let status: stat
@@ -21,23 +22,31 @@ final class KeyDirectory {
     init(_ path: String, for access: FileAccess, isLocked: Bool) throws {
         self.path = path
         self.access = access
-        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure(errno, "open the directory", path) }
-        var status = stat()
-        let hasStatus = fstat(descriptor, &status) == 0
-        self.status = status
-        guard hasStatus else { throw Self.failure(errno, "examine the directory", path) }
-        if let objection = access.objection(toDirectory: status) {
-            throw KeyStoreError.refused(reason: "the directory \"\(path)\" \(objection)")
+        do {
+            if isLocked {
+                lock = try LockFile.take(path, patience: Self.patience) {
+                    try Self.open(path, for: access)
+                }
+                guard lock != nil else {
+                    throw KeyStoreError.unavailable(
+                        reason: "another process has been holding the lock on \"\(path)\"")
+                }
+            } else {
+                lock = nil
+            }
+            descriptor = try lock?.descriptor ?? Self.open(path, for: access)
+            status = try descriptor.status()
+        } catch let error as SystemError {
+            throw Self.failure(error.code, "\(error.action) the directory", path)
         }
-        if isLocked { try lock() }
     }
 
-    deinit {
-        guard descriptor >= 0 else { return }
-        // A child forked in the meantime shares the descriptor and would keep the lock.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
+    private static func open(_ path: String, for access: FileAccess) throws -> Descriptor {
+        let directory = try Descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        if let objection = try access.objection(toDirectory: directory.status()) {
+            throw KeyStoreError.refused(reason: "the directory \"\(path)\" \(objection)")
+        }
+        return directory
     }
 
     /// Creates the directory with mode 0700 if the path does not exist.
@@ -48,10 +57,13 @@ final class KeyDirectory {
         }
         // A umask may also remove rights of the owner.
         guard chmod(path, 0o700) == 0 else { throw failure(errno, "create the directory", path) }
-        let parent = open(path + "/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { return }  // a parent that may be searched, not read
-        defer { close(parent) }
-        guard cplatform_sync(parent) == 0 else { throw failure(errno, "sync the parent of", path) }
+        do {
+            try Descriptor(path + "/..", O_RDONLY | O_DIRECTORY).sync()
+        } catch let error as SystemError where error.action == "open" {
+            // A parent that may be searched, not read.
+        } catch let error as SystemError {
+            throw failure(error.code, "sync the parent of", path)
+        }
     }
 
     // MARK: - Reading
@@ -59,7 +71,7 @@ final class KeyDirectory {
     /// Returns whether a file exists, and refuses anything that this store would not have created.
     func contains(_ fileName: String) throws -> Bool {
         var status = stat()
-        guard fstatat(descriptor, fileName, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard fstatat(descriptor.number, fileName, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             guard errno == ENOENT else { throw failure(errno, "examine", fileName) }
             return false
         }
@@ -69,40 +81,29 @@ final class KeyDirectory {
 
     /// Returns up to `maximum` bytes of a file and its size, or nil when it does not exist.
     func read(_ fileName: String, maximum: Int) throws -> (bytes: SecretBytes, size: Int)? {
-        // O_NONBLOCK: opening a FIFO would wait for a writer before it could be refused.
-        let file = openat(
-            descriptor, fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else {
-            guard errno == ENOENT else { throw failure(errno, "open", fileName) }
+        do {
+            // O_NONBLOCK: opening a FIFO would wait for a writer before it could be refused.
+            let file = try Descriptor(
+                fileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: descriptor)
+            let status = try file.status()
+            try check(status, fileName)
+            let size = Int(status.st_size)
+            let bytes = try SecretBytes(count: min(size, maximum)) { buffer in
+                // If the file has been truncated, the rest stays zero, which the checksum detects.
+                _ = try file.read(into: buffer, at: 0)
+            }
+            return (bytes, size)
+        } catch let error as SystemError {
+            guard error.code == ENOENT else { throw failure(error, fileName) }
             return nil
         }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0 else { throw failure(errno, "examine", fileName) }
-        try check(status, fileName)
-        let size = Int(status.st_size)
-        let bytes = try SecretBytes(count: min(size, maximum)) { buffer in
-            var done = 0
-            while done < buffer.count {
-                let count = pread(
-                    file, buffer.baseAddress?.advanced(by: done), buffer.count - done, off_t(done))
-                // If the file has been truncated, the rest stays zero, which the checksum detects.
-                if count == 0 { break }
-                guard count > 0 else {
-                    if errno == EINTR { continue }
-                    throw failure(errno, "read", fileName)
-                }
-                done += count
-            }
-        }
-        return (bytes, size)
     }
 
     /// Returns the names of all files.
     func fileNames() throws -> [String] {
         // A separate descriptor, because the read position in the directory belongs to the
         // descriptor.
-        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let copy = openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw failure(errno, "list", ".") }
         guard let stream = fdopendir(copy) else {
             defer { close(copy) }
@@ -143,38 +144,20 @@ final class KeyDirectory {
     /// Replaces the contents of `fileName` atomically.
     func write(_ contents: SecretBytes, as fileName: String) throws {
         let draft = Self.draftPrefix + UUID().uuidString.lowercased()
-        let file = openat(
-            descriptor, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure(errno, "make", draft) }
         do {
-            defer { close(file) }
-            // Grants the group's rights, and those of the owner that the umask removed.
-            guard fchmod(file, access.fileMode) == 0 else { throw failure(errno, "make", draft) }
-            try contents.withUnsafeBytes { bytes in
-                var rest = bytes
-                while !rest.isEmpty {
-                    let count = Foundation.write(file, rest.baseAddress, rest.count)
-                    guard count >= 0 else {
-                        if errno == EINTR { continue }
-                        throw failure(errno, "write", draft)
-                    }
-                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                }
+            try contents.withUnsafeBytes {
+                try AtomicFile.write(
+                    $0, as: fileName, draft: draft, in: descriptor, mode: access.fileMode)
             }
-            guard cplatform_sync(file) == 0 else { throw failure(errno, "sync", draft) }
-            guard renameat(descriptor, draft, descriptor, fileName) == 0 else {
-                throw failure(errno, "rename", draft)
-            }
-        } catch {
-            unlinkat(descriptor, draft, 0)
-            throw error
+        } catch let error as SystemError {
+            throw failure(error, draft)
         }
         try sync()
     }
 
     /// Removes any file but a directory; returns false when it does not exist.
     func remove(_ fileName: String) throws -> Bool {
-        guard unlinkat(descriptor, fileName, 0) == 0 else {
+        guard unlinkat(descriptor.number, fileName, 0) == 0 else {
             guard errno == ENOENT else { throw failure(errno, "remove", fileName) }
             return false
         }
@@ -186,33 +169,25 @@ final class KeyDirectory {
     /// active.
     func removeDrafts() throws {
         for name in try fileNames() where name.hasPrefix(Self.draftPrefix) {
-            guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+            guard unlinkat(descriptor.number, name, 0) == 0 || errno == ENOENT else {
                 throw failure(errno, "remove", name)
             }
         }
     }
 
-    private func lock() throws {
-        let start = ContinuousClock.now
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            switch errno {
-            case EINTR: continue
-            case EWOULDBLOCK:
-                guard ContinuousClock.now - start < Self.patience else {
-                    throw KeyStoreError.unavailable(
-                        reason: "another process has been holding the lock on \"\(path)\"")
-                }
-                usleep(1000)
-            default: throw Self.failure(errno, "lock", path)
-            }
+    private func sync() throws {
+        do {
+            try descriptor.sync()
+        } catch let error as SystemError {
+            throw Self.failure(error.code, "sync", path)
         }
     }
 
-    private func sync() throws {
-        guard cplatform_sync(descriptor) == 0 else { throw Self.failure(errno, "sync", path) }
-    }
-
     // MARK: - Errors
+
+    private func failure(_ error: SystemError, _ fileName: String) -> KeyStoreError {
+        failure(error.code, error.action, fileName)
+    }
 
     private func failure(_ code: Int32, _ action: String, _ fileName: String) -> KeyStoreError {
         Self.failure(code, action, "\(path)/\(fileName)")

@@ -1,4 +1,3 @@
-internal import Dispatch
 public import Foundation
 internal import Platform
 internal import SecureStorage
@@ -18,11 +17,10 @@ public final class ExpiringValue<Value: Sendable>: Sendable {
     private struct State {
         var stored: Value?
         var deadline: Duration = .zero
-        var timers: [any DispatchSourceTimer] = []
+        var timer = ExpiryTimer()
 
         mutating func clear() {
-            for timer in timers { timer.cancel() }
-            timers = []
+            timer.cancel()
             if Value.self == Data.self {
                 // In place: a cast would share the bytes and keep them from being overwritten.
                 withUnsafeMutablePointer(to: &stored) { stored in
@@ -70,7 +68,7 @@ public final class ExpiringValue<Value: Sendable>: Sendable {
                 guard let newValue, duration > .zero else { return }
                 state.stored = newValue
                 state.deadline = clock.now + duration
-                startTimers(&state)
+                startTimer(&state)
             }
         }
     }
@@ -79,29 +77,14 @@ public final class ExpiringValue<Value: Sendable>: Sendable {
         if state.stored != nil, clock.now >= state.deadline { state.clear() }
     }
 
-    // Two timers, because neither kind suffices alone: one stops while the machine sleeps, the
-    // other follows the date. Both check the clock, which decides.
-    private func startTimers(_ state: inout State) {
-        for timer in state.timers { timer.cancel() }
-        let left = max(state.deadline - clock.now, .milliseconds(10))
-        let seconds = min(left, .seconds(31_536_000)) / .seconds(1)
-        state.timers = [false, true].map { followsDate in
-            let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
-            if followsDate {
-                timer.schedule(wallDeadline: .now() + seconds, leeway: .milliseconds(100))
-            } else {
-                timer.schedule(deadline: .now() + seconds, leeway: .milliseconds(100))
-            }
-            timer.setEventHandler { [weak self] in self?.timerFired() }
-            timer.resume()
-            return timer
-        }
+    private func startTimer(_ state: inout State) {
+        state.timer.start(after: state.deadline - clock.now) { [weak self] in self?.timerFired() }
     }
 
     private func timerFired() {
         state.withLock { state in
             clearIfExpired(&state)
-            if state.stored != nil { startTimers(&state) }
+            if state.stored != nil { startTimer(&state) }
         }
     }
 }

@@ -1,0 +1,40 @@
+package import Foundation
+
+/// An exclusive lock on a file or directory (`flock`), held until the object goes or the process
+/// dies.
+///
+/// Threads exclude each other as well, because each opens the file separately.
+package final class LockFile: Sendable {
+    package let descriptor: Descriptor
+
+    private init(_ descriptor: Descriptor) { self.descriptor = descriptor }
+
+    // A child forked in the meantime shares the descriptor and would keep the lock.
+    deinit { flock(descriptor.number, LOCK_UN) }
+
+    /// Locks the file that has the name `path`.
+    ///
+    /// A holder may remove the file before it releases the lock. A caller that then locks the
+    /// nameless file excludes no one, so it opens the path again.
+    ///
+    /// - Parameters:
+    ///   - path: The file's path.
+    ///   - patience: How long to wait for another holder.
+    ///   - open: Opens the file, and may create it.
+    /// - Returns: nil if another thread or process has held the lock for all of `patience`.
+    /// - Throws: `SystemError`; the error of `open`.
+    package static func take(
+        _ path: String, patience: Duration, open: () throws -> Descriptor
+    ) throws -> LockFile? {
+        let end = ContinuousClock.now + patience
+        while true {
+            let descriptor = try open()
+            if try descriptor.lock() {
+                if descriptor.isNamed(path) { return LockFile(descriptor) }
+            } else {
+                guard ContinuousClock.now < end else { return nil }
+                usleep(1000)
+            }
+        }
+    }
+}
