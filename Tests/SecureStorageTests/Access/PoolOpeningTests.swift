@@ -294,13 +294,8 @@ import Testing
 
     /// Returns the CPU time that `body` takes on this thread, in seconds.
     private func cpuSeconds(_ body: () throws -> Void) throws -> Double {
-        func now() -> Double {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        }
-        let begin = now()
+        let begin = ThreadTime.now
         try body()
-        return now() - begin
+        return (ThreadTime.now - begin) / .seconds(1)
     }
 }

@@ -23,16 +23,15 @@ struct DataVaultSpeedTests {
             try store.put("value of \(name)", forKey: name)
         }
         func best(_ best: Duration, _ read: (String) throws -> String?) throws -> Duration {
-            let time = try ContinuousClock().measure {
-                for name in names where try read(name) == nil {
-                    throw CocoaError(.coderValueNotFound)
-                }
+            let before = ThreadTime.now
+            for name in names where try read(name) == nil {
+                throw CocoaError(.coderValueNotFound)
             }
-            return min(best, time)
+            return min(best, ThreadTime.now - before)
         }
-        // Alternating, and the best of many runs: other processes use the machine, too.
+        // Alternating, and the best of many runs: other processes use the caches, too.
         var times = (store: Duration.seconds(60), vault: Duration.seconds(60))
-        for _ in 0..<60 {
+        for _ in 0..<30 {
             times.store = try best(times.store) { try store.getString($0) }
             times.vault = try best(times.vault) { try vault.getString($0) }
         }
