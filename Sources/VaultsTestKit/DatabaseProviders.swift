@@ -6,8 +6,7 @@ public import Vaults
 /// inspect.
 ///
 /// The file is removed with the object.
-open class MockDatabaseProvider: SecureStorageDatabaseProvider, @unchecked Sendable {
-    // @unchecked: a non-final class cannot be checked; nothing here is mutable.
+public final class MockDatabaseProvider: SecureStorageDatabaseProvider, Sendable {
     private let provider: TemporaryDatabaseProvider
 
     /// The open database.

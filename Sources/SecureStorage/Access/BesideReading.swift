@@ -2,12 +2,12 @@
 ///
 /// To such a reader, a key change looks like damage: some pages have another key. A finding
 /// therefore counts only if the key is still the same afterwards; otherwise the work begins again.
-final class BesideReading: EndableRows, @unchecked Sendable {
-    // @unchecked: `wasEndedByCaller` is accessed only in the turn of `queue`, and after it.
+final class BesideReading: EndableRows, Sendable {
     private let queue: SecureDatabaseQueue
     private let source: Reopening
     private let register: RowRegister
-    private var wasEndedByCaller = false
+    // nonisolated(unsafe): accessed only in the turn of `queue`, and after it.
+    nonisolated(unsafe) private var wasEndedByCaller = false
 
     /// How often the work is tried beside the calls; after that, the calls wait.
     static let attempts = 2

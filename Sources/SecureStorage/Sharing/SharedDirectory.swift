@@ -2,33 +2,6 @@ public import Foundation
 internal import Platform
 
 extension SharedDatabase {
-    #if canImport(Darwin)
-        /// Returns the directory of an app group, in which its apps and extensions share files.
-        ///
-        /// - Parameters:
-        ///   - identifier: The group's identifier, as in the entitlement
-        ///     `com.apple.security.application-groups`.
-        ///   - name: A directory in it, which is created if it does not exist.
-        /// - Returns: The directory.
-        /// - Throws: `.openFailed` code 14 if the app does not belong to the group, or the
-        ///   directory cannot be created.
-        ///
-        /// The system's function is
-        /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.
-        public static func directory(
-            appGroup identifier: String, named name: String = "Database"
-        ) throws -> URL {
-            guard let container = StandardDirectories.container(ofAppGroup: identifier) else {
-                throw SecureStorageError.openFailed(
-                    code: ResultCode.cannotOpen.rawValue,
-                    message:
-                        "no container exists for the app group \(identifier): add the group to "
-                        + "the entitlements of the app and of each extension")
-            }
-            return try make(container.appendingPathComponent(name, isDirectory: true))
-        }
-    #endif
-
     /// Returns a directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or
     /// `~/.local/share/NAME`; on Apple platforms `Application Support/NAME`.
     ///
@@ -48,7 +21,7 @@ extension SharedDatabase {
                 name, isDirectory: true))
     }
 
-    private static func make(_ directory: URL) throws -> URL {
+    static func make(_ directory: URL) throws -> URL {
         func failure(_ reason: String) -> SecureStorageError {
             .openFailed(
                 code: ResultCode.cannotOpen.rawValue,

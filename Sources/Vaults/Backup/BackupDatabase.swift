@@ -49,11 +49,11 @@ struct BackupDatabase {
     }
 
     /// Checks that the database is intact and is the one its backup describes.
-    func check(_ metadata: VaultBackupMetadata, _ progress: VaultBackupProgress.Handler) throws {
+    func check(_ metadata: VaultBackupMetadata, _ progress: FileProgress.Handler) throws {
         try VaultBackupError.asDamage {
             try withStore(readOnly: true) { store in
                 let report = try store.verifyIntegrity {
-                    try progress(VaultBackupProgress(step: .checking, fraction: $0.fraction))
+                    try progress(FileProgress($0.completed, of: $0.total, step: .checking))
                 }
                 // Dangling foreign keys existed before the backup.
                 guard report.damagedPages.isEmpty, report.structureProblems.isEmpty else {

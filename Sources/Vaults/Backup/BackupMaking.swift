@@ -9,7 +9,7 @@ struct BackupMaking {
     let label: VaultBackupLabel
     let replacing: Bool
 
-    func write(to url: URL, _ progress: VaultBackupProgress.Handler) throws -> VaultBackupMetadata {
+    func write(to url: URL, _ progress: FileProgress.Handler) throws -> VaultBackupMetadata {
         try checkContents()
         let workspace = try BackupWorkspace(for: url)
         try workspace.requireFree(replacing: replacing)
@@ -19,7 +19,7 @@ struct BackupMaking {
         let copied = BackupDatabase(workspace, keys, database.configuration)
         try database.write { try VaultIdentity.advance(in: $0) }
         try database.backup(to: copied.url, key: copied.key) {
-            try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction))
+            try progress(FileProgress($0.completed, of: $0.total, step: .copying))
         }
         // Another backup may have begun in the meantime, so the identity in the copy is
         // authoritative.
@@ -80,19 +80,19 @@ struct BackupMaking {
 
     private func seal(
         _ copy: BackupFile, _ header: VaultBackupHeader, _ keys: BackupKeys, to url: URL,
-        _ progress: VaultBackupProgress.Handler
+        _ progress: FileProgress.Handler
     ) throws {
         let backup = try BackupFile(making: url.path)
         try backup.write(header.bytes)
         let writer = try SealedStreamWriter(with: keys.key, context: header.bytes) {
             try backup.write($0)
         }
-        let size = Double(max(header.metadata.databaseSize, 1))
+        let size = Int(header.metadata.databaseSize)
         var done = 0
         while true {
             // Once per megabyte.
             if done % (1 << 20) == 0 {
-                try progress(VaultBackupProgress(step: .sealing, fraction: Double(done) / size))
+                try progress(FileProgress(done, of: size, step: .sealing))
             }
             let part = try copy.read(SealedStream.chunkLength)
             guard !part.isEmpty else { break }
@@ -101,6 +101,6 @@ struct BackupMaking {
         }
         try writer.finish()
         try backup.sync()
-        try progress(VaultBackupProgress(step: .sealing, fraction: 1))
+        try progress(FileProgress(size, of: size, step: .sealing))
     }
 }

@@ -70,26 +70,24 @@ final class OpenedBackup {
 
     /// Writes the database, which is encrypted with the backup's key.
     func extract(
-        to url: URL, with keys: BackupKeys, _ progress: VaultBackupProgress.Handler
+        to url: URL, with keys: BackupKeys, _ progress: FileProgress.Handler
     ) throws {
         let target = try BackupFile(making: url.path)
-        let size = header.metadata.databaseSize
-        var done: UInt64 = 0
+        let size = Int(header.metadata.databaseSize)
+        var done = 0
         try VaultBackupError.asDamage {
             let reader = try SealedStreamReader(with: keys.key, context: header.bytes) {
                 [file] in try file.read(upTo: $0)
             }
-            try progress(VaultBackupProgress(step: .opening, fraction: 0))
+            try progress(FileProgress(0, of: size, step: .opening))
             while let part = try reader.read() {
-                done += UInt64(part.count)
+                done += part.count
                 // Never write more to the disk than announced.
                 guard done <= size else { break }
                 try target.write(part)
                 // Once per megabyte.
-                if done % (1 << 20) < UInt64(SealedStream.chunkLength) {
-                    try progress(
-                        VaultBackupProgress(
-                            step: .opening, fraction: Double(done) / Double(size)))
+                if done % (1 << 20) < SealedStream.chunkLength {
+                    try progress(FileProgress(done, of: size, step: .opening))
                 }
             }
         }
@@ -97,7 +95,7 @@ final class OpenedBackup {
             throw VaultBackupError.damaged(
                 reason: "the size of its database differs from its header")
         }
-        try progress(VaultBackupProgress(step: .opening, fraction: 1))
+        try progress(FileProgress(size, of: size, step: .opening))
     }
 }
 

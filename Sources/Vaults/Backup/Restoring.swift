@@ -20,7 +20,7 @@ struct Restoring {
     var form: (SecretBytes) -> DatabaseKey = { .raw($0) }
 
     func write(
-        to url: URL, _ preparing: Preparation, _ progress: VaultBackupProgress.Handler
+        to url: URL, _ preparing: Preparation, _ progress: FileProgress.Handler
     ) throws -> RestoredVault {
         guard !configuration.isReadOnly else {
             throw VaultBackupError.unacceptableContents(
@@ -62,7 +62,7 @@ struct Restoring {
             try database.withStore(readOnly: true, isLasting: true) { store in
                 try store.backup(
                     to: workspace.target, key: form(databaseKey), replacing: isReplacing
-                ) { try progress(VaultBackupProgress(step: .copying, fraction: $0.fraction)) }
+                ) { try progress(FileProgress($0.completed, of: $0.total, step: .copying)) }
             }
         } catch {
             // The old database must keep only its old keys; entries that cannot be removed now are

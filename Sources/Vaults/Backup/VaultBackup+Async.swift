@@ -23,7 +23,7 @@ extension VaultBackup {
         of database: any SecureDatabaseWriter, at url: URL,
         unlockedBy sources: [any KeyEncryptionKeySource],
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
-        progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
+        progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
         try await onOwnThread(checking: { check in
             try make(
@@ -48,7 +48,7 @@ extension VaultBackup {
     public static func verify(
         at url: URL, unlockedBy source: any KeyEncryptionKeySource,
         configuration: SecureDatabaseConfiguration = .init(),
-        progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
+        progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
         try await onOwnThread(checking: { check in
             try verify(
@@ -81,7 +81,7 @@ extension VaultBackup {
         preparing: @escaping @Sendable (SecureDatabaseStore, [WrappedKeySet]) throws -> Void = {
             _, _ in
         },
-        progress: @escaping @Sendable (VaultBackupProgress) throws -> Void = { _ in }
+        progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> RestoredVault {
         try await onOwnThread(checking: { check in
             try restore(

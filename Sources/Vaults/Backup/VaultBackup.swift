@@ -37,7 +37,7 @@ public enum VaultBackup {
         of database: any SecureDatabaseWriter, at url: URL,
         unlockedBy sources: [any KeyEncryptionKeySource],
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
-        progress: VaultBackupProgress.Handler = { _ in }
+        progress: FileProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         let making = BackupMaking(
             database: database, sources: sources, dataKeys: dataKeys, label: label,
@@ -74,7 +74,7 @@ public enum VaultBackup {
     public static func verify(
         at url: URL, unlockedBy source: any KeyEncryptionKeySource,
         configuration: SecureDatabaseConfiguration = .init(),
-        progress: VaultBackupProgress.Handler = { _ in }
+        progress: FileProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         try VaultBackupError.translating(url.path, isDatabase: false) {
             try verify(url, [source], nil, configuration, progress)
@@ -84,7 +84,7 @@ public enum VaultBackup {
     /// Unlocks with each of `sources`, and checks the rest once.
     static func verify(
         _ url: URL, _ sources: [any KeyEncryptionKeySource], _ workspace: BackupWorkspace?,
-        _ configuration: SecureDatabaseConfiguration, _ progress: VaultBackupProgress.Handler
+        _ configuration: SecureDatabaseConfiguration, _ progress: FileProgress.Handler
     ) throws -> VaultBackupMetadata {
         let backup = try OpenedBackup(at: url)
         var unlocked: BackupKeys?

@@ -81,7 +81,7 @@ extension VaultBackup {
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
         keyStore: any KeyStore, keyNames: VaultKeyNames, replacing: VaultReplacement = .nothing,
         configuration: SecureDatabaseConfiguration = .init(),
-        preparing: Preparation = { _, _ in }, progress: VaultBackupProgress.Handler = { _ in }
+        preparing: Preparation = { _, _ in }, progress: FileProgress.Handler = { _ in }
     ) throws -> RestoredVault {
         try VaultBackupError.translating(url.path, isDatabase: true) {
             try Restoring(

@@ -26,7 +26,7 @@ extension SecureVaultLevels {
     public func makeBackup(
         at url: URL, unlockedBy sources: [any KeyEncryptionKeySource], password: SecretBytes?,
         label: VaultBackupLabel = .init(), replacing: Bool = false,
-        progress: VaultBackupProgress.Handler = { _ in }
+        progress: FileProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         let keys = try backupKeys(password: password)
         return try VaultBackup.make(
@@ -64,7 +64,7 @@ extension SecureVaultFactory {
         newPassword: SecretBytes?, replacing: VaultReplacement = .nothing,
         keyForm: VaultDatabaseProvider.KeyForm = .raw,
         configuration: SecureDatabaseConfiguration = .init(),
-        progress: VaultBackupProgress.Handler = { _ in }
+        progress: FileProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
         guard newPassword?.count != 0 else { throw SecureVaultError.invalidPassword }
         return try restoring {

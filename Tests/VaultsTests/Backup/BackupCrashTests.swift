@@ -143,7 +143,7 @@ struct BackupCrashTests {
         let other = try TestVault(emptyWith: keys.store())
         let directories = [vault.place.directory.path, other.place.directory.path]
         var looks = 0
-        func look(_: VaultBackupProgress) throws {
+        func look(_: FileProgress) throws {
             looks += 1
             #expect(try Marker.places(in: directories) == [])
             // A database begins with its 16-byte salt; a plaintext one begins with this.

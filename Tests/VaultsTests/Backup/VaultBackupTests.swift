@@ -233,14 +233,14 @@ struct VaultBackupTests {
         struct Enough: Error {}
         let vault = try TestVault(rows: 100)
         let code = RecoveryCode.random()
-        var seen: [VaultBackupProgress] = []
+        var seen: [FileProgress] = []
         _ = try vault.withQueue {
             try VaultBackup.make(
                 of: $0, at: vault.backup, unlockedBy: [code], progress: { seen.append($0) })
         }
-        #expect(Set(seen.map(\.step)) == Set(VaultBackupProgress.Step.allCases))
+        #expect(Set(seen.compactMap(\.step)) == Set(FileProgress.Step.allCases))
         #expect(seen.allSatisfy { (0...1).contains($0.fraction) })
-        for step in VaultBackupProgress.Step.allCases {
+        for step in FileProgress.Step.allCases {
             let url = vault.place.directory.appendingPathComponent("other.backup")
             #expect(throws: Enough.self) {
                 try vault.withQueue {

@@ -12,7 +12,7 @@ import VaultsTestKit
         "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
         "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "Accessibility", "SealedStream",
-        "VaultBackup", "VaultBackupError", "VaultBackupProgress", "VaultIdentity",
+        "VaultBackup", "VaultBackupError", "VaultIdentity",
         "VaultKeyNames", "VaultReplacement", "Step",
     ]
 

@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// A thread or a task that waits for one of a pool's readers.
-final class WaitingReader: @unchecked Sendable {
-    // @unchecked: `answer` is accessed only under the pool's condition.
-    var answer: Result<PoolConnections.Slot, SecureStorageError>?
+final class WaitingReader: Sendable {
+    // nonisolated(unsafe): accessed only under the pool's condition.
+    nonisolated(unsafe) var answer: Result<PoolConnections.Slot, SecureStorageError>?
     /// Called under the condition when there is an answer.
     let wake: @Sendable (WaitingReader) -> Void
 
@@ -11,11 +11,11 @@ final class WaitingReader: @unchecked Sendable {
 }
 
 /// A thread that waits for a suspension to complete.
-final class WaitingSuspension: @unchecked Sendable {
-    // @unchecked: `outcome` is accessed only under the pool's condition.
+final class WaitingSuspension: Sendable {
     let number: Int
     /// Whether no connection to the file is open.
-    var outcome: Bool?
+    // nonisolated(unsafe): accessed only under the pool's condition.
+    nonisolated(unsafe) var outcome: Bool?
     /// Signalled when there is an outcome.
     let end = DispatchSemaphore(value: 0)
 

@@ -68,7 +68,7 @@ final class TestVault: Sendable {
     func restore(
         _ backup: URL, _ source: any KeyEncryptionKeySource,
         replacing: VaultReplacement = .nothing,
-        progress: VaultBackupProgress.Handler = { _ in }
+        progress: FileProgress.Handler = { _ in }
     ) throws -> RestoredVault {
         try VaultBackup.restore(
             from: backup, to: url, unlockedBy: source, keyStore: keyStore, keyNames: Self.names,

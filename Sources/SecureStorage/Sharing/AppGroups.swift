@@ -1,4 +1,5 @@
-internal import Foundation
+public import Foundation
+internal import Platform
 
 /// Keeps the processes of an app group off a file while one of them creates or opens it.
 ///
@@ -39,3 +40,32 @@ enum FileCoordination {
         static func reading<R>(_ url: URL, _ body: (URL) throws -> R) throws -> R { try body(url) }
     #endif
 }
+
+#if canImport(Darwin)
+    extension SharedDatabase {
+        /// Returns the directory of an app group, in which its apps and extensions share files.
+        ///
+        /// - Parameters:
+        ///   - identifier: The group's identifier, as in the entitlement
+        ///     `com.apple.security.application-groups`.
+        ///   - name: A directory in it, which is created if it does not exist.
+        /// - Returns: The directory.
+        /// - Throws: `.openFailed` code 14 if the app does not belong to the group, or the
+        ///   directory cannot be created.
+        ///
+        /// The system's function is
+        /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.
+        public static func directory(
+            appGroup identifier: String, named name: String = "Database"
+        ) throws -> URL {
+            guard let container = StandardDirectories.container(ofAppGroup: identifier) else {
+                throw SecureStorageError.openFailed(
+                    code: ResultCode.cannotOpen.rawValue,
+                    message:
+                        "no container exists for the app group \(identifier): add the group to "
+                        + "the entitlements of the app and of each extension")
+            }
+            return try make(container.appendingPathComponent(name, isDirectory: true))
+        }
+    }
+#endif
