@@ -20,9 +20,9 @@ final class BesideReading: EndableRows, Sendable {
         guard let source = store.source else { throw SecureStorageError.closed }
         self.source = source
         let reader = SecureDatabaseStore(reading: source, configuration: store.configuration)
-        reader.suspensionFlag = store.suspensionFlag
+        reader.sharing.suspensionFlag = store.sharing.suspensionFlag
         queue = SecureDatabaseQueue(databaseStore: reader)
-        register = store.readings
+        register = store.sharing.readings
         register.add(self, reader.interruption)
     }
 

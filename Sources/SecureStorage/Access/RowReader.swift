@@ -13,6 +13,6 @@ extension SecureDatabaseStore {
         var readOnly = configuration
         readOnly.isReadOnly = true
         self.init(fullDatabasePath: source.path, configuration: readOnly)
-        reopening = source
+        session.reopening = source
     }
 }

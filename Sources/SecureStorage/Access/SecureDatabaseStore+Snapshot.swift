@@ -13,7 +13,7 @@ extension SecureDatabaseStore {
             try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         }
         // A block that ends the transaction gets an error, not another snapshot.
-        transactionBlocks.begin()
+        session.transactionBlocks.begin()
     }
 
     /// Ends the transaction of `beginSnapshot()` and closes what its block left open.
@@ -22,10 +22,10 @@ extension SecureDatabaseStore {
     ///
     /// - Returns: Whether the connection can be used for another snapshot.
     func endSnapshot() -> Bool {
-        transactionBlocks.end()
+        session.transactionBlocks.end()
         closeOpenResultSets()
         // The block may have closed the store, and even opened it again.
-        guard let connection, generation == 1 else { return false }
+        guard let connection, session.generation == 1 else { return false }
         if connection.isInTransaction {
             connection.uninterrupted { try? connection.execute("ROLLBACK") }
         }

@@ -34,11 +34,11 @@ public class SecureDatabaseResultSet {
     init(_ statement: Statement, of store: SecureDatabaseStore) {
         self.statement = statement
         self.store = store
-        store.resultSetCount += 1
-        number = store.resultSetCount
-        older = store.newestResultSet
+        store.session.resultSetCount += 1
+        number = store.session.resultSetCount
+        older = store.session.newestResultSet
         older?._withUnsafeGuaranteedRef { $0.newer = .passUnretained(self) }
-        store.newestResultSet = .passUnretained(self)
+        store.session.newestResultSet = .passUnretained(self)
     }
 
     deinit { close() }
@@ -90,7 +90,7 @@ public class SecureDatabaseResultSet {
         if let newer {
             newer._withUnsafeGuaranteedRef { $0.older = older }
         } else {
-            store.newestResultSet = older
+            store.session.newestResultSet = older
         }
         older = nil
         newer = nil

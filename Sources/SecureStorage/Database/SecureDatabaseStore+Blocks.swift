@@ -19,7 +19,7 @@ extension SecureDatabaseStore {
             )
         }
         interruption.beginBlock()
-        let open = resultSetCount
+        let open = session.resultSetCount
         nonisolated(unsafe) let value: T
         do {
             value = try block(self)
@@ -40,7 +40,7 @@ extension SecureDatabaseStore {
     func runNested<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        let open = resultSetCount
+        let open = session.resultSetCount
         defer { closeResultSets(openedAfter: open) }
         return try block(self)
     }

@@ -79,13 +79,13 @@ extension SecureDatabaseStore {
     private func open(
         _ key: EncryptionKey, _ handler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
-        if suspensionFlag.isOn { throw SecureStorageError.suspended }
+        if sharing.suspensionFlag.isOn { throw SecureStorageError.suspended }
         try configuration.validate()
         guard !givenPath.utf8.contains(0) else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.cannotOpen.rawValue, message: "the path contains a NUL")
         }
-        guard !isCreating else {
+        guard !session.isCreating else {
             throw SecureStorageError.openFailed(
                 code: ResultCode.misuse.rawValue,
                 message: "the initialization handler closed the store and cannot open it again")
@@ -120,7 +120,7 @@ extension SecureDatabaseStore {
     ) throws {
         let claim = try FileClaim.of(file.path, configuration)
         connection = try openExisting(file, key, given)
-        self.claim = claim
+        session.claim = claim
     }
 
     /// Opens an existing file, and diagnoses the file if that fails.
@@ -194,8 +194,8 @@ extension SecureDatabaseStore {
             throw SecureStorageError.openFailed(
                 code: code, message: "cannot create \"\(databaseURL.path)\": \(message)")
         }
-        isCreating = true
-        defer { isCreating = false }
+        session.isCreating = true
+        defer { session.isCreating = false }
         if let error = handler(self) { throw error }
         guard let connection, let finalKey = connection.key else {
             throw incomplete("the initialization handler closed the store")

@@ -45,7 +45,7 @@ extension SecureDatabaseStore {
         let connection = try openConnection()
         do {
             try connection.callbacks.requireOutside("the key cannot be changed")
-            guard !hasReaders else {
+            guard !session.hasReaders else {
                 throw SecureStorageError.statementFailed(
                     .misuse, "the store belongs to a pool; use the pool's changeEncryptionKey")
             }
@@ -128,7 +128,7 @@ extension SecureDatabaseStore {
                     + "the old key back")
         case .failed:
             closeConnection()
-            reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
+            session.reopening = Reopening(path: connection.path, keys: [newKey, oldKey])
             try settle(connection.path, newKey, oldKey)
         }
     }
@@ -176,7 +176,7 @@ extension SecureDatabaseStore {
     /// How to open the file now: with its key, or with either of two when a key change failed and
     /// the outcome has not been determined since.
     var source: Reopening? {
-        guard let connection, let key = connection.key else { return reopening }
+        guard let connection, let key = connection.key else { return session.reopening }
         return Reopening(path: connection.path, keys: [key])
     }
 }

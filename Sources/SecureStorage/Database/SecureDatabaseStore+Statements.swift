@@ -268,7 +268,7 @@ extension SecureDatabaseStore {
     // MARK: - Result sets
 
     /// Whether a result set of this store has neither reached its end nor been closed.
-    public var hasOpenResultSets: Bool { newestResultSet != nil }
+    public var hasOpenResultSets: Bool { session.newestResultSet != nil }
 
     /// Closes the result sets that are still open.
     public func closeOpenResultSets() {
@@ -277,7 +277,7 @@ extension SecureDatabaseStore {
 
     /// Closes the result sets with a greater number; the list is ordered by number.
     func closeResultSets(openedAfter number: Int) {
-        while let last = newestResultSet?.takeUnretainedValue(), last.number > number {
+        while let last = session.newestResultSet?.takeUnretainedValue(), last.number > number {
             last.close()  // removes it from the list
         }
     }

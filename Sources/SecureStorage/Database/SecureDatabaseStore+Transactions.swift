@@ -25,7 +25,7 @@ extension SecureDatabaseStore {
     ///   transaction block, which commits automatically. After code 5 (SQLITE_BUSY) the transaction
     ///   is still open and `commit` can be retried.
     public func commit() throws {
-        try transactionBlocks.require(.commit)
+        try session.transactionBlocks.require(.commit)
         try workingConnection().logChanges()
         try run("COMMIT")
     }
@@ -62,9 +62,9 @@ extension SecureDatabaseStore {
     /// enclosing block.
     func run(_ statement: Statement) throws {
         guard let control = statement.control else { return try statement.run() }
-        try transactionBlocks.require(control)
+        try session.transactionBlocks.require(control)
         try statement.run()
-        transactionBlocks.note(control)
+        session.transactionBlocks.note(control)
     }
 
     /// The statement that begins a block's transaction.
@@ -86,7 +86,7 @@ extension SecureDatabaseStore {
         // Interrupting the enclosing statement would also prevent the rollback.
         try connection.callbacks.requireOutside("a transaction block cannot begin")
         let isNested = connection.isInTransaction
-        let open = resultSetCount
+        let open = session.resultSetCount
         try connection.execute(isNested ? BlockSavepoint.set : kind.rawValue)
         do {
             let wantsRollback = try inBlock(block)
@@ -111,8 +111,8 @@ extension SecureDatabaseStore {
     }
 
     private func inBlock(_ block: (SecureDatabaseStore) throws -> Bool) throws -> Bool {
-        transactionBlocks.begin()
-        defer { transactionBlocks.end() }
+        session.transactionBlocks.begin()
+        defer { session.transactionBlocks.end() }
         return try block(self)
     }
 

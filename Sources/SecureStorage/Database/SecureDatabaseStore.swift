@@ -33,44 +33,28 @@ public class SecureDatabaseStore {
     let givenPath: String
     /// The file name; non-nil for a file in the default directory.
     let givenFileName: String?
-    /// Whether the initialization handler is running.
-    var isCreating = false
+    let session = StoreSession()
+    let sharing = StoreSharing()
     /// The turn that serializes use of this store by all of its queues.
     let turn = SerialTurn()
-    /// The number of times a connection was opened, which lets other code detect stale cached file
-    /// state.
-    private(set) var generation = 0
-    /// The connection; non-nil while the store is open.
-    var connection: Connection? {
-        didSet {
-            guard let connection else { return }
-            generation += 1
-            extensions.install(on: connection)
-            connection.interruption = interruption
-            watch(connection)
-            changes.follow(connection, isReopened: true)
-        }
-    }
-    /// The row iterations over the file that have their own connections.
-    let rows = RowRegister()
-    /// The observers of committed changes.
-    let changes = ChangeFeed()
-    /// The claim on the file, held while the store is open, read-only or not.
-    var claim: FileClaim?
-    /// How to reopen the file; non-nil while the store is open but its connection had to be closed;
-    /// see `SecureDatabaseStore+Rekey`.
-    var reopening: Reopening?
-    /// The caller's additions to the engine, installed on each connection that the store opens.
-    var extensions = EngineExtensions()
     /// The handle for interrupting statements; the only part of the store that other threads may
     /// use.
     let interruption = Interruption()
-    /// Whether statements are refused; all connections of a pool share one flag.
-    var suspensionFlag: SuspensionFlag
-    /// The suspension of this store's queues; a pool has its own state and shares only the flag.
-    let suspension = Suspension()
-    /// The copies and checks that read the file for the store's queues with their own connections.
-    let readings = RowRegister()
+    /// The connection; non-nil while the store is open.
+    var connection: Connection? {
+        get { session.connection }
+        set {
+            session.connection = newValue
+            guard let newValue else { return }
+            session.generation += 1
+            extensions.install(on: newValue)
+            newValue.interruption = interruption
+            watch(newValue)
+            sharing.changes.follow(newValue, isReopened: true)
+        }
+    }
+    /// The caller's additions to the engine, installed on each connection that the store opens.
+    var extensions = EngineExtensions()
     /// The conditions that end the statements of the current call early; see
     /// `SecureDatabaseStore+Deadline`.
     var bounds = CallBounds() {
@@ -80,17 +64,6 @@ public class SecureDatabaseStore {
         }
     }
     private var isBounded = false
-    /// Whether a pool has further connections to the file, which a key change would break.
-    var hasReaders = false
-    /// The number of result sets that this store has created.
-    var resultSetCount = 0
-    /// The running blocks that require a transaction.
-    var transactionBlocks = TransactionBlocks()
-    /// The last element of the linked list of open result sets.
-    ///
-    /// Unmanaged: a result set keeps its store alive, not vice versa, and removes itself from the
-    /// list before it is deallocated.
-    var newestResultSet: Unmanaged<SecureDatabaseResultSet>?
 
     /// Whether prepared statements are cached for the next call with the same SQL.
     ///
@@ -170,7 +143,6 @@ public class SecureDatabaseStore {
         databaseURL = URL(fileURLWithPath: path, isDirectory: false)
         givenFileName = fileName
         self.configuration = configuration
-        suspensionFlag = suspension.flag
     }
 
     deinit {
@@ -180,7 +152,7 @@ public class SecureDatabaseStore {
     /// Returns whether the store is open and can be used.
     public func isOpen() -> Bool {
         if let connection { return connection.home.isCurrent }
-        return reopening != nil
+        return session.reopening != nil
     }
 
     /// Closes the store: first its result sets, then its cached statements, then the file.
@@ -197,10 +169,10 @@ public class SecureDatabaseStore {
             connection?.refuseClose()
             return
         }
-        rows.endAll(with: .closed)
+        sharing.rows.endAll(with: .closed)
         closeConnection()
-        reopening = nil
-        claim = nil
+        session.reopening = nil
+        session.claim = nil
     }
 
     /// Closes the file but keeps the claim on it.
@@ -221,14 +193,14 @@ public class SecureDatabaseStore {
     /// - Throws: `.closed`; `.suspended`; `.backingStoreError` code 21 in a child made with
     ///   `fork()`; any error thrown by reopening.
     func openConnection() throws -> Connection {
-        if suspensionFlag.isOn { throw SecureStorageError.suspended }
+        if sharing.suspensionFlag.isOn { throw SecureStorageError.suspended }
         if let connection {
             try connection.home.requireCurrent()
             return connection
         }
-        guard let reopening else { throw SecureStorageError.closed }
+        guard let reopening = session.reopening else { throw SecureStorageError.closed }
         let reopened = try reopening.open(configuration)
-        self.reopening = nil
+        session.reopening = nil
         connection = reopened
         return reopened
     }
@@ -238,7 +210,7 @@ public class SecureDatabaseStore {
     ///
     /// - Throws: `.suspended`; the errors of ``CallBounds/check()``.
     func requireGoingOn() throws {
-        if suspensionFlag.isOn { throw SecureStorageError.suspended }
+        if sharing.suspensionFlag.isOn { throw SecureStorageError.suspended }
         try bounds.check()
     }
 
@@ -257,7 +229,7 @@ public class SecureDatabaseStore {
 
     /// Throws in a transaction block whose transaction has ended.
     private func requireTransaction(on connection: Connection) throws {
-        guard transactionBlocks.isEmpty || connection.isInTransaction else {
+        guard session.transactionBlocks.isEmpty || connection.isInTransaction else {
             throw SecureStorageError.statementFailed(
                 .error,
                 "the transaction of this block has ended; leave the block before running further statements"

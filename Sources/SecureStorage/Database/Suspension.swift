@@ -42,15 +42,15 @@ extension SecureDatabaseStore {
     /// it.
     func rest() {
         guard isOpen() else { return }
-        rows.endAll(with: .suspended)
-        reopening = source
+        sharing.rows.endAll(with: .suspended)
+        session.reopening = source
         closeConnection()
     }
 
     /// Reopens the file for its observers, which are then notified of changes made by other
     /// connections during the suspension.
     func notifyOfResumption() {
-        guard isOpen(), changes.isObserved else { return }
+        guard isOpen(), sharing.changes.isObserved else { return }
         // If this fails, the next call reports it.
         _ = try? openConnection()
     }

@@ -204,10 +204,10 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// Returns the table, found or created once per opening, but not cached inside a transaction.
     func table(in db: SecureDatabaseStore) throws -> KeyValueTable {
         guard db.isOpen() else { throw SecureStorageError.closed }
-        if let table, table.generation == db.generation { return table.table }
+        if let table, table.generation == db.session.generation { return table.table }
         let prepared = try KeyValueTable.prepare(name, in: db)
         // An app's transaction may roll the table back, and another store may get its number.
-        if try !db.isInTransaction() { table = (db.generation, prepared) }
+        if try !db.isInTransaction() { table = (db.session.generation, prepared) }
         return prepared
     }
 }

@@ -94,10 +94,10 @@ final class MigrationRun {
     }
 
     private func runBody(of step: SchemaMigrations.Step) throws {
-        let open = db.resultSetCount
-        let allowed = db.transactionBlocks.allowsSavepoints
-        db.transactionBlocks.allowsSavepoints = false
-        defer { db.transactionBlocks.allowsSavepoints = allowed }
+        let open = db.session.resultSetCount
+        let allowed = db.session.transactionBlocks.allowsSavepoints
+        db.session.transactionBlocks.allowsSavepoints = false
+        defer { db.session.transactionBlocks.allowsSavepoints = allowed }
         try step.body(db)
         db.closeResultSets(openedAfter: open)
         guard db.connection === connection else {

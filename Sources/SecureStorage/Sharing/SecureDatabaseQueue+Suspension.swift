@@ -69,7 +69,7 @@ private struct BesideReaders: Sendable {
     private let readings: RowRegister
 
     init(_ store: SecureDatabaseStore) {
-        (rows, readings) = (store.rows, store.readings)
+        (rows, readings) = (store.sharing.rows, store.sharing.readings)
     }
 
     func interrupt() {

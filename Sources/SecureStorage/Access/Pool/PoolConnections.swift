@@ -96,7 +96,7 @@ final class PoolConnections: @unchecked Sendable {
 
     /// Answers waiting calls; called after each change, under the condition.
     func settle() {
-        writer.suspensionFlag.set(state.suspension.refusesStatements)
+        writer.sharing.suspensionFlag.set(state.suspension.refusesStatements)
         answerWaiting()
         if !suspending.isEmpty { answerSuspending() }
         if sleeperCount > 0 { condition.broadcast() }
@@ -230,7 +230,7 @@ final class PoolConnections: @unchecked Sendable {
     /// Ensures that a writer that its block closed is opened again by the next one.
     private func reviveWriter() {
         guard !writer.isOpen() else { return }
-        writer.reopening = condition.withLock { source }
+        writer.session.reopening = condition.withLock { source }
     }
 
     /// Runs `body`, which changes the key, with the writer, while no reader of the file has a slot.

@@ -9,7 +9,7 @@ extension SecureDatabasePool: AccessPoint {
 
     var observed: ObservedStore {
         ObservedStore(
-            feed: connections.writer.changes, path: databaseURL.path,
+            feed: connections.writer.sharing.changes, path: databaseURL.path,
             logger: { [logger = configuration.logger] in logger.warning("\($0)") },
             schedule: { [connections] block in
                 connections.writer.turn.enqueue {

@@ -28,8 +28,8 @@ extension SecureDatabasePool {
         try requireHome()
         try connections.open {
             // The handler may change the key before there are any.
-            writer.hasReaders = false
-            defer { writer.hasReaders = true }
+            writer.session.hasReaders = false
+            defer { writer.session.hasReaders = true }
             do {
                 try PoolBlock.run(.setup, of: self, on: writer) {
                     try writer.open(with: key) { store in

@@ -47,7 +47,9 @@ extension SecureDatabasePool {
 
     func makeReader(for slot: PoolConnections.Slot) throws -> SecureDatabaseStore {
         let reader = SecureDatabaseStore(reading: slot.source, configuration: configuration)
-        if slot.place == .file { reader.suspensionFlag = connections.writer.suspensionFlag }
+        if slot.place == .file {
+            reader.sharing.suspensionFlag = connections.writer.sharing.suspensionFlag
+        }
         _ = try reader.openConnection()
         do {
             try prepare(reader)
@@ -70,7 +72,7 @@ extension SecureDatabasePool {
                     + "key; use the store passed to the closure, if any")
         }
         let store = outer.store
-        let open = store.resultSetCount
+        let open = store.session.resultSetCount
         defer { store.closeResultSets(openedAfter: open) }
         return try block(store)
     }

@@ -25,8 +25,8 @@ extension SecureDatabasePool {
         }
         try connections.withWriter { writer in
             try connections.withoutReaders {
-                writer.hasReaders = false
-                defer { writer.hasReaders = true }
+                writer.session.hasReaders = false
+                defer { writer.session.hasReaders = true }
                 // Calls of the pool in `progress` would wait for this change.
                 try PoolBlock.run(.setup, of: self, on: writer) {
                     try writer.changeEncryptionKey(with: newKey, progress: progress)

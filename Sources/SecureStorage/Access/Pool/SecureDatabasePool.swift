@@ -112,11 +112,13 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
 
     /// Opens the writer again if its block, or a failure, has closed it.
     func prepareWriter(_ writer: SecureDatabaseStore) throws {
-        guard writer.connection == nil || writer.generation != configuredGeneration else { return }
+        guard writer.connection == nil || writer.session.generation != configuredGeneration else {
+            return
+        }
         _ = try writer.openConnection()
         // Creates the log: a reader that finds none would consider it its own to remove.
         try writer.openConnection().execute("SELECT 1 FROM sqlite_schema LIMIT 1")
         try prepare(writer)
-        configuredGeneration = writer.generation
+        configuredGeneration = writer.session.generation
     }
 }

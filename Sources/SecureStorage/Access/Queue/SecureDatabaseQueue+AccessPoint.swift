@@ -10,7 +10,7 @@ extension SecureDatabaseQueue: AccessPoint {
     var observed: ObservedStore {
         let store = databaseStore
         return ObservedStore(
-            feed: store.changes, path: store.databaseURL.path,
+            feed: store.sharing.changes, path: store.databaseURL.path,
             logger: { [logger = store.configuration.logger] in logger.warning("\($0)") },
             schedule: { [self] block in enqueue { block($0.connection) } }, owner: self)
     }
@@ -23,9 +23,9 @@ extension SecureDatabaseQueue: AccessPoint {
             _ = try store.openConnection()
             guard let source = store.source else { throw SecureStorageError.closed }
             let reader = SecureDatabaseStore(reading: source, configuration: store.configuration)
-            reader.suspensionFlag = store.suspensionFlag
+            reader.sharing.suspensionFlag = store.sharing.suspensionFlag
             try reader.beginSnapshot()
-            let register = store.rows
+            let register = store.sharing.rows
             register.add(rows, reader.interruption)
             return RowReader(
                 store: reader, run: { try $0() },

@@ -26,7 +26,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     /// - Parameter databaseStore: Open already, or opened later in a block.
     public init(databaseStore: SecureDatabaseStore) {
         store = databaseStore
-        suspension = databaseStore.suspension
+        suspension = databaseStore.sharing.suspension
         interruption = databaseStore.interruption
     }
 
