@@ -49,8 +49,8 @@ public protocol SecureDatabaseReader: SuspendableDatabase {
 
     /// Runs `block` with a connection that reads the database as of one moment.
     ///
-    /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
-    ///   (SQLITE_READONLY), except inside a write.
+    /// - Parameter block: Runs on the calling thread. A statement that writes throws code
+    ///   `.readOnly` (SQLITE_READONLY), except inside a write.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws; `.closed`.
     func read<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T

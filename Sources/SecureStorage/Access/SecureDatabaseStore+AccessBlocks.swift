@@ -11,7 +11,7 @@ extension SecureDatabaseStore {
 
     /// Runs `block` in a read-only transaction; inside another transaction, as part of it.
     ///
-    /// - Throws: What the block throws; `.backingStoreError` code 8 (SQLITE_READONLY) for a
+    /// - Throws: What the block throws; `.backingStoreError` code `.readOnly` for a
     ///   statement that writes.
     func inReadBlock<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
@@ -23,7 +23,7 @@ extension SecureDatabaseStore {
         return try inTransaction(.deferred, committing: false, block)
     }
 
-    /// - Throws: `.backingStoreError` code 21 inside a block of `read`.
+    /// - Throws: `.backingStoreError` code `.misuse` inside a block of `read`.
     func requireOutsideReadBlock() throws {
         guard connection?.refusesWrites != true else { throw SecureStorageError.writeInsideRead }
     }

@@ -25,8 +25,9 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
-    ///   cannot begin (code 5: another connection holds the lock) or cannot be committed, after
-    ///   rolling back, and with code 21 inside a `read` of the same queue or pool; `.closed`.
+    ///   cannot begin (code `.busy`: another connection holds the lock) or cannot be committed,
+    ///   after rolling back, and with code `.misuse` inside a `read` of the same queue or pool;
+    ///   `.closed`.
     func write<T>(_ block: (SecureDatabaseStore) throws -> sending T) throws -> sending T
 
     /// Runs `block` in a transaction that is committed when the block returns.
@@ -45,8 +46,9 @@ public protocol SecureDatabaseWriter: SecureDatabaseReader {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.backingStoreError` code 21 if it leaves a transaction
-    ///   open, which is rolled back, and inside a `read` of the same queue or pool; `.closed`.
+    /// - Throws: What the block throws; `.backingStoreError` code `.misuse` if it leaves a
+    ///   transaction open, which is rolled back, and inside a `read` of the same queue or pool;
+    ///   `.closed`.
     func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T
@@ -128,8 +130,8 @@ extension SecureDatabaseWriter {
     ///   - mode: How far to go, and what to wait for.
     ///   - database: The name of an attached database, `"main"`, or nil for all of them.
     /// - Returns: The frames of the log, and how many of them are in the file now.
-    /// - Throws: As `SecureDatabaseStore.checkpoint(_:database:)`: code 6 inside a transaction;
-    ///   code 21 inside a `read`.
+    /// - Throws: As `SecureDatabaseStore.checkpoint(_:database:)`: code `.locked` inside a
+    ///   transaction; code `.misuse` inside a `read`.
     @discardableResult
     public func checkpoint(
         _ mode: CheckpointMode = .passive, database: String? = nil

@@ -8,7 +8,7 @@ public enum CheckpointMode: Sendable, CaseIterable {
     ///
     /// On SQLite before 3.51.3 a passive checkpoint can damage the file when another connection
     /// restarts the log at the same instant. On those versions it runs under the writer lock, still
-    /// without waiting: it moves either the whole log or none of it and fails with code 5.
+    /// without waiting: it moves either the whole log or none of it and fails with code `.busy`.
     case passive
     /// Waits for writers, and for readers of an older state, then moves the whole log into the
     /// file.

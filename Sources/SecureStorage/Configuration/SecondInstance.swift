@@ -5,7 +5,7 @@ extension SecureDatabaseConfiguration {
         case allowed
         /// The open succeeds, and a warning is logged.
         case reported
-        /// `open` throws `.openFailed` with code 21 (SQLITE_MISUSE).
+        /// `open` throws `.openFailed` with code `.misuse`.
         case refused
     }
 }

@@ -63,7 +63,7 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: ``Synchronous/full``. `PRAGMA synchronous` can raise it, not lower it.
     public var synchronous = Synchronous.full
 
-    /// How long a statement waits for another connection's lock before it throws code 5
+    /// How long a statement waits for another connection's lock before it throws code `.busy`
     /// (SQLITE_BUSY).
     ///
     /// `.zero` does not wait. Default: 5 seconds. An interruption, the cancellation of the task and
@@ -82,7 +82,7 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Whether the file is opened read-only.
     ///
     /// Default: false. If true, opening a missing file is an error, and a statement that writes
-    /// throws code 8 (SQLITE_READONLY).
+    /// throws code `.readOnly`.
     public var isReadOnly = false
 
     /// Whether foreign key constraints are enforced (`PRAGMA foreign_keys`).
@@ -94,9 +94,9 @@ public struct SecureDatabaseConfiguration: Sendable {
     ///
     /// Default: false. Such SQL may do anything to this database but cannot reach beyond it: ATTACH
     /// and DETACH, app functions that are not made with `isInnocuous`, `sqlcipher_export`, virtual
-    /// table modules other than FTS and R-tree, and all pragmas that set a value fail with code 23
-    /// (SQLITE_AUTH) and a message that names what was refused. Anything it creates in the
-    /// database, such as triggers, stays; load such SQL into a separate file.
+    /// table modules other than FTS and R-tree, and all pragmas that set a value fail with code
+    /// `.notAuthorized` (SQLITE_AUTH) and a message that names what was refused. Anything it
+    /// creates in the database, such as triggers, stays; load such SQL into a separate file.
     public var runsUntrustedSQL = false
 
     /// Whether a dictionary of named values may have more names than the statement has

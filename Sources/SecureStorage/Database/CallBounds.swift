@@ -12,7 +12,8 @@ struct CallBounds {
         return deadline.map { $0 <= .now } == true ? .deadline : nil
     }
 
-    /// - Throws: `CancellationError`, or `.backingStoreError` code 9 after the deadline.
+    /// - Throws: `CancellationError`, or `.backingStoreError` code `.interrupted` after the
+    ///   deadline.
     func check() throws {
         guard let end else { return }
         throw end == .cancellation ? CancellationError() : SecureStorageError.ended(by: end)

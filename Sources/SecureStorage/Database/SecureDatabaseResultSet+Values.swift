@@ -11,8 +11,8 @@ extension SecureDatabaseResultSet {
     ///   - type: Can be omitted where it is inferred.
     /// - Returns: The value; nil for NULL only.
     /// - Throws: `.typeConversionFailed` when the type cannot represent the value without loss;
-    ///   `.backingStoreError` with code 25 for a missing column (the message lists the existing
-    ///   ones), code 21 when no row is current; `.closed`.
+    ///   `.backingStoreError` with code `.range` for a missing column (the message lists the
+    ///   existing ones), code `.misuse` when no row is current; `.closed`.
     public func value<T: SQLiteDatatypeBridgeable>(
         forColumnName columnName: String, as type: T.Type = T.self
     ) throws -> T? {

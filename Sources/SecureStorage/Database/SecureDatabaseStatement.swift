@@ -77,7 +77,7 @@ public class SecureDatabaseStatement {
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
     /// - Throws: Same as that method; `.closed` when this statement or its store has been closed
     ///   since, also when the store had to be reopened after a failed key change;
-    ///   `.backingStoreError` code 21 (SQLITE_MISUSE) while a result set of this statement is open.
+    ///   `.backingStoreError` code `.misuse` while a result set of this statement is open.
     ///
     /// The corresponding C functions are [`sqlite3_step`](https://sqlite.org/c3ref/step.html) and
     /// [`sqlite3_reset`](https://sqlite.org/c3ref/reset.html).
@@ -106,7 +106,7 @@ public class SecureDatabaseStatement {
     ///
     /// - Parameter values: As for `SecureDatabaseStore.executeUpdate(_:values:)`.
     /// - Returns: The rows; the statement is busy until they are closed or reach their end.
-    /// - Throws: Same as ``executeUpdate(values:)``; code 21 for a statement that returns no
+    /// - Throws: Same as ``executeUpdate(values:)``; code `.misuse` for a statement that returns no
     ///   columns.
     public func executeQuery(
         values: [(any SQLiteDatatypeBridgeable)?]

@@ -13,7 +13,7 @@ extension SecureDatabaseStore {
     ///     types, and types that conform to ``SQLiteDatatypeBridgeable``, are bound as by
     ///     `executeUpdate(_:values:)`; `NSString`, `NSData`, `NSDate` and `NSNumber` as their Swift
     ///     types.
-    /// - Throws: Same as `executeUpdate(_:values:)`; `.backingStoreError` code 20 (SQLITE_MISMATCH)
+    /// - Throws: Same as `executeUpdate(_:values:)`; `.backingStoreError` code `.mismatch`
     ///   for a value of any other type, naming the type and the value's position, where FMDB would
     ///   store the value's description.
     @_disfavoredOverload

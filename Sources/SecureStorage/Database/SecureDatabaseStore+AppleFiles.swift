@@ -11,8 +11,8 @@
         /// - Parameters:
         ///   - isExcluded: Whether to exclude them.
         ///   - url: A file URL.
-        /// - Throws: `.backingStoreError` code 14 when the file does not exist; any error from
-        ///   Foundation.
+        /// - Throws: `.backingStoreError` code `.cannotOpen` when the file does not exist; any
+        ///   error from Foundation.
         ///
         /// The resource value is
         /// [`isExcludedFromBackup`](https://developer.apple.com/documentation/foundation/urlresourcevalues/isexcludedfrombackup).
@@ -26,14 +26,14 @@
         /// side files.
         ///
         /// Takes effect where the system encrypts files by protection class, as iOS does. A class
-        /// that locks the file with the screen makes a store fail with code 10 (SQLITE_IOERR) in
+        /// that locks the file with the screen makes a store fail with code `.ioError` in
         /// the background.
         ///
         /// - Parameters:
         ///   - protection: The protection class.
         ///   - url: A file URL.
-        /// - Throws: `.backingStoreError` code 14 when the file does not exist; any error from
-        ///   Foundation.
+        /// - Throws: `.backingStoreError` code `.cannotOpen` when the file does not exist; any
+        ///   error from Foundation.
         ///
         /// The attribute is
         /// [`protectionKey`](https://developer.apple.com/documentation/foundation/fileattributekey/protectionkey).

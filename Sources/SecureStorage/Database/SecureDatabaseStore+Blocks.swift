@@ -6,8 +6,8 @@ extension SecureDatabaseStore {
     /// succeeded, since no transaction outlives it.
     ///
     /// - Throws: Any error thrown by the block, after rolling back the transaction it left open;
-    ///   `.backingStoreError` code 21 when a transaction was already open, or when the block leaves
-    ///   one open without throwing, which is rolled back.
+    ///   `.backingStoreError` code `.misuse` when a transaction was already open, or when the block
+    ///   leaves one open without throwing, which is rolled back.
     func runOutermost<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

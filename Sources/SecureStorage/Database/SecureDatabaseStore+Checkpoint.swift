@@ -12,9 +12,10 @@ extension SecureDatabaseStore {
     /// - Returns: The number of frames (pages) in the log, and how many of them are now in the
     ///   file; both are 0 after `.truncate` and outside WAL mode. With nil, those of the main
     ///   database.
-    /// - Throws: `.closed`; `.backingStoreError` with code 5 when another connection prevents it
-    ///   (nothing is lost; try again), code 6 in a transaction or while a result set of this store
-    ///   is open, code 8 for a read-only store, code 1 for an unknown database.
+    /// - Throws: `.closed`; `.backingStoreError` with code `.busy` when another connection prevents
+    ///   it (nothing is lost; try again), code `.locked` in a transaction or while a result set of
+    ///   this store is open, code `.readOnly` for a read-only store, code `.error` for an unknown
+    ///   database.
     ///
     /// The corresponding C function is
     /// [`sqlite3_wal_checkpoint_v2`](https://sqlite.org/c3ref/wal_checkpoint_v2.html).

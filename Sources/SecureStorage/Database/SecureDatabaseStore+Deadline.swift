@@ -15,7 +15,7 @@ extension SecureDatabaseStore {
     ///   - body: Uses this store.
     /// - Returns: The result of `body`.
     /// - Throws: Any error thrown by `body`. An interrupted statement throws `.backingStoreError`
-    ///   code 9 (SQLITE_INTERRUPT), as does every statement that begins after the deadline. The
+    ///   code `.interrupted`, as does every statement that begins after the deadline. The
     ///   message says that the deadline has passed, and ``SecureStorageError/interruption`` is
     ///   `.deadline`.
     ///

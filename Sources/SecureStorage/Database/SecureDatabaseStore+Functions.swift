@@ -23,13 +23,13 @@ extension SecureDatabaseStore {
     ///     of its choice; otherwise, only this program's statements can call it.
     ///   - body: Receives the arguments; nil is NULL. Text is passed by length, including any NUL.
     ///     If it throws a ``SecureDatabaseFunctionError``, the statement fails with
-    ///     `.backingStoreError` and that error's message and code. Any other error gives code 1 and
-    ///     names only the function and the error's type; so do text that is not valid UTF-8 and a
-    ///     result such as a `UInt64` above `Int64.max`. A result over
-    ///     ``SecureDatabaseLimit/length`` gives code 18.
-    /// - Throws: `.backingStoreError`: code 21 for an invalid name, code 25 for an invalid number
-    ///   of arguments; code 5 when it would replace a function while a statement runs, including
-    ///   one that calls that function.
+    ///     `.backingStoreError` and that error's message and code. Any other error gives code
+    ///     `.error` and names only the function and the error's type; so do text that is not valid
+    ///     UTF-8 and a result such as a `UInt64` above `Int64.max`. A result over
+    ///     ``SecureDatabaseLimit/length`` gives code `.tooBig`.
+    /// - Throws: `.backingStoreError`: code `.misuse` for an invalid name, code `.range` for an
+    ///   invalid number of arguments; code `.busy` when it would replace a function while a
+    ///   statement runs, including one that calls that function.
     ///
     /// The corresponding C function is
     /// [`sqlite3_create_function_v2`](https://sqlite.org/c3ref/create_function.html).
@@ -82,8 +82,8 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - name: Matched ignoring the case of ASCII letters.
     ///   - argumentCount: The value it was registered with; nil only matches nil.
-    /// - Throws: `.backingStoreError`: code 1 when no such function was registered; code 5 while a
-    ///   statement runs, including one that has called this function.
+    /// - Throws: `.backingStoreError`: code `.error` when no such function was registered; code
+    ///   `.busy` while a statement runs, including one that has called this function.
     public func removeFunction(named name: String, argumentCount: Int? = nil) throws {
         let signature = try SQLFunction.Signature(name, argumentCount)
         guard extensions.functions[signature] != nil else {
@@ -107,10 +107,10 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - name: As for a function; not BINARY, NOCASE or RTRIM.
     ///   - compare: Must be consistent and define a total order. It cannot fail and cannot use the
-    ///     store: statements in it fail with code 21. Texts that are not valid UTF-8 are not passed
-    ///     to it; they sort last.
-    /// - Throws: `.backingStoreError`: code 21 for an invalid name; code 5 when it would replace a
-    ///   collation while a statement runs.
+    ///     store: statements in it fail with code `.misuse`. Texts that are not valid UTF-8 are not
+    ///     passed to it; they sort last.
+    /// - Throws: `.backingStoreError`: code `.misuse` for an invalid name; code `.busy` when it
+    ///   would replace a collation while a statement runs.
     ///
     /// The corresponding C function is
     /// [`sqlite3_create_collation_v2`](https://sqlite.org/c3ref/create_collation.html).
@@ -131,8 +131,8 @@ extension SecureDatabaseStore {
     /// Removes a collation that was registered with this name.
     ///
     /// - Parameter name: Matched ignoring the case of ASCII letters.
-    /// - Throws: `.backingStoreError`: code 1 when no such collation was registered; code 5 while a
-    ///   statement runs.
+    /// - Throws: `.backingStoreError`: code `.error` when no such collation was registered; code
+    ///   `.busy` while a statement runs.
     public func removeCollation(named name: String) throws {
         let name = try SQLName(name, of: "collation")
         guard extensions.collations[name] != nil else {

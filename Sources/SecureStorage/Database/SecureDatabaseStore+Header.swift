@@ -54,7 +54,7 @@ extension SecureDatabaseStore {
     /// Sets the application ID to four characters.
     ///
     /// - Parameter identifier: Exactly four printable ASCII characters.
-    /// - Throws: `.closed`; `.backingStoreError`, code 21 for any other text.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.misuse` for any other text.
     public func setApplicationIDString(_ identifier: String) throws {
         let bytes = Array(identifier.utf8)
         guard bytes.count == 4, bytes.allSatisfy(Self.isPrintable) else {

@@ -3,7 +3,7 @@ extension SecureDatabaseStore {
     ///
     /// This is the only method that any thread may call, at any time, even while the store is being
     /// closed. A running statement, including one whose result set is between two rows, ends with
-    /// `.backingStoreError` code 9 (SQLITE_INTERRUPT); the store remains usable. Interrupting an
+    /// `.backingStoreError` code `.interrupted`; the store remains usable. Interrupting an
     /// INSERT, UPDATE or DELETE rolls back its whole transaction. Has no effect on a closed or idle
     /// store. A rollback, checkpoint or key change runs to completion.
     ///

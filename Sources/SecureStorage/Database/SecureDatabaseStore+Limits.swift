@@ -16,7 +16,7 @@ extension SecureDatabaseStore {
     ///   - limit: The limit to set.
     ///   - value: From 0 to the maximum that the engine was built with.
     /// - Returns: The previous value.
-    /// - Throws: `.closed`; `.backingStoreError` code 25 (SQLITE_RANGE) for a negative value and
+    /// - Throws: `.closed`; `.backingStoreError` code `.range` for a negative value and
     ///   for one that the engine would replace with its own bound.
     ///
     /// The corresponding C function is [`sqlite3_limit`](https://sqlite.org/c3ref/limit.html).

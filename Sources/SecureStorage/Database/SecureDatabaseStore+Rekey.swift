@@ -15,9 +15,9 @@ extension SecureDatabaseStore {
     /// - Throws: `.closed` on a closed store, `.suspended` on one whose queue is suspended;
     ///   otherwise `.encryptionKeyChangeFailed`, and the old key still opens the file: for an empty
     ///   key, inside a transaction, while a result set is open, for a read-only store, a full disk
-    ///   or a lock of another connection (code 5). `.encryptionKeyChangeUnknown` when the disk
-    ///   fails such that the outcome cannot be read, or might not survive a power cut: keep both
-    ///   keys, and repeat the call. When the call returns, the file has the new key.
+    ///   or a lock of another connection (code `.busy`). `.encryptionKeyChangeUnknown` when the
+    ///   disk fails such that the outcome cannot be read, or might not survive a power cut: keep
+    ///   both keys, and repeat the call. When the call returns, the file has the new key.
     public func changeEncryptionKey(with newEncryptionKey: String) throws {
         try changeEncryptionKey(with: .passphrase(newEncryptionKey))
     }

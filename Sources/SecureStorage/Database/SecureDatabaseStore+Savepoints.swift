@@ -12,9 +12,9 @@ extension SecureDatabaseStore {
     ///
     /// In WAL mode an exclusive transaction behaves the same.
     ///
-    /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
-    ///   the writer lock for longer than the busy timeout, code 1 inside a transaction, code 21 in
-    ///   a transaction block.
+    /// - Throws: `.closed`; `.backingStoreError` code `.busy` when another connection holds the
+    ///   writer lock for longer than the busy timeout, code `.error` inside a transaction, code
+    ///   `.misuse` in a transaction block.
     public func beginImmediateTransaction() throws {
         try run("BEGIN IMMEDIATE")
     }
@@ -26,7 +26,7 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter name: Any non-empty text without NUL, matched case-insensitively. A name may be
     ///   reused inside its savepoint; the innermost one is used.
-    /// - Throws: `.closed`; `.backingStoreError`, code 21 for an invalid name.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.misuse` for an invalid name.
     public func startSavePoint(_ name: String) throws {
         try runSavepoint("SAVEPOINT", name)
     }
@@ -34,9 +34,9 @@ extension SecureDatabaseStore {
     /// Keeps the changes made since a savepoint, and removes it and those inside it.
     ///
     /// - Parameter name: The name passed to ``startSavePoint(_:)``, matched case-insensitively.
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name; the
-    ///   errors of ``commit()`` when this commits. Code 21 in a transaction block for a savepoint
-    ///   that was set before it.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.error` when no savepoint has that name;
+    ///   the errors of ``commit()`` when this commits. Code `.misuse` in a transaction block for a
+    ///   savepoint that was set before it.
     public func releaseSavePoint(_ name: String) throws {
         try runSavepoint("RELEASE", name)
     }
@@ -44,8 +44,8 @@ extension SecureDatabaseStore {
     /// Rolls back the changes made since a savepoint, which stays set.
     ///
     /// - Parameter name: The name passed to ``startSavePoint(_:)``, matched case-insensitively.
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 when no savepoint has that name, code 21
-    ///   in a transaction block for one that was set before it.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.error` when no savepoint has that name,
+    ///   code `.misuse` in a transaction block for one that was set before it.
     public func rollbackToSavePoint(_ name: String) throws {
         try runSavepoint("ROLLBACK TO", name)
     }

@@ -76,7 +76,7 @@ extension SecureDatabaseStore {
     /// - Parameter sql: Exactly one statement; placeholders need no values. Not a PRAGMA: many of
     ///   them take effect while being prepared.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message when it is invalid,
-    ///   code 1 also for text after it, code 21 for a PRAGMA.
+    ///   code `.error` also for text after it, code `.misuse` for a PRAGMA.
     ///
     /// The corresponding C function is
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html).

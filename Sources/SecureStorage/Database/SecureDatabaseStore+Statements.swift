@@ -7,7 +7,7 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter sql: Exactly one statement without placeholders.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, also for text
-    ///   after the statement (code 1) and for placeholders without values (code 25).
+    ///   after the statement (code `.error`) and for placeholders without values (code `.range`).
     ///
     /// The corresponding C functions are
     /// [`sqlite3_prepare_v3`](https://sqlite.org/c3ref/prepare.html) and
@@ -23,7 +23,7 @@ extension SecureDatabaseStore {
     ///   - values: One per placeholder, in order; nil is NULL. `Data` is stored as BLOB, `Date` as
     ///     INTEGER (whole seconds since 1970-01-01 UTC), integers and `Bool` as INTEGER, `Float`
     ///     and `Double` as REAL, `String` as TEXT.
-    /// - Throws: Same as ``executeUpdate(_:)``; code 25 for too few or too many values;
+    /// - Throws: Same as ``executeUpdate(_:)``; code `.range` for too few or too many values;
     ///   `.typeConversionFailed` for a `UInt64` above `Int64.max`.
     public func executeUpdate(
         _ sql: String, values: [(any SQLiteDatatypeBridgeable)?]
@@ -59,8 +59,8 @@ extension SecureDatabaseStore {
     /// - Parameters:
     ///   - sql: Exactly one statement, with placeholders such as `:name`, `@name` or `$name`.
     ///   - values: A value for each name, fastest in the order of the placeholders; nil is NULL.
-    /// - Throws: Same as ``executeUpdate(_:parameterDictionary:)``; code 25 also for a name that is
-    ///   given twice.
+    /// - Throws: Same as ``executeUpdate(_:parameterDictionary:)``; code `.range` also for a name
+    ///   that is given twice.
     public func executeUpdate(
         _ sql: String, named values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
     ) throws {
@@ -83,7 +83,8 @@ extension SecureDatabaseStore {
     /// - Parameter sql: Exactly one statement that returns columns: SELECT, VALUES, EXPLAIN, many
     ///   PRAGMAs, or an INSERT, UPDATE or DELETE with RETURNING.
     /// - Returns: The rows; nothing runs before the first ``SecureDatabaseResultSet/next()``.
-    /// - Throws: Same as ``executeUpdate(_:)``; code 21 for a statement that returns no columns.
+    /// - Throws: Same as ``executeUpdate(_:)``; code `.misuse` for a statement that returns no
+    ///   columns.
     public func executeQuery(_ sql: String) throws -> SecureDatabaseResultSet {
         try executeQuery(sql, values: [])
     }
@@ -174,11 +175,11 @@ extension SecureDatabaseStore {
     ///
     /// Stops at the first error; earlier statements stay in effect unless the batch contains its
     /// own transaction. Inside a transaction block it cannot contain one: it stops at a BEGIN,
-    /// COMMIT or ROLLBACK, with code 21. Never pass text from an untrusted source: values cannot be
-    /// bound here, and a statement with a placeholder is an error.
+    /// COMMIT or ROLLBACK, with code `.misuse`. Never pass text from an untrusted source: values
+    /// cannot be bound here, and a statement with a placeholder is an error.
     ///
     /// - Parameter sql: Statements; whitespace and comments between them are allowed.
-    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code 25
+    /// - Throws: `.closed`; `.backingStoreError` with SQLite's code and message, code `.range`
     ///   (SQLITE_RANGE) for a statement with placeholders.
     public func executeStatements(_ sql: String) throws {
         try executeStatements(sql) { _ in true }

@@ -1,8 +1,8 @@
 extension SecureDatabaseStore {
     /// Begins a transaction that excludes other writers, and outside WAL mode also readers.
     ///
-    /// - Throws: `.closed`; `.backingStoreError` code 5 (SQLITE_BUSY) when another connection holds
-    ///   a lock for longer than the busy timeout, code 1 inside a transaction, code 21
+    /// - Throws: `.closed`; `.backingStoreError` code `.busy` when another connection holds a lock
+    ///   for longer than the busy timeout, code `.error` inside a transaction, code `.misuse`
     ///   (SQLITE_MISUSE) in a transaction block.
     public func beginExclusiveTransaction() throws {
         try run("BEGIN EXCLUSIVE")
@@ -10,20 +10,20 @@ extension SecureDatabaseStore {
 
     /// Begins a transaction that acquires no lock until one is needed.
     ///
-    /// Its first write can fail immediately with code 5 (SQLITE_BUSY) when another connection has
+    /// Its first write can fail immediately with code `.busy` when another connection has
     /// written since its first read. To read and then write, use an exclusive transaction.
     ///
-    /// - Throws: `.closed`; `.backingStoreError` code 1 inside a transaction, code 21 in a
-    ///   transaction block.
+    /// - Throws: `.closed`; `.backingStoreError` code `.error` inside a transaction, code `.misuse`
+    ///   in a transaction block.
     public func beginDeferredTransaction() throws {
         try run("BEGIN DEFERRED")
     }
 
     /// Commits the transaction, which makes its changes durable and visible to other connections.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
-    ///   transaction block, which commits automatically. After code 5 (SQLITE_BUSY) the transaction
-    ///   is still open and `commit` can be retried.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.error` outside a transaction, code
+    ///   `.misuse` in a transaction block, which commits automatically. After code `.busy` the
+    ///   transaction is still open and `commit` can be retried.
     public func commit() throws {
         try session.transactionBlocks.require(.commit)
         try workingConnection().logChanges()
@@ -34,8 +34,8 @@ extension SecureDatabaseStore {
     ///
     /// An open result set may then end with an error.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 outside a transaction, code 21 in a
-    ///   transaction block, which rolls back when it throws or returns true.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.error` outside a transaction, code
+    ///   `.misuse` in a transaction block, which rolls back when it throws or returns true.
     public func rollback() throws {
         try run("ROLLBACK")
     }

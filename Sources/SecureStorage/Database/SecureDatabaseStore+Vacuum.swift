@@ -6,9 +6,9 @@ extension SecureDatabaseStore {
     /// file shrinks at the final checkpoint. That checkpoint does not wait for readers; if one is
     /// active, the next checkpoint shrinks the file.
     ///
-    /// - Throws: `.closed`; `.backingStoreError`, code 1 in a transaction and while a result set is
-    ///   open, code 5 when another connection holds a lock, code 8 for a read-only store, code 13
-    ///   for a full disk. The file is then unchanged.
+    /// - Throws: `.closed`; `.backingStoreError`, code `.error` in a transaction and while a result
+    ///   set is open, code `.busy` when another connection holds a lock, code `.readOnly` for a
+    ///   read-only store, code `.full` for a full disk. The file is then unchanged.
     ///
     /// The corresponding statement is [`VACUUM`](https://sqlite.org/lang_vacuum.html).
     public func vacuum() throws {

@@ -19,8 +19,8 @@ public import Foundation
 /// second store on the same file contends with the first one's locks.
 ///
 /// - Important: In a child process created with `fork()`, every call on a store that its parent
-///   opened throws `.backingStoreError` code 21, and closing the store there does not touch any
-///   file. The child cannot open a file that was open at the fork, since SQLite mistakes the
+///   opened throws `.backingStoreError` code `.misuse`, and closing the store there does not touch
+///   any file. The child cannot open a file that was open at the fork, since SQLite mistakes the
 ///   parent's locks for its own.
 public class SecureDatabaseStore {
     /// The absolute URL of the file, as passed to the initializer.
@@ -161,7 +161,7 @@ public class SecureDatabaseStore {
     /// be reopened. The key is erased from the memory of this library and of the engine.
     ///
     /// Inside a function, collation or progress handler of the store, the store stays open, and the
-    /// statement or call that invoked the handler fails with `.backingStoreError` code 21
+    /// statement or call that invoked the handler fails with `.backingStoreError` code `.misuse`
     /// (SQLITE_MISUSE).
     public func close() {
         guard connection?.callbacks.refusesClose != true else {
@@ -190,7 +190,7 @@ public class SecureDatabaseStore {
 
     /// Returns the open connection, reopening it if necessary.
     ///
-    /// - Throws: `.closed`; `.suspended`; `.backingStoreError` code 21 in a child made with
+    /// - Throws: `.closed`; `.suspended`; `.backingStoreError` code `.misuse` in a child made with
     ///   `fork()`; any error thrown by reopening.
     func openConnection() throws -> Connection {
         if sharing.suspensionFlag.isOn { throw SecureStorageError.suspended }
@@ -217,7 +217,7 @@ public class SecureDatabaseStore {
     /// Returns the open connection for a statement of the caller.
     ///
     /// - Throws: `.closed`; `CancellationError` for a call whose task is cancelled;
-    ///   `.backingStoreError` code 9 (SQLITE_INTERRUPT) after a deadline, code 1 in a transaction
+    ///   `.backingStoreError` code `.interrupted` after a deadline, code `.error` in a transaction
     ///   block whose transaction was ended by SQLite (`ON CONFLICT ROLLBACK`, a full disk) or by
     ///   the block: further writes could no longer be rolled back.
     func workingConnection() throws -> Connection {

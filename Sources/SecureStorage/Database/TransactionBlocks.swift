@@ -26,7 +26,7 @@ struct TransactionBlocks {
 
     /// Refuses transaction control that the innermost block must not run.
     ///
-    /// - Throws: `.backingStoreError` code 21.
+    /// - Throws: `.backingStoreError` code `.misuse`.
     func require(_ control: TransactionControl) throws {
         guard depth > 0 else { return }
         switch control {

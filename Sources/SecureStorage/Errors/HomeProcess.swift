@@ -14,7 +14,7 @@ struct HomeProcess {
     @inline(__always)
     var isCurrent: Bool { forkCount == cplatform_fork_count() }
 
-    /// - Throws: `.backingStoreError` code 21 in a child.
+    /// - Throws: `.backingStoreError` code `.misuse` in a child.
     @inline(__always)
     func requireCurrent() throws {
         guard isCurrent else { throw Self.forked }

@@ -27,7 +27,7 @@ public struct SecureDatabaseFunctionError: Error, Hashable, Sendable {
     ///   - code: A SQLite code. The extension is free to choose, for example 19 + 200 * 256 for an
     ///     app's own constraint. Some codes would make the engine end more than the statement (such
     ///     as 7, 9, 10, 11 and 13), and others are not errors or have a special meaning (such as 0,
-    ///     17 and 100): with those the statement ends with code 1.
+    ///     17 and 100): with those the statement ends with code `.error`.
     ///
     /// The corresponding C functions are [`sqlite3_result_error` and
     /// `sqlite3_result_error_code`](https://sqlite.org/c3ref/result_blob.html).

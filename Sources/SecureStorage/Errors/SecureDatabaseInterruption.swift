@@ -26,7 +26,7 @@ public enum SecureDatabaseInterruption: String, Hashable, Sendable, CaseIterable
     /// Finds out why a call that threw `error` was ended early; nil for any other error.
     ///
     /// - Parameter error: Any error thrown by this library: `.suspended`, `CancellationError`, and
-    ///   errors with code 9 (SQLITE_INTERRUPT).
+    ///   errors with code `.interrupted`.
     public init?(_ error: any Error) {
         if error is CancellationError {
             self = .cancellation

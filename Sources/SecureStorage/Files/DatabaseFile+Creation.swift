@@ -155,7 +155,7 @@ extension DatabaseFile {
 
     /// Runs `body` while no other process or thread creates a file of this name.
     ///
-    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code 5 (SQLITE_BUSY) if
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code `.busy` if
     ///   another creation takes longer than `timeout`.
     func withCreationLock<R>(timeout: Duration, _ body: () throws -> R) throws -> R {
         let lockPath = hiddenPath + ".lock"

@@ -39,8 +39,8 @@ final class FileClaim: Sendable {
 
     /// Claims a file for a store or pool; nil if the file does not exist.
     ///
-    /// - Throws: `.openFailed` code 21 if the configuration refuses a second store that writes;
-    ///   code 5 while the file is being moved or removed.
+    /// - Throws: `.openFailed` code `.misuse` if the configuration refuses a second store that
+    ///   writes; code `.busy` while the file is being moved or removed.
     static func of(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) throws -> FileClaim? {

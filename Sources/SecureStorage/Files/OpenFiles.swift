@@ -47,8 +47,8 @@ final class OpenFiles: Sendable {
 
     /// Registers a connection; call this before it opens the file.
     ///
-    /// - Throws: `.backingStoreError` code 21 in a child whose parent had the file open at the
-    ///   fork: SQLite would mistake the parent's locks for this process's, take none, and lose
+    /// - Throws: `.backingStoreError` code `.misuse` in a child whose parent had the file open at
+    ///   the fork: SQLite would mistake the parent's locks for this process's, take none, and lose
     ///   committed data.
     func begin(_ file: FileIdentity) throws {
         try state.withLock { state in

@@ -20,8 +20,8 @@ struct SaltFile {
     ///
     /// There is one, or two after a kill while a new file was replacing an older one.
     ///
-    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code 11 if the checksum
-    ///   is wrong; code 14 if the file cannot be read.
+    /// - Throws: `.openFailed` (for another purpose, `.backingStoreError`) code `.corrupt` if the
+    ///   checksum is wrong; code `.cannotOpen` if the file cannot be read.
     func salts() throws -> [[UInt8]]? {
         guard let text = try bytes().map({ String(decoding: $0, as: UTF8.self) }) else {
             return nil

@@ -173,7 +173,7 @@ final class KeyValueTable: Sendable {
 
     /// Calls `body` with each key or, given a `prefix`, with those that begin with it, in order.
     ///
-    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH) at a key that is not UTF-8 text,
+    /// - Throws: `.backingStoreError` code `.mismatch` at a key that is not UTF-8 text,
     ///   which only another program can have written. Skipping it would hide it.
     func forEachKey(
         withPrefix prefix: String? = nil, in db: SecureDatabaseStore, _ body: (String) -> Void

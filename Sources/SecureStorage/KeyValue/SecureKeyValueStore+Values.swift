@@ -93,7 +93,7 @@ extension SecureKeyValueStore {
     /// set treats them as one element; `keys(withPrefix:)` lists both.
     ///
     /// - Returns: The keys, all loaded into memory.
-    /// - Throws: `.closed`; `.backingStoreError`, with code 20 (SQLITE_MISMATCH) for a key that is
+    /// - Throws: `.closed`; `.backingStoreError`, with code `.mismatch` for a key that is
     ///   not UTF-8 text, which another program can have written: the message names it.
     public func keys() throws -> Set<String> {
         try read { db, table in

@@ -81,7 +81,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     /// or closes all. Calls made in a block of a queue, or of the database's
     /// ``SecureDatabaseStore/inSavePoint(_:)``, are part of that block's transaction. While a
     /// transaction that was begun directly on the database is open, calls outside a block throw
-    /// `.backingStoreError` code 21, because nothing would be committed.
+    /// `.backingStoreError` code `.misuse`, because nothing would be committed.
     ///
     /// - Parameters:
     ///   - databaseStore: A database that is open or will be opened later.

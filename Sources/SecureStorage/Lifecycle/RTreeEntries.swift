@@ -29,7 +29,7 @@ struct RTreeEntries {
     /// R-tree.
     ///
     /// - Returns: The number of its entries.
-    /// - Throws: `.backingStoreError`, code 11 if the nodes cannot be read.
+    /// - Throws: `.backingStoreError`, code `.corrupt` if the nodes cannot be read.
     func makeAgain() throws -> Int {
         let entries = try entries()
         for table in ["node", "parent", "rowid"] {

@@ -23,8 +23,8 @@ extension SecureDatabaseStore {
     ///   - progress: Called after every megabyte, in pages, each of which is copied and later
     ///     checked; throwing ends the copy.
     /// - Throws: `.closed`; `.authenticationFailed` for an invalid key; `.backingStoreError` for a
-    ///   location that is taken or cannot be used (code 14), an existing file that is in use (5), a
-    ///   full disk (13), or a damaged database (11); what `progress` throws.
+    ///   location that is taken or cannot be used (code `.cannotOpen`), an existing file that is in
+    ///   use (`.busy`), a full disk (13), or a damaged database (11); what `progress` throws.
     ///
     /// The corresponding C function is
     /// [`sqlite3_backup_init`](https://sqlite.org/c3ref/backup_finish.html).

@@ -31,13 +31,13 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter url: A file URL. Any regular file is treated as a database, even one of 0 bytes.
     /// - Returns: Whether anything existed.
-    /// - Throws: `.backingStoreError`, and nothing was removed: code 5 while a store of this
+    /// - Throws: `.backingStoreError`, and nothing was removed: code `.busy` while a store of this
     ///   process, including a read-only one, has the file open, or while another connection holds a
-    ///   lock on it, as a connection in WAL mode always does; code 8 for a file that is not
-    ///   writable; code 14 for a directory, a link, a file with several hard links, a directory
-    ///   that is not writable, and a creation by another user, whether that process still runs or
-    ///   was killed; code 21 for a URL that is not a file URL. Code 14 also when the disk fails
-    ///   midway: the next call removes the rest.
+    ///   lock on it, as a connection in WAL mode always does; code `.readOnly` for a file that is
+    ///   not writable; code `.cannotOpen` for a directory, a link, a file with several hard links,
+    ///   a directory that is not writable, and a creation by another user, whether that process
+    ///   still runs or was killed; code `.misuse` for a URL that is not a file URL. Code
+    ///   `.cannotOpen` also when the disk fails midway: the next call removes the rest.
     @discardableResult
     public static func remove(at url: URL) throws -> Bool {
         guard let file = try DatabaseFile.existing(at: url, for: .remove), try file.hasRemains
@@ -64,9 +64,9 @@ extension SecureDatabaseStore {
     ///   - target: A file URL at which nothing exists. If only its directory is missing, it is
     ///     created (mode 0700).
     /// - Throws: `.backingStoreError`, and nothing was moved: the errors of ``remove(at:)``, and
-    ///   code 14 when the file does not exist, when the new name or a side file of it already
-    ///   exists, and for another volume: there, ``vacuum(into:replacing:)`` makes a copy, after
-    ///   which the original can be removed.
+    ///   code `.cannotOpen` when the file does not exist, when the new name or a side file of it
+    ///   already exists, and for another volume: there, ``vacuum(into:replacing:)`` makes a copy,
+    ///   after which the original can be removed.
     ///
     /// The system calls are `rename`, plus `link` and `unlink` when side files exist.
     public static func move(at url: URL, to target: URL) throws {
@@ -92,8 +92,8 @@ extension SecureDatabaseStore {
     ///
     /// - Parameter url: A file URL.
     /// - Returns: The sum of their lengths, regardless of the space allocated on the volume.
-    /// - Throws: `.backingStoreError` code 14 when the file does not exist, code 21 for a URL that
-    ///   is not a file URL.
+    /// - Throws: `.backingStoreError` code `.cannotOpen` when the file does not exist, code
+    ///   `.misuse` for a URL that is not a file URL.
     public static func sizeOnDisk(at url: URL) throws -> Int {
         guard let file = try DatabaseFile.existing(at: url, for: .measure) else {
             throw SecureStorageError.backingStoreError(
@@ -106,7 +106,7 @@ extension SecureDatabaseStore {
     /// Returns the size in bytes of this store's file, log, index, journal and salt file.
     ///
     /// - Returns: The sum of their lengths.
-    /// - Throws: `.closed`; `.backingStoreError` code 14 when the file no longer exists.
+    /// - Throws: `.closed`; `.backingStoreError` code `.cannotOpen` when the file no longer exists.
     public func sizeOnDisk() throws -> Int {
         // The file has a temporary name while the initialization handler runs.
         try Self.sizeOnDisk(at: URL(fileURLWithPath: try openConnection().path))

@@ -14,7 +14,7 @@ extension SecureDatabaseStore {
     /// - Parameter progress: Called after every megabyte and several times a second; throwing ends
     ///   the check.
     /// - Returns: The findings, which are not errors.
-    /// - Throws: `.closed`; `.backingStoreError`, such as code 5 if the file is locked; what
+    /// - Throws: `.closed`; `.backingStoreError`, such as code `.busy` if the file is locked; what
     ///   `progress` throws.
     ///
     /// The corresponding statements are [`PRAGMA

@@ -35,9 +35,10 @@ extension SecureDatabaseStore {
     ///   - progress: Receives numbers of rows, then of pages; throwing ends the migration, and the
     ///     old file stays.
     /// - Returns: The location of the old file; nil if the file already had the format.
-    /// - Throws: What `open` throws for a file that it does not open; `.openFailed` code 5 if it is
-    ///   in use, or code 14 if there is no room for the new file; `.backingStoreError` for a
-    ///   damaged file (salvage it first), a full disk; what `progress` throws.
+    /// - Throws: What `open` throws for a file that it does not open; `.openFailed` code `.busy` if
+    ///   it is in use, or code `.cannotOpen` if there is no room for the new file;
+    ///   `.backingStoreError` for a damaged file (salvage it first), a full disk; what `progress`
+    ///   throws.
     @discardableResult
     public static func migrate(
         at url: URL, key: DatabaseKey, from oldCipher: CipherConfiguration? = nil,

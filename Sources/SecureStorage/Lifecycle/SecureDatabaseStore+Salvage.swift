@@ -27,8 +27,8 @@ extension SecureDatabaseStore {
     ///   - progress: Receives numbers of tables and pages; throwing ends the salvage.
     /// - Returns: What was saved and what was lost, for each table.
     /// - Throws: `.openFailed`, `.authenticationFailed` and others, as `open` does, if the key
-    ///   opens none of the file's pages; `.backingStoreError`, code 14 for a location that is
-    ///   taken; what `progress` throws.
+    ///   opens none of the file's pages; `.backingStoreError`, code `.cannotOpen` for a location
+    ///   that is taken; what `progress` throws.
     @discardableResult
     public static func salvage(
         at source: URL, key: DatabaseKey, cipher: CipherConfiguration = .init(), to url: URL,

@@ -18,11 +18,11 @@ extension SecureDatabaseStore {
     ///   - url: A file URL. If only its directory is missing, it is created (mode 0700).
     ///   - replacing: Whether to replace an existing database, closed and without side files, in
     ///     one step.
-    /// - Throws: `.closed`; `.backingStoreError`: code 14 when something exists there, or when the
-    ///   target to replace is not a regular file with a single link or has side files; code 5 when
-    ///   the target is open elsewhere, or another process is creating it; code 11 for a damaged
-    ///   page; code 13 for a full disk; code 21 in a transaction. Whatever existed there is then
-    ///   unchanged.
+    /// - Throws: `.closed`; `.backingStoreError`: code `.cannotOpen` when something exists there,
+    ///   or when the target to replace is not a regular file with a single link or has side files;
+    ///   code `.busy` when the target is open elsewhere, or another process is creating it; code
+    ///   `.corrupt` for a damaged page; code `.full` for a full disk; code `.misuse` in a
+    ///   transaction. Whatever existed there is then unchanged.
     ///
     /// The corresponding C function is
     /// [`sqlite3_backup_step`](https://sqlite.org/c3ref/backup_finish.html), and the statement

@@ -29,7 +29,8 @@ struct MigrationHistory {
     /// Checks that the applied steps are the first of `steps`, with the same content.
     ///
     /// - Returns: Their number.
-    /// - Throws: `.backingStoreError` code 17 for an unknown step, code 21 for a changed one.
+    /// - Throws: `.backingStoreError` code `.schema` for an unknown step, code `.misuse` for a
+    ///   changed one.
     func requireBeginning(of steps: [SchemaMigrations.Step]) throws -> Int {
         let known = Set(steps.map(\.name))
         let unknown = applied.map(\.name).filter { !known.contains($0) }

@@ -74,18 +74,20 @@ public struct SchemaMigrations: Sendable {
     /// - Parameter db: Open, outside a transaction, without open result sets.
     /// - Returns: The names of the steps that this call ran, in order; none if another thread or
     ///   process was faster.
-    /// - Throws: `.backingStoreError`, always before anything is changed: with code 17
+    /// - Throws: `.backingStoreError`, always before anything is changed: with code `.schema`
     ///   (SQLITE_SCHEMA) if a step that is not in the list has been applied to the file, because a
-    ///   newer program wrote it; with code 21 (SQLITE_MISUSE) for a step whose checksum or position
-    ///   has changed, for a list with an empty or duplicate name, inside a transaction and while a
-    ///   result set is open; with code 8 for a read-only store. From a step: SQLite's code, in a
-    ///   message that names the step; code 5 if another connection holds a lock for longer than the
-    ///   busy timeout; code 19 if the step leaves rows that violate a foreign key; code 21 if it
-    ///   begins or ends a transaction. Other errors of a body are rethrown unchanged, and
-    ///   ``pending(in:)`` then begins with the name of the step. `.closed`.
+    ///   newer program wrote it; with code `.misuse` for a step whose checksum or position has
+    ///   changed, for a list with an empty or duplicate name, inside a transaction and while a
+    ///   result set is open; with code `.readOnly` for a read-only store. From a step: SQLite's
+    ///   code, in a message that names the step; code `.busy` if another connection holds a lock
+    ///   for longer than the busy timeout; code `.constraint` if the step leaves rows that violate
+    ///   a foreign key; code `.misuse` if it begins or ends a transaction. Other errors of a body
+    ///   are rethrown unchanged, and ``pending(in:)`` then begins with the name of the step.
+    ///   `.closed`.
     ///
-    /// A newer file has no separate error case: no other call of this library throws code 17 unless
-    /// the caller provokes it, so the code distinguishes "update the app" from all other failures.
+    /// A newer file has no separate error case: no other call of this library throws code `.schema`
+    /// unless the caller provokes it, so the code distinguishes "update the app" from all other
+    /// failures.
     @discardableResult
     public func apply(to db: SecureDatabaseStore) throws -> [String] {
         // Makes calls of queues and key-value stores on the store part of the step that makes them.

@@ -6,7 +6,7 @@ extension SecureDatabaseWriter {
     ///
     /// - Parameter migrations: The whole list, from the first step.
     /// - Returns: The names of the steps that this call ran.
-    /// - Throws: As ``SchemaMigrations/apply(to:)``; code 21 inside a `read`.
+    /// - Throws: As ``SchemaMigrations/apply(to:)``; code `.misuse` inside a `read`.
     @discardableResult
     public func migrate(_ migrations: SchemaMigrations) throws -> [String] {
         try writeWithoutTransaction { try migrations.apply(to: $0) }

@@ -70,7 +70,7 @@ final class RawFile: Sendable {
 
     /// Waits until everything that any process has written to the file is on the disk.
     ///
-    /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
+    /// - Throws: `.openFailed` code `.ioError` when the disk fails.
     func sync() throws {
         do {
             try descriptor.sync()
@@ -83,7 +83,7 @@ final class RawFile: Sendable {
     /// Fills `buffer` from `offset` on.
     ///
     /// - Returns: The number of bytes read; fewer only at the end of the file.
-    /// - Throws: `.openFailed` code 10 (SQLITE_IOERR) when the disk fails.
+    /// - Throws: `.openFailed` code `.ioError` when the disk fails.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         do {
             return try descriptor.read(into: buffer, at: offset)

@@ -33,8 +33,8 @@ struct Callbacks {
 
     /// Throws if `close()` was refused, and clears the record of the refusal.
     ///
-    /// - Throws: `.backingStoreError` code 21 when it was refused; inside a function or collation,
-    ///   the enclosing statement reports it instead.
+    /// - Throws: `.backingStoreError` code `.misuse` when it was refused; inside a function or
+    ///   collation, the enclosing statement reports it instead.
     mutating func reportRefusedClose() throws {
         guard wasCloseRefused, !isRunning else { return }
         wasCloseRefused = false
@@ -49,7 +49,7 @@ struct Callbacks {
     }
 
     /// - Parameter action: The action that is refused, as in "the key cannot be changed".
-    /// - Throws: `.backingStoreError` code 21.
+    /// - Throws: `.backingStoreError` code `.misuse`.
     func requireOutside(_ action: String) throws {
         guard !isRunning else {
             throw SecureStorageError.statementFailed(

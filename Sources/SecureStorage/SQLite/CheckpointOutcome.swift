@@ -18,9 +18,9 @@ extension Connection {
     ///   - database: The database; nil for the main one and those attached, where the frames are
     ///     the main one's.
     /// - Returns: The frames in the log, and how many of them are in the file.
-    /// - Throws: `.backingStoreError` code 6 in a transaction and beside a running query: SQLite
-    ///   would refuse these too, but an interruption would hit their statements; code 5 when
-    ///   another connection is in the way; otherwise SQLite's code.
+    /// - Throws: `.backingStoreError` code `.locked` in a transaction and beside a running query:
+    ///   SQLite would refuse these too, but an interruption would hit their statements; code
+    ///   `.busy` when another connection is in the way; otherwise SQLite's code.
     func checkpoint(
         _ mode: CheckpointMode, of database: String?
     ) throws -> (logFrames: Int, checkpointedFrames: Int) {

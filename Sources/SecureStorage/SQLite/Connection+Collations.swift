@@ -4,7 +4,7 @@ internal import Foundation
 extension Connection {
     /// Registers `collation` for the statements of this connection, replacing one of the same name.
     ///
-    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
+    /// - Throws: `.backingStoreError` code `.busy` when it replaces one while a statement
     ///   is running.
     func install(_ collation: SQLCollation) throws {
         let handle = try requireHandle()

@@ -13,7 +13,8 @@ enum ContentAccess {
 extension Connection {
     /// Opens a file of any kind, for the library's own statements only.
     ///
-    /// - Throws: `.backingStoreError`; code 26 for another kind of file or a wrong key.
+    /// - Throws: `.backingStoreError`; code `.notADatabase` for another kind of file or a wrong
+    ///   key.
     static func open(
         _ path: String, content: ContentAccess, configuration: SecureDatabaseConfiguration
     ) throws -> Connection {

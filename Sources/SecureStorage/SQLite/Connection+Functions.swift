@@ -5,7 +5,7 @@ extension Connection {
     /// Registers `function` for the statements of this connection, replacing one of the same
     /// signature.
     ///
-    /// - Throws: `.backingStoreError` code 5 (SQLITE_BUSY) when it replaces one while a statement
+    /// - Throws: `.backingStoreError` code `.busy` when it replaces one while a statement
     ///   is running.
     func install(_ function: SQLFunction) throws {
         let handle = try requireHandle()

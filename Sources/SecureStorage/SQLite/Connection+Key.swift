@@ -103,7 +103,7 @@ extension Connection {
 
     /// Refuses a file that makes the engine write outside its memory; see `MisstatedSizes`.
     ///
-    /// - Throws: `.backingStoreError` code 11; nothing was changed.
+    /// - Throws: `.backingStoreError` code `.corrupt`; nothing was changed.
     func refuseMisstatedSizes(_ cipher: PageCipher) throws {
         let sizes = MisstatedSizes(path: path, cipher: cipher)
         for attempt in 1...3 {

@@ -7,8 +7,8 @@ extension Connection {
 
     /// Sets the limit and returns its previous value.
     ///
-    /// - Throws: `.backingStoreError` code 25 for a value that SQLite would not accept unchanged;
-    ///   the limit then stays as it was.
+    /// - Throws: `.backingStoreError` code `.range` for a value that SQLite would not accept
+    ///   unchanged; the limit then stays as it was.
     func setLimit(_ limit: SecureDatabaseLimit, to value: Int) throws -> Int {
         guard let number = Int32(exactly: value), number >= 0 else { throw outOfRange(limit, nil) }
         // With less, a transaction could neither be committed nor rolled back.

@@ -48,7 +48,8 @@ extension Connection {
     /// Returns whether `code` reports an interrupted lock wait, which SQLite treats like one that
     /// timed out.
     ///
-    /// True once for each such wait: the next code 5 may belong to a lock that was not waited for.
+    /// True once for each such wait: the next code `.busy` may belong to a lock that was not waited
+    /// for.
     func isInterruptedWait(_ code: ResultCode) -> Bool {
         guard code.primary == .busy else { return false }
         defer { lockWait.wasInterrupted = false }

@@ -8,7 +8,7 @@ extension Connection {
     /// Refuses a file whose journal or log would make the engine mix two states, and logs a warning
     /// about a log that has lost commits.
     ///
-    /// - Throws: `.openFailed` code 11; nothing was changed then.
+    /// - Throws: `.openFailed` code `.corrupt`; nothing was changed then.
     func examineSideFiles(_ cipher: PageCipher) throws {
         guard ["-journal", "-wal"].contains(where: { access(path + $0, F_OK) == 0 }) else { return }
         if let damage = try JournalExamination(path: path, cipher: cipher).damage(),

@@ -58,7 +58,7 @@ extension SecureStorageError {
     ///   - cause: What ended it.
     ///   - isWait: Whether it was waiting for a lock.
     ///   - sql: The statement.
-    /// - Returns: `.suspended`, or an error with code 9.
+    /// - Returns: `.suspended`, or an error with code `.interrupted`.
     static func ended(
         by cause: SecureDatabaseInterruption, whileWaiting isWait: Bool = false,
         in sql: String? = nil

@@ -19,7 +19,7 @@ final class FileLock {
 
     /// Locks the file at `path` without waiting, or fails.
     ///
-    /// - Throws: `.backingStoreError`; code 5 when another connection has it locked.
+    /// - Throws: `.backingStoreError`; code `.busy` when another connection has it locked.
     init(_ path: String) throws {
         guard let identity = FileIdentity(path) else {
             throw SecureStorageError.statementFailed(.cannotOpen, "the file does not exist")

@@ -19,7 +19,7 @@ struct SQLFunction {
         /// The number of arguments; nil for any number.
         let argumentCount: Int?
 
-        /// - Throws: `.backingStoreError`, code 21 for a name and 25 for a count that SQLite
+        /// - Throws: `.backingStoreError`, code `.misuse` for a name and 25 for a count that SQLite
         ///   refuses.
         init(_ name: String, _ argumentCount: Int?) throws {
             self.name = try SQLName(name, of: "function")
@@ -74,7 +74,7 @@ struct SQLName: Hashable {
     /// - Parameters:
     ///   - text: The name as the caller wrote it.
     ///   - kind: The kind of thing that is named, for the message.
-    /// - Throws: `.backingStoreError` code 21.
+    /// - Throws: `.backingStoreError` code `.misuse`.
     init(_ text: String, of kind: String) throws {
         // 255 bytes is the engine's limit, and only for functions.
         guard (1...255).contains(text.utf8.count), !text.utf8.contains(0) else {

@@ -125,7 +125,7 @@ extension Connection {
     /// Runs a text from the schema of a file from elsewhere, which makes one thing in this
     /// database.
     ///
-    /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH) for a text that does anything else.
+    /// - Throws: `.backingStoreError` code `.notAuthorized` for a text that does anything else.
     func runSchema(_ sql: String) throws {
         try running(.schema) { try run(sql) }
     }

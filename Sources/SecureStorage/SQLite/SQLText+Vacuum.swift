@@ -7,7 +7,7 @@ extension SQLText {
     /// SQLCipher (4.6.1) with the default page size, HMAC and header, so that nothing opens it
     /// where the configuration differs. The authorizer sees it as an ATTACH, while it runs.
     ///
-    /// - Throws: `.backingStoreError` code 23 (SQLITE_AUTH).
+    /// - Throws: `.backingStoreError` code `.notAuthorized`.
     static func refuseVacuumInto(_ text: UnsafePointer<CChar>) throws {
         guard isVacuumInto(text) else { return }
         throw SecureStorageError.statementFailed(

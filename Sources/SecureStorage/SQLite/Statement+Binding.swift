@@ -14,7 +14,7 @@ extension Statement {
 
     /// Binds values to the placeholders in order.
     ///
-    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) when the number of values is not that
+    /// - Throws: `.backingStoreError` code `.range` when the number of values is not that
     ///   of the placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
     func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
         guard values.count == parameterCount else {
@@ -32,7 +32,7 @@ extension Statement {
     ///   - values: Names and values.
     ///   - allowsSurplus: Whether a value without a placeholder is ignored; nil for the configured
     ///     behaviour.
-    /// - Throws: `.backingStoreError` code 25 (SQLITE_RANGE) that names a placeholder without a
+    /// - Throws: `.backingStoreError` code `.range` that names a placeholder without a
     ///   value, or a value without a placeholder.
     func bind(_ values: NamedValues, allowingSurplus allowsSurplus: Bool? = nil) throws {
         // With no more values than names, one that is found by its bare name has no other spelling.
@@ -67,7 +67,7 @@ extension Statement {
 
     /// Binds pairs of names and values, as a literal lists them: mostly in the placeholders' order.
     ///
-    /// - Throws: As for a dictionary; code 25 also for a name that is given twice.
+    /// - Throws: As for a dictionary; code `.range` also for a name that is given twice.
     func bind(_ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>) throws {
         guard try !bindInOrder(values) else { return }
         var byName: NamedValues = [:]

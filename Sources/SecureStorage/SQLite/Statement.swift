@@ -55,8 +55,8 @@ final class Statement {
 
     /// Prepares `sql`, which must hold exactly one statement.
     ///
-    /// - Throws: `.backingStoreError` with SQLite's message; code 1 too for no statement, more than
-    ///   one statement, or a NUL, after which SQLite would see nothing.
+    /// - Throws: `.backingStoreError` with SQLite's message; code `.error` too for no statement,
+    ///   more than one statement, or a NUL, after which SQLite would see nothing.
     convenience init(_ sql: String, on connection: Connection, persistent: Bool) throws {
         let (prepared, isAlone) = try Self.withTerminatedText(of: sql) { start, length in
             let (handle, consumed) = try Self.prepare(

@@ -50,8 +50,8 @@ enum FileCoordination {
         ///     `com.apple.security.application-groups`.
         ///   - name: A directory in it, which is created if it does not exist.
         /// - Returns: The directory.
-        /// - Throws: `.openFailed` code 14 if the app does not belong to the group, or the
-        ///   directory cannot be created.
+        /// - Throws: `.openFailed` code `.cannotOpen` if the app does not belong to the group, or
+        ///   the directory cannot be created.
         ///
         /// The system's function is
         /// `FileManager.containerURL(forSecurityApplicationGroupIdentifier:)`.

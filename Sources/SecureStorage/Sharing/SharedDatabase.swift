@@ -81,7 +81,7 @@ public struct SharedDatabase: Sendable {
     /// - Parameters:
     ///   - key: A passphrase or a raw key.
     ///   - configure: As for ``SecureDatabasePool/init(url:configuration:configure:)``.
-    /// - Returns: An open pool, whose `write` throws code 8 (SQLITE_READONLY); nil while the file
+    /// - Returns: An open pool, whose `write` throws code `.readOnly`; nil while the file
     ///   does not exist.
     /// - Throws: As `SecureDatabasePool.open(with:)` for a file that exists and cannot be opened;
     ///   the coordinator's error.

@@ -7,8 +7,8 @@ extension SharedDatabase {
     ///
     /// - Parameter name: A single name, such as `org.example.notes`.
     /// - Returns: The directory, which is created with mode 0700 if it does not exist.
-    /// - Throws: `.openFailed`, code 14 if it cannot be created, or others can write to it; code 21
-    ///   for an invalid name.
+    /// - Throws: `.openFailed`, code `.cannotOpen` if it cannot be created, or others can write to
+    ///   it; code `.misuse` for an invalid name.
     public static func directory(named name: String) throws -> URL {
         guard !name.isEmpty, !name.contains("/"), !name.hasPrefix("."), !name.utf8.contains(0)
         else {

@@ -34,7 +34,7 @@ enum NestedWaits {
     ///
     /// - Returns: A token for `end(_:)`, to be called as soon as the thread has the turn, before it
     ///   waits for another.
-    /// - Throws: `.backingStoreError` code 6 (SQLITE_LOCKED) if the wait would deadlock.
+    /// - Throws: `.backingStoreError` code `.locked` if the wait would deadlock.
     static func begin(
         for wanted: SerialTurn, inside held: UnsafePointer<HeldTurn>
     ) throws -> Wait {

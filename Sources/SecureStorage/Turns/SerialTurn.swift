@@ -10,7 +10,7 @@ final class SerialTurn: Sendable {
     /// Runs `block` on the calling thread: immediately if it already holds the turn, else in its
     /// turn.
     ///
-    /// - Throws: Errors thrown by `block`; `.backingStoreError` code 6 (SQLITE_LOCKED) if its turn
+    /// - Throws: Errors thrown by `block`; `.backingStoreError` code `.locked` if its turn
     ///   would never come.
     func run<T>(_ block: () throws -> sending T) throws -> sending T {
         try run(outermost: block, nested: block)
@@ -19,8 +19,8 @@ final class SerialTurn: Sendable {
     /// Runs one of two blocks on the calling thread: `nested` immediately if it already holds the
     /// turn, else `outermost` in its turn.
     ///
-    /// - Throws: As `run(_:)`; `.backingStoreError` code 21 in a child of the process that created
-    ///   this turn.
+    /// - Throws: As `run(_:)`; `.backingStoreError` code `.misuse` in a child of the process that
+    ///   created this turn.
     func run<T>(
         outermost: () throws -> sending T, nested: () throws -> sending T
     ) throws -> sending T {

@@ -4,7 +4,7 @@ internal import Foundation
 enum AnyValues {
     /// Returns the values in a form that can be bound.
     ///
-    /// - Throws: `.backingStoreError` code 20 (SQLITE_MISMATCH), which names the type and position
+    /// - Throws: `.backingStoreError` code `.mismatch`, which names the type and position
     ///   of the first value that cannot be bound.
     static func checked(_ values: [Any?]) throws -> [(any SQLiteDatatypeBridgeable)?] {
         try values.enumerated().map { offset, value in

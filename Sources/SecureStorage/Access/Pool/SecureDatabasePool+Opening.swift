@@ -10,9 +10,9 @@ extension SecureDatabasePool {
     ///   - initializationHandler: As for
     ///     ``SecureDatabaseStore/open(with:initializationHandler:)-(DatabaseKey,_)``; it cannot
     ///     call the pool.
-    /// - Throws: As the store's; also `.openFailed` code 21 for a configuration that a pool cannot
-    ///   have, and inside a block of this pool that has closed it; what the `configure` of the
-    ///   initializer throws.
+    /// - Throws: As the store's; also `.openFailed` code `.misuse` for a configuration that a pool
+    ///   cannot have, and inside a block of this pool that has closed it; what the `configure` of
+    ///   the initializer throws.
     public func open(
         with key: DatabaseKey, initializationHandler: (SecureDatabaseStore) -> (any Error)?
     ) throws {
@@ -87,9 +87,9 @@ extension SecureDatabasePool {
 
     /// Interrupts the running statements of all connections.
     ///
-    /// Thread-safe; does not wait. A running statement ends with `.backingStoreError` code 9
-    /// (SQLITE_INTERRUPT), and the block continues or throws it; the pool remains usable. See
-    /// ``SecureDatabaseStore/interrupt()``.
+    /// Thread-safe; does not wait. A running statement ends with `.backingStoreError` code
+    /// `.interrupted` (SQLITE_INTERRUPT), and the block continues or throws it; the pool remains
+    /// usable. See ``SecureDatabaseStore/interrupt()``.
     public func interrupt() {
         guard isAtHome else { return }
         connections.interrupt()

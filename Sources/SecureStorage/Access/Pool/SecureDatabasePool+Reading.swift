@@ -7,11 +7,11 @@ extension SecureDatabasePool {
     /// Inside a `read` of this pool it runs immediately, on the same snapshot; inside a write it
     /// runs on the writer, whose changes it sees.
     ///
-    /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
-    ///   (SQLITE_READONLY), except inside a write.
+    /// - Parameter block: Runs on the calling thread. A statement that writes throws code
+    ///   `.readOnly` (SQLITE_READONLY), except inside a write.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws; `.closed`; `.backingStoreError` if a connection cannot be
-    ///   opened (code 14) or the snapshot cannot be taken.
+    ///   opened (code `.cannotOpen`) or the snapshot cannot be taken.
     public func read<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -10,8 +10,8 @@ extension SecureDatabasePool {
     ///   - newKey: A passphrase or a raw key.
     ///   - progress: As for ``SecureDatabaseStore/changeEncryptionKey(with:progress:)``; it cannot
     ///     call the pool.
-    /// - Throws: As the store's; `.encryptionKeyChangeFailed` code 21 inside a block of this pool;
-    ///   what `progress` throws.
+    /// - Throws: As the store's; `.encryptionKeyChangeFailed` code `.misuse` inside a block of this
+    ///   pool; what `progress` throws.
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler
     ) throws {

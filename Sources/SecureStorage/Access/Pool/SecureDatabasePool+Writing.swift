@@ -11,8 +11,8 @@ extension SecureDatabasePool {
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
-    ///   cannot begin (code 5: another process holds the lock) or cannot be committed, after
-    ///   rolling back, and with code 21 inside a `read` of this pool; `.closed`.
+    ///   cannot begin (code `.busy`: another process holds the lock) or cannot be committed, after
+    ///   rolling back, and with code `.misuse` inside a `read` of this pool; `.closed`.
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -26,8 +26,8 @@ extension SecureDatabasePool {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.backingStoreError` code 21 if it leaves a transaction
-    ///   open, which is rolled back, and inside a `read` of this pool; `.closed`.
+    /// - Throws: What the block throws; `.backingStoreError` code `.misuse` if it leaves a
+    ///   transaction open, which is rolled back, and inside a `read` of this pool; `.closed`.
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

@@ -88,7 +88,7 @@ public final class SecureDatabasePool: SecureDatabaseWriter, @unchecked Sendable
 
     var isAtHome: Bool { home.isCurrent }
 
-    /// - Throws: `.backingStoreError` code 21 in a child made with `fork()`.
+    /// - Throws: `.backingStoreError` code `.misuse` in a child made with `fork()`.
     func requireHome() throws { try home.requireCurrent() }
 
     private init(

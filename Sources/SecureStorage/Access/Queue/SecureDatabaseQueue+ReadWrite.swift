@@ -6,8 +6,8 @@ extension SecureDatabaseQueue {
     /// All its statements see the database as of one moment. Inside a transaction of this queue,
     /// the block is part of that transaction.
     ///
-    /// - Parameter block: Runs on the calling thread. A statement that writes throws code 8
-    ///   (SQLITE_READONLY), except inside a transaction.
+    /// - Parameter block: Runs on the calling thread. A statement that writes throws code
+    ///   `.readOnly` (SQLITE_READONLY), except inside a transaction.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws; `.closed`.
     public func read<T>(
@@ -36,8 +36,8 @@ extension SecureDatabaseQueue {
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
-    ///   cannot begin (code 5: another connection holds the lock) or cannot be committed, after
-    ///   rolling back, and with code 21 inside a `read` of this queue; `.closed`.
+    ///   cannot begin (code `.busy`: another connection holds the lock) or cannot be committed,
+    ///   after rolling back, and with code `.misuse` inside a `read` of this queue; `.closed`.
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
@@ -62,7 +62,8 @@ extension SecureDatabaseQueue {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: As `inDatabase(_:)`; `.backingStoreError` code 21 inside a `read` of this queue.
+    /// - Throws: As `inDatabase(_:)`; `.backingStoreError` code `.misuse` inside a `read` of this
+    ///   queue.
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {

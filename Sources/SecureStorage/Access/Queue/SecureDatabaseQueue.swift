@@ -12,7 +12,7 @@ internal import Foundation
 /// Thread-safe. Calls run in order of arrival, each on the calling thread, which waits for its
 /// turn. A call from inside a block of the same queue runs immediately, as part of that block. If a
 /// block uses a second queue, all threads must nest the two in the same order, as with any lock; a
-/// call that would deadlock throws `.backingStoreError` code 6 (SQLITE_LOCKED). Neither the store
+/// call that would deadlock throws `.backingStoreError` code `.locked`. Neither the store
 /// nor a result set may leave a block: returning one does not compile in Swift 6, and result sets
 /// that a block leaves open are closed at its end.
 public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
@@ -50,7 +50,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     ///
     /// - Parameter block: Runs on the calling thread.
     /// - Returns: What the block returns.
-    /// - Throws: What the block throws; `.backingStoreError` code 21 (SQLITE_MISUSE) if it leaves a
+    /// - Throws: What the block throws; `.backingStoreError` code `.misuse` if it leaves a
     ///   transaction open, which is rolled back, and if one was begun on ``databaseStore`` directly
     ///   and is still open.
     public func inDatabase<T>(
@@ -82,8 +82,8 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     ///
     /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
     /// - Throws: What the block throws, after rolling back; `.backingStoreError` if the transaction
-    ///   cannot begin (code 5: another connection holds a lock; code 21: one was begun on
-    ///   ``databaseStore`` directly) or cannot be committed, after rolling back; `.closed`.
+    ///   cannot begin (code `.busy`: another connection holds a lock; code `.misuse`: one was begun
+    ///   on ``databaseStore`` directly) or cannot be committed, after rolling back; `.closed`.
     public func inExclusiveTransaction(
         _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
