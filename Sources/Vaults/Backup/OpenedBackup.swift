@@ -26,7 +26,7 @@ final class OpenedBackup {
         do {
             header = try VaultBackupHeader(bytes: begin + rest)
         } catch EnvelopeError.unacceptableParameters(let reason) {
-            throw VaultBackupError.unacceptableParameters(reason: reason)
+            throw VaultBackupError.key(.unacceptableParameters(reason: reason))
         } catch EnvelopeError.unsupportedVersion(let version) {
             throw VaultBackupError.unsupportedVersion(version)
         } catch let error as EnvelopeError {

@@ -89,7 +89,7 @@ public enum VaultBackup {
         let backup = try OpenedBackup(at: url)
         var unlocked: BackupKeys?
         for source in sources { unlocked = try backup.unlock(with: source) }
-        guard let unlocked else { throw VaultBackupError.noSuchKey(name: "") }
+        guard let unlocked else { throw VaultBackupError.key(.noSuchKey(name: "")) }
         let workspace = try workspace ?? BackupWorkspace(for: url)
         let database = BackupDatabase(workspace, unlocked, configuration)
         try backup.extract(to: database.url, with: unlocked, progress)

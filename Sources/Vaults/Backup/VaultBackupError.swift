@@ -18,23 +18,9 @@ public enum VaultBackupError: Error, Equatable, Sendable {
     /// The backup was written by a newer version of the library.
     case unsupportedVersion(Int)
 
-    /// The backup is intact but was made with another password.
-    case wrongPassword(name: String)
-
-    /// The backup is intact but was made with another recovery code.
-    case wrongRecoveryCode(name: String)
-
-    /// The backup is intact but was made with another key.
-    case wrongKey(name: String)
-
-    /// No password, code or key of this name unlocks the backup.
-    case noSuchKey(name: String)
-
-    /// The parameters of a key derivation are too weak, or too costly for a backup.
-    case unacceptableParameters(reason: String)
-
-    /// A key, its name or a password cannot be used.
-    case unacceptableKey(reason: String)
+    /// A password, a recovery code or a key does not unlock the backup, which is intact, or cannot
+    /// be used.
+    case key(EnvelopeError)
 
     /// A backup cannot have this label, list of keys or configuration.
     case unacceptableContents(reason: String)
@@ -74,19 +60,8 @@ extension VaultBackupError: CustomStringConvertible {
             "the backup is damaged: \(reason); take another copy of it, or an older backup"
         case .unsupportedVersion(let version):
             "backup version \(version) is not supported; update the app"
-        case .wrongPassword(let name):
-            "wrong password for \(quoted(name)); try again: the backup itself is intact"
-        case .wrongRecoveryCode(let name):
-            "wrong recovery code for \(quoted(name)); compare it with what was written down: the "
-                + "backup itself is intact"
-        case .wrongKey(let name):
-            "the backup was made with a key other than this \(quoted(name))"
-        case .noSuchKey(let name):
-            "the backup has no record for \(quoted(name)); metadata(at:) lists those it has"
-        case .unacceptableParameters(let reason):
-            "key derivation parameters refused: \(reason)"
-        case .unacceptableKey(let reason):
-            "key refused: \(reason)"
+        case .key(let error):
+            error.description
         case .unacceptableContents(let reason):
             "backup refused: \(reason)"
         case .taken(let reason):
@@ -156,15 +131,9 @@ extension VaultBackupError {
     private init(_ error: EnvelopeError) {
         self =
             switch error {
-            case .wrongPassword(let name): .wrongPassword(name: name)
-            case .wrongRecoveryCode(let name): .wrongRecoveryCode(name: name)
-            case .wrongKey(let name): .wrongKey(name: name)
-            case .noSuchKey(let name): .noSuchKey(name: name)
             case .unsupportedVersion(let version): .unsupportedVersion(version)
-            case .unacceptableParameters(let reason): .unacceptableParameters(reason: reason)
             case .damaged(let reason), .notAuthentic(let reason): .damaged(reason: reason)
-            case .unacceptableKey(let reason): .unacceptableKey(reason: reason)
-            default: .unacceptableKey(reason: error.description)
+            default: .key(error)
             }
     }
 }

@@ -95,18 +95,19 @@ struct VaultBackupTests {
         func error(_ source: any KeyEncryptionKeySource) -> VaultBackupError? {
             backupError { try VaultBackup.verify(at: vault.backup, unlockedBy: source) }
         }
-        #expect(error(PasswordKey("hunter3")) == .wrongPassword(name: "password"))
-        #expect(error(RecoveryCode.random()) == .wrongRecoveryCode(name: "recovery code"))
-        #expect(error(PasswordKey("hunter2", name: "other")) == .noSuchKey(name: "other"))
+        #expect(error(PasswordKey("hunter3")) == .key(.wrongPassword(name: "password")))
+        #expect(error(RecoveryCode.random()) == .key(.wrongRecoveryCode(name: "recovery code")))
+        #expect(error(PasswordKey("hunter2", name: "other")) == .key(.noSuchKey(name: "other")))
         #expect(
-            error(try KeyEncryptionKey.random(name: "password")) == .noSuchKey(name: "password"))
+            error(try KeyEncryptionKey.random(name: "password"))
+                == .key(.noSuchKey(name: "password")))
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         #expect(
             backupError { try other.restore(vault.backup, RecoveryCode.random()) }
-                == .wrongRecoveryCode(name: "recovery code"))
+                == .key(.wrongRecoveryCode(name: "recovery code")))
         #expect(try other.place.fileNames() == [])
         #expect(try other.keyStore.names() == [])
-        #expect(!"\(VaultBackupError.wrongPassword(name: "password"))".contains("hunter"))
+        #expect(!"\(VaultBackupError.key(.wrongPassword(name: "password")))".contains("hunter"))
     }
 
     @Test func `a code is accepted as people type it`() throws {

@@ -124,12 +124,15 @@ func backupError(_ body: () throws -> Void) -> VaultBackupError? {
 }
 
 extension VaultBackupError {
-    /// The name of the case.
-    var kind: String? { Mirror(reflecting: self).children.first?.label }
+    /// The name of the case, or of that of the error of a key.
+    var kind: String? {
+        if case .key(let error) = self { return Mirror(reflecting: error).children.first?.label }
+        return Mirror(reflecting: self).children.first?.label
+    }
 
     var isDamage: Bool {
         switch self {
-        case .damaged, .notABackup, .unsupportedVersion, .unacceptableParameters: true
+        case .damaged, .notABackup, .unsupportedVersion, .key(.unacceptableParameters): true
         default: false
         }
     }
