@@ -6,7 +6,8 @@ public import Foundation
 /// file paths but never a key, a passphrase or a bound value.
 ///
 /// `code` is SQLite's primary [result code](https://sqlite.org/rescode.html), for example 19 for a
-/// violated constraint; ``resultCode`` has the extended one, which ends the message.
+/// violated constraint; ``resultCode`` has the extended one, which ends the message. Where a call's
+/// documentation says "code `.busy`", `resultCode?.primary` is ``SQLiteResultCode/busy``.
 /// ``interruption`` gives the reason why a call was ended early.
 public enum SecureStorageError: Error, Equatable, Sendable {
     /// The file could not be opened or created, because of its location, permissions or state, or
