@@ -22,7 +22,7 @@ extension DataVault {
         try withRecord { record in
             // Another thread may have unlocked it first.
             guard isLocked else { return }
-            let key = try container.check(password, of: &record, place, upgrading: true)
+            let key = try container.records.check(password, of: &record, place, upgrading: true)
             try record.policy.check(password)
             guard !isExpired(record) else { throw DataVaultError.passwordExpired }
             try publish(open(record, key), unlessLockedSince: locks)
@@ -46,11 +46,11 @@ extension DataVault {
                     throw DataVaultError.doesNotExist
                 }
                 try record.policy.check(password)
-                if isExpired(record), container.isPassword(password, of: record, place) {
+                if isExpired(record), container.records.isPassword(password, of: record, place) {
                     throw Self.isSamePassword
                 }
                 record.tries = 0
-                try container.setPassword(password, of: &record, place, opened.key)
+                try container.records.setPassword(password, of: &record, place, opened.key)
                 try container.records.store(&record, place)
             }
         }
@@ -80,12 +80,12 @@ extension DataVault {
     ) throws {
         try withRecord { record in
             try record.policy.check(new)
-            let key = try container.check(old, of: &record, place)
+            let key = try container.records.check(old, of: &record, place)
             guard !isExpired(record) || old != new else { throw Self.isSamePassword }
             // Before the new password is stored: a caller that gets an error keeps the old one.
             let opened = isLocked ? try open(record, key) : nil
             do {
-                try container.setPassword(new, of: &record, place, key)
+                try container.records.setPassword(new, of: &record, place, key)
                 try container.records.store(&record, place)
             } catch {
                 opened?.close()
@@ -96,7 +96,7 @@ extension DataVault {
     }
 
     private func isExpired(_ record: VaultRecord) -> Bool {
-        record.isExpired(at: container.date())
+        record.isExpired(at: container.records.date())
     }
 
     private static let isSamePassword = DataVaultError.invalidArg(
@@ -175,7 +175,7 @@ extension DataVault {
         let password = password.passwordBytes
         try withRecord { record in
             // The key itself is not needed.
-            _ = try container.check(password, of: &record, place)
+            _ = try container.records.check(password, of: &record, place)
             try store(policy.completed(by: record.policy), in: &record)
         }
     }
@@ -193,7 +193,7 @@ extension DataVault {
     private func withRecord(_ body: (inout VaultRecord) throws -> Void) throws {
         try endingDestruction {
             try place.recordLock.held {
-                var record = try container.readyRecord(place)
+                var record = try container.records.readyRecord(place)
                 try body(&record)
             }
         }
@@ -201,7 +201,7 @@ extension DataVault {
 
     /// The record of this vault; completes the destruction if the vault was destroyed.
     var record: VaultRecord {
-        get throws { try endingDestruction { try container.readyRecord(place) } }
+        get throws { try endingDestruction { try container.records.readyRecord(place) } }
     }
 
     private func endingDestruction<R>(_ body: () throws -> R) throws -> R {

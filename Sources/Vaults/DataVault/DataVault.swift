@@ -176,7 +176,7 @@ public final class DataVault: Sendable {
     /// - Returns: The error; nil if the vault exists or its existence cannot be determined.
     private func absence(of incarnation: Data? = nil) -> DataVaultError? {
         do {
-            let record = try container.readyRecord(place)
+            let record = try container.records.readyRecord(place)
             return incarnation == nil || incarnation == record.incarnation ? nil : .locked
         } catch let error as DestroyedVault {
             return container.destroyedError(place, error)

@@ -71,7 +71,7 @@ extension DataVaultContainer {
         do {
             try VaultValues.create(place.databasePath(record.incarnation), key: key)
             try place.setMode(ofDatabase: record.incarnation)
-            try setPassword(password, of: &record, place, key)
+            try records.setPassword(password, of: &record, place, key)
             let made = try vault.open(record, key)
             opened = made
             record.state = .ready
@@ -99,7 +99,7 @@ extension DataVaultContainer {
     public func vault(id: String) throws -> DataVault {
         let place = try place(id)
         do {
-            _ = try readyRecord(place)
+            _ = try records.readyRecord(place)
         } catch let error as DestroyedVault {
             throw destroyedError(place, error)
         }

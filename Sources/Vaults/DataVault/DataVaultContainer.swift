@@ -18,10 +18,6 @@ public final class DataVaultContainer: Sendable {
     private let access: FileAccess
     let records: VaultRecords
     let clock: any IdleClock
-    /// The machine's date, for the age of passwords.
-    let date: @Sendable () -> Date
-    /// Makes the key source of a password; replaced in tests of everything but guessing.
-    let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
 
     private struct State {
         var handler: DestructionHandler?
@@ -68,8 +64,6 @@ public final class DataVaultContainer: Sendable {
         self.directory = try Self.prepare(directory, for: access)
         self.access = access
         self.clock = clock
-        self.date = date
-        self.makePasswordKey = makePasswordKey
         let path = self.directory
         records = VaultRecords(
             keyStore: try keyStore
@@ -82,7 +76,8 @@ public final class DataVaultContainer: Sendable {
                         try FileKeyStore(
                             directory: URL(fileURLWithPath: path), sharedWithGroup: true)
                     }
-                })
+                },
+            date: date, makePasswordKey: makePasswordKey)
     }
 
     func place(_ id: String) throws -> VaultPlace {

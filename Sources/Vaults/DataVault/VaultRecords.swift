@@ -2,8 +2,14 @@ internal import Foundation
 internal import SecureStorage
 
 /// The records of a container's vaults in its key store, and the device's key that seals them.
+///
+/// `VaultRecords+Passwords` checks and sets the passwords that they hold.
 struct VaultRecords: Sendable {
     let keyStore: any KeyStore
+    /// The machine's date, for the age of passwords.
+    let date: @Sendable () -> Date
+    /// Makes the key source of a password; replaced in tests of everything but guessing.
+    let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
 
     private static let deviceKeyName = "datavault.device-key"
 

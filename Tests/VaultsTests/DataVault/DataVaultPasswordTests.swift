@@ -73,12 +73,13 @@ struct DataVaultPasswordTests {
             directory: home.directory, keyStore: home.keyStore(), parameters: .default)
         var record = try #require(try other.records.read(vault.place))
         #expect(throws: DataVaultError.self) {
-            _ = try other.check(SecretBytes(utf8: "wrong password"), of: &record, vault.place)
+            _ = try other.records.check(
+                SecretBytes(utf8: "wrong password"), of: &record, vault.place)
         }
         let password = SecretBytes(utf8: "P4sSw0rD1")
-        _ = try other.check(password, of: &record, vault.place)
+        _ = try other.records.check(password, of: &record, vault.place)
         #expect(record.keys?.records[0].needsUpgrade == true)
-        _ = try other.check(password, of: &record, vault.place, upgrading: true)
+        _ = try other.records.check(password, of: &record, vault.place, upgrading: true)
         #expect(record.keys?.records[0].needsUpgrade == false)
         #expect(try other.records.read(vault.place)?.tries == 0)
         vault.lock()

@@ -296,7 +296,7 @@ struct DataVaultTriesTests {
         let record = try container.records.read(vault.place)
         var copy = try #require(record)
         #expect(throws: DataVaultError.self) {
-            _ = try poor.check(SecretBytes(utf8: "P4sSw0rD1"), of: &copy, vault.place)
+            _ = try poor.records.check(SecretBytes(utf8: "P4sSw0rD1"), of: &copy, vault.place)
         }
         #expect(try vault.triesLeft == 3)
     }

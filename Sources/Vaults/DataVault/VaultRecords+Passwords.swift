@@ -8,7 +8,7 @@ struct DestroyedVault: Error {
     var isByThisCall = false
 }
 
-extension DataVaultContainer {
+extension VaultRecords {
     /// Returns the record of an existing vault.
     ///
     /// - Throws: `DestroyedVault` if it was destroyed; `DataVaultError`.
@@ -31,7 +31,7 @@ extension DataVaultContainer {
     /// - Throws: `DataVaultError.ioReadError` for a lost record.
     private func foundRecord(_ place: VaultPlace) throws -> VaultRecord? {
         for _ in 0..<10 {
-            if let record = try records.read(place) { return record }
+            if let record = try read(place) { return record }
             guard try place.hasDatabase() else { return nil }
         }
         throw DataVaultError.ioReadError(cause: KeyStoreError.notFound(name: place.entryName))
@@ -52,7 +52,7 @@ extension DataVaultContainer {
     ) throws -> DataEncryptionKey {
         let tries = record.tries
         if record.tries < .max { record.tries += 1 }
-        try records.store(&record, place)
+        try store(&record, place)
         let key: DataEncryptionKey
         do {
             key = try unwrap(record, with: password, place)
@@ -60,23 +60,23 @@ extension DataVaultContainer {
             guard record.isOutOfTries else {
                 // A caller that bypassed the lock may have counted the same try: then give no
                 // answer.
-                try records.requireStored(record, place)
+                try requireStored(record, place)
                 throw DataVaultError.invalidPassword(triesLeft: record.triesLeft)
             }
             record = record.destroyed(.selfDestructed)
-            try records.store(&record, place)
+            try store(&record, place)
             throw DestroyedVault(isSelfDestructed: true, isByThisCall: true)
         } catch {
             // The password was not checked, so this was not a try. If that cannot be stored, it
             // remains one.
             record.tries = tries
-            try? records.store(&record, place)
+            try? store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
             return try DataVaultError.reading { throw error }
         }
         record.tries = 0
         if upgrading { try upgrade(&record, to: source(password, place), key) }
-        try records.store(&record, place)
+        try store(&record, place)
         return key
     }
 
@@ -130,6 +130,6 @@ extension DataVaultContainer {
     private func source(
         _ password: SecretBytes, _ place: VaultPlace
     ) throws -> any KeyEncryptionKeySource {
-        password.count == 0 ? try records.defaultPasswordKey(place) : makePasswordKey(password)
+        password.count == 0 ? try defaultPasswordKey(place) : makePasswordKey(password)
     }
 }
