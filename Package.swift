@@ -178,6 +178,10 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings),
         .testTarget(
+            name: "PlatformTests",
+            dependencies: ["CPlatform", "Platform"],
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "VaultsTests",
             dependencies: [
                 "PasswordManager", "SecureStorage", "TestSupport", "TypedPasswords", "VaultPrompt",

@@ -21,18 +21,24 @@ package final class LockFile: Sendable {
     ///   - path: The file's path.
     ///   - patience: How long to wait for another holder.
     ///   - open: Opens the file, and may create it.
-    /// - Returns: nil if another thread or process has held the lock for all of `patience`.
+    /// - Returns: nil if others have held the lock, or kept removing the file, for all of
+    ///   `patience`.
     /// - Throws: `SystemError`; the error of `open`.
     package static func take(
         _ path: String, patience: Duration, open: () throws -> Descriptor
     ) throws -> LockFile? {
         let end = ContinuousClock.now + patience
+        var isOver: Bool { ContinuousClock.now >= end }
+        var removals = 0
         while true {
             let descriptor = try open()
             if try descriptor.lock() {
                 if descriptor.isNamed(path) { return LockFile(descriptor) }
+                removals += 1
+                // Bounded, since a file system may give a file another identity at each look.
+                guard removals < 100 || !isOver else { return nil }
             } else {
-                guard ContinuousClock.now < end else { return nil }
+                guard !isOver else { return nil }
                 usleep(1000)
             }
         }

@@ -31,10 +31,10 @@ extension SecureDatabaseStore {
     ) throws -> (T, ObservedTables) {
         let connection = try openConnection()
         try connection.beginNotingTables()
-        defer { connection.readTables = nil }
+        defer { connection.authorizer.readTables = nil }
         let value = try body(self)
         // `body` reopened the store: reads on the new connection were not tracked.
-        guard self.connection === connection, let names = connection.readTables else {
+        guard self.connection === connection, let names = connection.authorizer.readTables else {
             return (value, .all)
         }
         return (value, .only(names.union(["sqlite_schema"])))

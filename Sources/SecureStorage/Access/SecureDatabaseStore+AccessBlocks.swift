@@ -18,14 +18,16 @@ extension SecureDatabaseStore {
     ) throws -> sending T {
         let connection = try workingConnection()
         guard !connection.isInTransaction else { return try runNested(block) }
-        connection.refusesWrites = true
-        defer { connection.refusesWrites = false }
+        connection.authorizer.refusesWrites = true
+        defer { connection.authorizer.refusesWrites = false }
         return try inTransaction(.deferred, committing: false, block)
     }
 
     /// - Throws: `.backingStoreError` code `.misuse` inside a block of `read`.
     func requireOutsideReadBlock() throws {
-        guard connection?.refusesWrites != true else { throw SecureStorageError.writeInsideRead }
+        guard connection?.authorizer.refusesWrites != true else {
+            throw SecureStorageError.writeInsideRead
+        }
     }
 
     private func inTransaction<T>(

@@ -116,7 +116,7 @@ extension SecureDatabaseResultSet {
     /// - Parameter columnName: A case-insensitive name.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func date(forColumnName columnName: String) -> Date? {
-        column(columnName).flatMap { date(at: $0) }
+        column(columnName).flatMap { converted(at: $0) }
     }
 
     /// Returns the value as a date: seconds since 1970-01-01 00:00:00 UTC, a number or TEXT that
@@ -125,7 +125,7 @@ extension SecureDatabaseResultSet {
     /// - Parameter columnIndex: Zero-based.
     /// - Returns: nil for NULL, a missing column, or a value that does not fit.
     public func date(forColumnIndex columnIndex: Int) -> Date? {
-        column(columnIndex).flatMap { date(at: $0) }
+        column(columnIndex).flatMap { converted(at: $0) }
     }
 
     /// Returns the value as bytes: those of a BLOB, or the UTF-8 bytes of TEXT.
@@ -263,10 +263,6 @@ extension SecureDatabaseResultSet {
         case .null: nil
         default: converted(at: index)
         }
-    }
-
-    private func date(at index: Int) -> Date? {
-        converted(at: index)
     }
 
     @inline(__always)

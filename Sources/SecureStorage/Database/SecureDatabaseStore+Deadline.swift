@@ -34,7 +34,7 @@ extension SecureDatabaseStore {
     func watch(_ connection: Connection) {
         let bounds = bounds
         if bounds.isUnbounded {
-            if connection.watcher != nil { connection.watch(nil) }
+            if connection.waits.watcher != nil { connection.watch(nil) }
         } else {
             connection.watch { [interruption] in
                 guard let end = bounds.end else { return false }

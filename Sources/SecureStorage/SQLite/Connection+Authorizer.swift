@@ -17,7 +17,7 @@ extension Connection {
                 }
                 if action == SQLITE_TRANSACTION || action == SQLITE_SAVEPOINT, let connection {
                     Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                        .preparedControl = TransactionControl(action, name, argument)
+                        .authorizer.preparedControl = TransactionControl(action, name, argument)
                     return SQLITE_OK
                 }
                 guard let connection else { return SQLITE_OK }
@@ -32,13 +32,13 @@ extension Connection {
         _ database: UnsafePointer<CChar>?
     ) -> Int32 {
         if let reason = reasonToRefuse(action, name, argument, database) {
-            refusal = reason
+            authorizer.refusal = reason
             return SQLITE_DENY
         }
         if action == SQLITE_PRAGMA, argument != nil, let name,
             sqlite3_stricmp(name, "busy_timeout") == 0
         {
-            setsBusyTimeout = true
+            authorizer.setsBusyTimeout = true
         }
         return SQLITE_OK
     }

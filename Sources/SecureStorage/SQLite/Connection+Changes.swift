@@ -5,7 +5,7 @@ internal import Foundation
 extension Connection {
     /// Whether the authorizer has to observe statements, not only refuse them.
     var isObserved: Bool {
-        readTables != nil || recorder.map { !$0.isPaused } == true
+        authorizer.readTables != nil || recorder.map { !$0.isPaused } == true
     }
 
     /// Starts recording what the connection commits.
@@ -93,10 +93,11 @@ extension Connection {
     ) -> Bool {
         if action == SQLITE_READ {
             // SQLite names no database for a table of which no column is read, as for count(*).
-            guard readTables != nil, let name, database == nil || Self.isMain(database) else {
+            guard authorizer.readTables != nil, let name, database == nil || Self.isMain(database)
+            else {
                 return false
             }
-            readTables?.insert(ObservedTables.key(of: String(cString: name)))
+            authorizer.readTables?.insert(ObservedTables.key(of: String(cString: name)))
             return false
         }
         guard let recorder, !recorder.isPaused else { return false }
@@ -162,7 +163,7 @@ extension StatementFacts {
 extension Connection {
     /// Starts noting in `readTables` which tables statements read.
     func beginNotingTables() throws {
-        readTables = []
+        authorizer.readTables = []
         // Cached statements are prepared again, and so report their tables as well.
         try installAuthorizer()
     }

@@ -57,7 +57,8 @@ extension Connection {
         defer { interruption?.resume() }
         dropIdleInterruption()
         // Non-nil when the app has set another timeout with `PRAGMA busy_timeout`.
-        let ownTimeout = setsBusyTimeout ? Engine.text(of: "PRAGMA busy_timeout", handle) : nil
+        let ownTimeout =
+            authorizer.setsBusyTimeout ? Engine.text(of: "PRAGMA busy_timeout", handle) : nil
         let timeout = ownTimeout.flatMap { Int32($0) }
         var patience = Patience(
             handle: handle, remaining: waiting ? timeout ?? busyMilliseconds : 0)

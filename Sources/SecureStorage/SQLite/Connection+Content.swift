@@ -85,7 +85,7 @@ extension Connection {
         // Rows that violate a CHECK but were accepted before are copied too.
         try text("PRAGMA ignore_check_constraints = ON")
         try text("PRAGMA cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)")
-        origin = .library
+        authorizer.origin = .library
         try installAuthorizer()
     }
 

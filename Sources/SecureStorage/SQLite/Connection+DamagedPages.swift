@@ -37,16 +37,18 @@ extension Connection {
             noteDataVersion()
             return .sound
         }
-        if let untouchable, hasReadPages || isFirstStep, !untouchable.isCurrent() {
+        if let untouchable = found.untouchable, hasReadPages || isFirstStep,
+            !untouchable.isCurrent()
+        {
             return .changed
         }
         guard hasReadPages else { return .sound }
         guard isAtEnd, !holdsReadTransaction else { return isPagerSound() ? .sound : .damaged }
         // Leaving the error state resets the pager, and a reset counts as a new version. So does a
         // commit of another connection, but only when a statement begins.
-        let before = knownDataVersion
-        knownDataVersion = dataVersion
-        guard knownDataVersion != before else { return .sound }
+        let before = damage.knownDataVersion
+        damage.knownDataVersion = dataVersion
+        guard damage.knownDataVersion != before else { return .sound }
         return isFirstStep ? .unknown : .damaged
     }
 
@@ -56,11 +58,11 @@ extension Connection {
     /// Later changes are then due neither to a commit of another connection nor to one of this
     /// connection. Inside a transaction the version is not queried; the transaction's end notes it.
     func noteDataVersion() {
-        if handle != nil, !isInTransaction { knownDataVersion = dataVersion }
+        if handle != nil, !isInTransaction { damage.knownDataVersion = dataVersion }
     }
 
     private var dataVersion: UInt32 {
-        guard let handle else { return knownDataVersion }
+        guard let handle else { return damage.knownDataVersion }
         var version: UInt32 = 0
         // Cannot fail for an open connection.
         _ = sqlite3_file_control(handle, nil, SQLITE_FCNTL_DATA_VERSION, &version)
@@ -84,8 +86,8 @@ extension Connection {
             defer { index += 1 }
             guard index != 1, sqlite3_txn_state(handle, name) != SQLITE_TXN_NONE else { continue }
             // The main one is checked after each page that a scan reads, so its query is kept.
-            if index == 0, pagerProbe == nil { pagerProbe = prepareProbe(of: name) }
-            let probe = index == 0 ? pagerProbe : prepareProbe(of: name)
+            if index == 0, damage.pagerProbe == nil { damage.pagerProbe = prepareProbe(of: name) }
+            let probe = index == 0 ? damage.pagerProbe : prepareProbe(of: name)
             defer { if index != 0 { sqlite3_finalize(probe) } }
             let code = probe == nil ? sqlite3_errcode(handle) : sqlite3_step(probe)
             // Repeats the outcome of the step.
@@ -110,12 +112,12 @@ extension Connection {
     /// This is for an engine that has reported something else. It reads the whole file. Damage that
     /// was found is remembered, as no engine forgets it either.
     func hasDamagedPage() -> Bool {
-        guard !knowsDamage, let key else { return knowsDamage }
+        guard !damage.knowsDamage, let key else { return damage.knowsDamage }
         guard let scan = try? PageScan(path, key, configuration.cipher),
             let outcome = try? Examination(scan: scan).run({ _ in })
         else { return false }
-        knowsDamage = !outcome.damaged.isEmpty || outcome.missingPages > 0
-        return knowsDamage
+        damage.knowsDamage = !outcome.damaged.isEmpty || outcome.missingPages > 0
+        return damage.knowsDamage
     }
 
     /// Returns whether the last step has read pages from the file; if not, none can have been
@@ -127,8 +129,8 @@ extension Connection {
         var highest: Int32 = 0
         // Cannot fail for an open connection.
         _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
-        guard misses != knownCacheMisses else { return false }
-        knownCacheMisses = misses
+        guard misses != damage.knownCacheMisses else { return false }
+        damage.knownCacheMisses = misses
         return true
     }
 }

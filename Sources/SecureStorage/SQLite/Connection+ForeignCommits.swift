@@ -67,8 +67,8 @@ extension Connection {
     }
 
     private func takeWriterLock() -> Bool {
-        neverWaits = true
-        defer { neverWaits = false }
+        waits.neverWaits = true
+        defer { waits.neverWaits = false }
         return succeeds("BEGIN IMMEDIATE")
     }
 
@@ -112,8 +112,8 @@ extension Connection {
 
     /// Queries `PRAGMA data_version`, which no commit of this connection changes.
     func readDataVersion(_ recorder: ChangeRecorder) -> ForeignCheck {
-        neverWaits = true
-        defer { neverWaits = false }
+        waits.neverWaits = true
+        defer { waits.neverWaits = false }
         recorder.isPaused = true
         defer { recorder.isPaused = false }
         return uninterrupted {

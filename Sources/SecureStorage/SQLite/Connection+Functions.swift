@@ -31,7 +31,7 @@ extension Connection {
                     { InstalledFunction.of($0)?.finish($0) }, release))
         }
         // If any function of a name is not innocuous, foreign SQL may call none of that name.
-        if !function.isInnocuous { directFunctions.insert(name.lowercased()) }
+        if !function.isInnocuous { authorizer.directFunctions.insert(name.lowercased()) }
     }
 
     func remove(_ signature: SQLFunction.Signature) throws {
@@ -134,13 +134,13 @@ private final class InstalledFunction {
         connection.callbacks.functionDepth += 1
         // Statements in the function check for damaged pages too; the reads that they account for
         // must not count as checked for the enclosing statement.
-        let misses = connection.knownCacheMisses
+        let misses = connection.damage.knownCacheMisses
         do {
             try body()
         } catch {
             fail(context, error)
         }
-        connection.knownCacheMisses = misses
+        connection.damage.knownCacheMisses = misses
         connection.callbacks.functionDepth -= 1
         if connection.callbacks.wasCloseRefused {
             fail(context, "called close() on its store, which stays open", SQLITE_MISUSE)

@@ -27,16 +27,16 @@ extension Connection {
 
     /// Sleeps for a moment and returns true, if time is left.
     private func goesOnWaiting(round: Int32) -> Bool {
-        guard !neverWaits else { return false }
-        if round == 0 { lockWait = LockWait() }
+        guard !waits.neverWaits else { return false }
+        if round == 0 { waits.lockWait = LockWait() }
         // An operation that defers interruptions has to complete.
         if interruption?.isPaused != true,
-            isInterrupted || watcher?() == true
+            isInterrupted || waits.watcher?() == true
         {
-            lockWait.wasInterrupted = true
+            waits.lockWait.wasInterrupted = true
             return false
         }
-        let left = configuration.busyTimeout - (ContinuousClock.now - lockWait.began)
+        let left = configuration.busyTimeout - (ContinuousClock.now - waits.lockWait.began)
         guard left > .zero else { return false }
         // Pauses grow, as SQLite's own do, so that many waiters cost little.
         let pauses = [1, 2, 5, 10, 15, 20] as [Int64]
@@ -52,8 +52,8 @@ extension Connection {
     /// for.
     func isInterruptedWait(_ code: ResultCode) -> Bool {
         guard code.primary == .busy else { return false }
-        defer { lockWait.wasInterrupted = false }
-        return lockWait.wasInterrupted
+        defer { waits.lockWait.wasInterrupted = false }
+        return waits.lockWait.wasInterrupted
     }
 
     /// The configured busy timeout in milliseconds.

@@ -28,7 +28,7 @@ extension Connection {
         try text("PRAGMA checkpoint_fullfsync = ON")
         if !configuration.isReadOnly, !configuration.keepsJournalMode { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
-        origin = configuration.runsUntrustedSQL ? .stranger : .app
+        authorizer.origin = configuration.runsUntrustedSQL ? .stranger : .app
         try installAuthorizer()
         // The authorizer has not seen the statements that were prepared before.
         statements.removeAll()

@@ -6,7 +6,7 @@ extension Connection {
     /// The closure is called every thousand instructions of the engine. Unlike `sqlite3_interrupt`,
     /// which does nothing between two statements, this cannot come too early.
     func watch(_ isOver: (() -> Bool)?) {
-        watcher = isOver
+        waits.watcher = isOver
         guard let handle else { return }
         guard isOver != nil else {
             sqlite3_progress_handler(handle, 0, nil, nil)
@@ -19,7 +19,7 @@ extension Connection {
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
                 // A rollback has to run to its end.
                 guard owner.interruption?.isPaused != true else { return 0 }
-                return owner.watcher?() == true ? 1 : 0
+                return owner.waits.watcher?() == true ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -29,7 +29,7 @@ extension Connection {
     /// - Throws: The error of `tick`, which ends the running statement; the error of `body`.
     func withTicks<R>(_ tick: () throws -> Void, _ body: () throws -> R) throws -> R {
         _ = try requireHandle()
-        let outer = watcher
+        let outer = waits.watcher
         let wasReporting = callbacks.isReporting
         callbacks.isReporting = true
         defer { callbacks.isReporting = wasReporting }

@@ -23,52 +23,33 @@ final class Connection {
     ///
     /// Before that, a failure means that the key is wrong, and no statement may run.
     var isProven = false
-    /// Whether statements that write are refused, as those of a block that only reads.
-    var refusesWrites = false
     let statements = StatementCache(capacity: 64)
-    /// The counters at the last step, for `Connection+DamagedPages`: cache misses
-    /// (`SQLITE_DBSTATUS_CACHE_MISS`), and `SQLITE_FCNTL_DATA_VERSION` of the main database.
-    var knownCacheMisses: Int32 = 0
-    var knownDataVersion: UInt32 = 0
-    /// Whether the library's own reading has found a damaged page; see `hasDamagedPage()`.
-    var knowsDamage = false
-    /// The query that checks whether the pager is in its error state; prepared at first use.
-    var pagerProbe: OpaquePointer?
     var callbacks = Callbacks()
-    /// The transaction control that the authorizer noted for the statement being prepared.
-    var preparedControl: TransactionControl?
-    /// See `Connection+Watching`.
-    var watcher: (() -> Bool)?
-    /// See `Connection+LockWaits`.
-    var lockWait = LockWait()
-    var neverWaits = false
-    /// Whether the app has prepared a `PRAGMA busy_timeout` with a value.
-    var setsBusyTimeout = false
-    /// The origin of the SQL that is being prepared and run.
-    var origin = SQLOrigin.app
-    /// Why the authorizer has refused something since the last statement was prepared.
-    var refusal: String?
-    /// The app's functions that a schema, or SQL from elsewhere, must not call, in lower case.
-    var directFunctions: Set<String> = []
+    let authorizer = AuthorizerState()
+    let waits = WaitState()
+    let damage = DamageState()
     /// Statements that the caller has prepared; finalised with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
     /// Records commits; non-nil while the connection is observed (see `Connection+Changes`).
     var recorder: ChangeRecorder?
-    /// The tables that statements read; non-nil while they are noted.
-    var readTables: Set<String>?
     /// Lets other threads end this connection's statements.
     var interruption: Interruption? {
         didSet { interruption?.attach(handle) }
     }
-    /// False for a read-only connection that found no log.
-    ///
-    /// To read a WAL file SQLite creates an empty log, which a read-only connection does not
-    /// remove.
-    private let madeNoSideFiles: Bool
-    /// Non-nil for a file that is read without locks; see `FileStamp.ofUntouchable`.
-    let untouchable: FileStamp?
-    /// The file, counted as open until `close()`; nil when it did not exist.
-    private var openFile: FileIdentity?
+    let found: FoundFile
+
+    /// The file as it was found.
+    struct FoundFile {
+        /// False for a read-only connection that found no log.
+        ///
+        /// To read a WAL file SQLite creates an empty log, which a read-only connection does not
+        /// remove.
+        let madeNoSideFiles: Bool
+        /// Non-nil for a file that is read without locks; see `FileStamp.ofUntouchable`.
+        let untouchable: FileStamp?
+        /// The file, counted as open until `close()`; nil when it did not exist.
+        let identity: FileIdentity?
+    }
 
     var logger: Logger { configuration.logger }
 
@@ -115,22 +96,23 @@ final class Connection {
     init(path: String, configuration: SecureDatabaseConfiguration) throws {
         self.path = path
         self.configuration = configuration
-        madeNoSideFiles =
-            !configuration.isReadOnly || FileManager.default.fileExists(atPath: path + "-wal")
-        untouchable = FileStamp.ofUntouchable(path, configuration)
         // The file exists: it is created beforehand, with its mode, and never by SQLite. NOMUTEX
         // since only one thread at a time uses the connection; NOFOLLOW since a link could lead
         // anywhere.
         let flags =
             (configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
             | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
-        openFile = FileIdentity(path)
-        if let openFile { try OpenFiles.shared.begin(openFile) }
+        found = FoundFile(
+            madeNoSideFiles: !configuration.isReadOnly
+                || FileManager.default.fileExists(atPath: path + "-wal"),
+            untouchable: FileStamp.ofUntouchable(path, configuration),
+            identity: FileIdentity(path))
+        if let identity = found.identity { try OpenFiles.shared.begin(identity) }
         // A local variable: a property that C code may write to needs an exclusivity check at each
         // later read.
         var opened: OpaquePointer?
         let code =
-            untouchable == nil
+            found.untouchable == nil
             ? sqlite3_open_v2(path, &opened, flags, nil)
             : sqlite3_open_v2(FileStamp.immutableURI(path), &opened, flags | SQLITE_OPEN_URI, nil)
         // A failed open also returns a handle, for the message; deinit closes it.
@@ -169,8 +151,8 @@ final class Connection {
             if !statement.isInUse { statement.finalize() }
         }
         keptStatements.removeAll()
-        sqlite3_finalize(pagerProbe)
-        pagerProbe = nil
+        sqlite3_finalize(damage.pagerProbe)
+        damage.pagerProbe = nil
         stopRecording()
         // An interruption that arrived while nothing ran would end the last checkpoint and keep the
         // log.
@@ -181,8 +163,8 @@ final class Connection {
         // dangling pointer.
         _ = sqlite3_close_v2(handle)
         self.handle = nil
-        if let openFile { OpenFiles.shared.end(openFile) }
-        if !madeNoSideFiles { removeSideFiles() }
+        if let identity = found.identity { OpenFiles.shared.end(identity) }
+        if !found.madeNoSideFiles { removeSideFiles() }
     }
 
     /// Lets SQLite remove the empty log and index of a read-only connection.
@@ -237,10 +219,11 @@ final class Connection {
     ///
     /// SQLite's code is SQLITE_AUTH, but SQLITE_ERROR for functions.
     func refused(_ code: ResultCode, _ sql: String?) -> SecureStorageError? {
-        guard [.notAuthorized, .error].contains(code.primary), let reason = refusal else {
+        guard [.notAuthorized, .error].contains(code.primary), let reason = authorizer.refusal
+        else {
             return nil
         }
-        refusal = nil
+        authorizer.refusal = nil
         // The reason may be shown where the statement and SQLite's message about it may not.
         let shown = sql.flatMap { SQLText.holdsKey($0) ? nil : $0 }
         return .statementFailed(.notAuthorized, reason, in: shown)

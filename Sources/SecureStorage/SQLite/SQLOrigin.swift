@@ -23,7 +23,7 @@ extension Connection {
         _ action: Int32, _ name: UnsafePointer<CChar>?, _ argument: UnsafePointer<CChar>?,
         _ database: UnsafePointer<CChar>?
     ) -> String? {
-        switch (action, origin) {
+        switch (action, authorizer.origin) {
         case (SQLITE_FUNCTION, _):
             return argument.flatMap { reasonToRefuse(function: $0) }
         case (_, .schema): return reasonToRefuseInSchema(action, name)
@@ -60,7 +60,7 @@ extension Connection {
         pragma name: String, _ argument: String?, _ database: String?
     ) -> String? {
         let rules = PragmaRules(configuration: configuration)
-        guard origin == .stranger else {
+        guard authorizer.origin == .stranger else {
             return rules.refusal(name, argument: argument, database: database)
         }
         return rules.refusalForStranger(
@@ -75,9 +75,10 @@ extension Connection {
         for refused in ["load_extension", "fts3_tokenizer"] where Self.isNamed(name, refused) {
             return "\(refused)() is refused: SQL may not load code into the process"
         }
-        guard origin != .app else { return nil }
+        guard authorizer.origin != .app else { return nil }
         let name = String(cString: name).lowercased()
-        guard Self.functionsOfFiles.contains(name) || directFunctions.contains(name) else {
+        guard Self.functionsOfFiles.contains(name) || authorizer.directFunctions.contains(name)
+        else {
             return nil
         }
         return
@@ -132,9 +133,9 @@ extension Connection {
 
     /// Runs `body`, whose statements have this origin.
     func running<R>(_ newOrigin: SQLOrigin, _ body: () throws -> R) rethrows -> R {
-        let before = origin
-        origin = newOrigin
-        defer { origin = before }
+        let before = authorizer.origin
+        authorizer.origin = newOrigin
+        defer { authorizer.origin = before }
         return try body()
     }
 }

@@ -83,7 +83,7 @@ final class Statement {
         self.connection = connection
         parameterCount = Int(sqlite3_bind_parameter_count(handle))
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
-        control = sqlite3_stmt_isexplain(handle) == 0 ? connection.preparedControl : nil
+        control = sqlite3_stmt_isexplain(handle) == 0 ? connection.authorizer.preparedControl : nil
         facts = connection.recorder?.preparedFacts
     }
 
@@ -123,12 +123,12 @@ final class Statement {
             throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
         }
         try SQLText.refuseVacuumInto(start)
-        connection.refusal = nil
+        connection.authorizer.refusal = nil
         let database = try connection.requireHandle()
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-        connection.preparedControl = nil
+        connection.authorizer.preparedControl = nil
         let code = connection.preparing {
             sqlite3_prepare_v3(database, start, size, flags, &handle, &tail)
         }
@@ -175,7 +175,7 @@ final class Statement {
                 .misuse, "a function cannot advance the statement that calls it", in: sql)
         }
         // Not `PRAGMA query_only`, which makes SQLite prepare every cached statement again.
-        if !isQuery, connection.refusesWrites, sqlite3_stmt_readonly(handle) == 0 {
+        if !isQuery, connection.authorizer.refusesWrites, sqlite3_stmt_readonly(handle) == 0 {
             throw SecureStorageError.engineFailed(
                 .readOnly, "attempt to write a readonly database", ResultCode.readOnly.hint, in: sql
             )
