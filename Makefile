@@ -8,6 +8,9 @@ SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Pack
 # flags to avoid building twice.
 OPTIMISED := -Xcxx -O2
 
+# In a campaign, one test may run for hours.
+CAMPAIGN := SECURESTORAGE_STALL=240
+
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines formats docs clean comments
 
@@ -54,25 +57,25 @@ tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
 
 crash: setup ## long campaigns of kills, power cuts, failing and full disks, changed bytes (KILLS=500)
-	SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
+	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),500) SECURESTORAGE_STATES=5000 SECURESTORAGE_DISK_STEP=1 \
 	SECURESTORAGE_DISKS=50 SECURESTORAGE_CHANGED_BYTES=60000 \
 	Scripts/run-tests --filter 'kill|power cut|BrokenDiskTests|full disk|does not fit|DamageCampaignTests'
 
 faults: setup ## system calls that fail, once and permanently, in each of 31 workloads (STEP=1)
-	SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
+	$(CAMPAIGN) SECURESTORAGE_FAULTS_STEP=$(or $(STEP),1) Scripts/run-tests --filter FaultySystemTests
 
 salvage: setup ## salvage of all kinds of files, damaged and forged (DAMAGES=50, PART=2/8 of the files)
-	SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_PART=$(or $(PART),1/1) SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
+	$(CAMPAIGN) SECURESTORAGE_SALVAGE_FILES=100000 SECURESTORAGE_SALVAGE_PART=$(or $(PART),1/1) SECURESTORAGE_SALVAGE_DAMAGES=$(or $(DAMAGES),50) \
 	SECURESTORAGE_FORGERIES=10000 Scripts/run-tests --filter 'SalvageMatrixTests|ForgedPageTests'
 
 damage: setup ## damaged vaults, records, key files and backups (DAMAGES=10000)
-	SECURESTORAGE_DAMAGES=$(or $(DAMAGES),10000) Scripts/run-tests --filter 'DamageTests'
+	$(CAMPAIGN) SECURESTORAGE_DAMAGES=$(or $(DAMAGES),10000) Scripts/run-tests --filter 'DamageTests'
 
 transactions: setup ## every order of up to five steps of transactions (STEPS=5)
-	SECURESTORAGE_TRANSACTION_STEPS=$(or $(STEPS),5) Scripts/run-tests --filter TransactionModelTests
+	$(CAMPAIGN) SECURESTORAGE_TRANSACTION_STEPS=$(or $(STEPS),5) Scripts/run-tests --filter TransactionModelTests
 
 soak: setup ## 16 threads of mixed calls, stress tests of every pair of calls (CALLS=10000, TSAN=1)
-	SECURESTORAGE_CALLS=$(or $(CALLS),10000) SECURESTORAGE_ROUNDS=$(or $(ROUNDS),2000) \
+	$(CAMPAIGN) SECURESTORAGE_CALLS=$(or $(CALLS),10000) SECURESTORAGE_ROUNDS=$(or $(ROUNDS),2000) \
 	SECURESTORAGE_STORM_SECONDS=$(or $(SECONDS),1800) SECURESTORAGE_THREADS=3 Scripts/run-tests \
 	$(if $(TSAN),--sanitize=thread --scratch-path .build/tsan) \
 	--filter '16 threads of calls|StormTests|PoolStateTests'

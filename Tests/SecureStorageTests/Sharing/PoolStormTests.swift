@@ -19,7 +19,7 @@ import Testing
             for (one, other) in Storm.pairs(of: names) {
                 let world = try StormedPool(storm: one)
                 guard try world.blow(one, other, rounds: Storm.rounds * 4) else { return }
-                try world.end()
+                try Storm.within("the end of \(one) beside \(other)") { try world.end() }
             }
         }
     }

@@ -43,12 +43,13 @@ enum Storm {
 
     /// Makes all calls at the same time, one thread each, `rounds` times.
     ///
-    /// After each round, when no call is running, `settle` is called; its error ends the storm.
+    /// After each round, when no call is running, `settle` is called; its error ends the storm, and
+    /// so does its hanging.
     ///
     /// - Returns: False if calls did not end. They are reported, and their threads are abandoned.
     static func blow(
-        _ calls: [Call], rounds: Int, settle: () throws -> Void
-    ) rethrows -> Bool {
+        _ calls: [Call], rounds: Int, settle: @escaping @Sendable () throws -> Void
+    ) throws -> Bool {
         let threads = calls.map { StormThread($0) }
         defer { for thread in threads { thread.end() } }
         for _ in 0..<rounds {
@@ -60,9 +61,28 @@ enum Storm {
                 Issue.record("of \(all), these did not end: \(hanging)")
                 return false
             }
-            try settle()
+            try within("what follows \(calls.map(\.name))", settle)
         }
         return true
+    }
+
+    /// A call that did not return in time.
+    struct Hanging: Error {
+        let name: String
+    }
+
+    /// Runs `body` on a separate thread, which is abandoned if its call hangs.
+    static func within(_ name: String, _ body: @escaping @Sendable () throws -> Void) throws {
+        let outcome = Shared<Result<Void, any Error>?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let result = Result { try body() }
+            outcome.withLock { $0 = result }
+            done.signal()
+        }
+        guard done.wait(timeout: .now() + patience) == .success, let result = outcome.current
+        else { throw Hanging(name: name) }
+        try result.get()
     }
 
     /// Lets `count` threads make random calls for `duration`.

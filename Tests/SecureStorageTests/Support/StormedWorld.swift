@@ -30,7 +30,7 @@ extension StormedWorld {
             for other in callNames where other >= name {
                 guard try world.blow(name, other, rounds: Storm.rounds) else { return }
             }
-            try world.end()
+            try Storm.within("the end of \(name)") { try world.end() }
         }
     }
 
@@ -50,8 +50,10 @@ extension StormedWorld {
             let made = Storm.mix(calls, threads: threads, for: Storm.duration, seed: seed)
             guard let made else { return }
             print("\(made) calls of \(threads) threads")
-            try world.settle()
-            try world.end()
+            try Storm.within("what follows a mix") {
+                try world.settle()
+                try world.end()
+            }
         }
     }
 }
