@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// An exclusive lock on a file or directory (`flock`), held until the object goes or the process
 /// dies.

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Runs `body`, which blocks, on a thread of its own, so that it holds none of the few threads that
 /// tasks share.

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Detects ThreadSanitizer and AddressSanitizer, whose shadow memory is terabytes large.
 package enum Sanitizer {

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Ends this process, an exit test's, as a crash or a power cut would.
 package enum SuddenDeath {

@@ -96,7 +96,7 @@ protocol AccessPoint: AnyObject, Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.closed`, `.suspended`.
     func readBeside<T: Sendable>(
-        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
+        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: SeparateReading.Body<T>
     ) throws -> T
 
     func readBeside<T: Sendable>(

@@ -20,9 +20,9 @@ public class SecureDatabaseStatement {
         self.store = store
         connection = try store.workingConnection()
         statement = try Statement(sql, on: connection, persistent: true)
-        statement.isInUse = false
+        statement.use.isInUse = false
         // Marked as cached so that returning it does not finalize it.
-        statement.isCached = true
+        statement.use.isCached = true
         connection.keptStatements[ObjectIdentifier(statement)] = statement
     }
 
@@ -35,8 +35,8 @@ public class SecureDatabaseStatement {
         guard connection.keptStatements.removeValue(forKey: ObjectIdentifier(statement)) != nil
         else { return }
         bindValues = { try $0.bind([]) }
-        statement.isCached = false
-        if !statement.isInUse { statement.finalize() }
+        statement.use.isCached = false
+        if !statement.use.isInUse { statement.finalize() }
     }
 
     // MARK: - Values
@@ -145,13 +145,13 @@ public class SecureDatabaseStatement {
     /// Marks the statement as in use and binds its values; on success, the caller must return it.
     private func begin(_ bind: (Statement) throws -> Void) throws {
         try requireOpen()
-        guard !statement.isInUse else {
+        guard !statement.use.isInUse else {
             throw SecureStorageError.statementFailed(
                 .misuse,
                 "the prepared statement is in use; close its result set before it runs again",
                 in: sql)
         }
-        statement.isInUse = true
+        statement.use.isInUse = true
         do {
             try bind(statement)
             // Converting a value might have closed the store or this statement.

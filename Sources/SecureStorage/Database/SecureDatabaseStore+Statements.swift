@@ -207,7 +207,7 @@ extension SecureDatabaseStore {
                     let statement = Statement(
                         handle: handle, sql: String(decoding: own, as: UTF8.self), on: connection)
                     defer { statement.giveBack() }
-                    guard statement.parameterCount == 0 else {
+                    guard statement.parameters.count == 0 else {
                         throw SecureStorageError.statementFailed(
                             .range,
                             "a batch has no values for placeholders; run the statement with executeUpdate",

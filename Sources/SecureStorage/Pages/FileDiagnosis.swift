@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The diagnosis of a file, from evidence.
 ///
 /// ```swift

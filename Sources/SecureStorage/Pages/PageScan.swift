@@ -80,7 +80,7 @@ struct PageScan: Sendable {
     }
 
     /// Returns whether all of the pages are as they were written; ends at the first that is not.
-    func areAuthentic(_ numbers: HeldPages.SubSequence) throws -> Bool {
+    func areAuthentic(_ numbers: PageNumbers.SubSequence) throws -> Bool {
         guard let first = numbers.first, let last = numbers.last else { return true }
         guard let stored = view.storedPages(from: first), stored.lowerBound == first else {
             return false

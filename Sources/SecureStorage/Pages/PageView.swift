@@ -101,14 +101,14 @@ struct PageView: Sendable {
     /// Returns those of the first `count` pages that exist, in order.
     ///
     /// It does not count up to `count`: in a log or a journal anyone can write any number.
-    func heldPages(of count: Int) -> HeldPages {
+    func heldPages(of count: Int) -> PageNumbers {
         // Pages after the end that a journal names are cut off when it is played back.
         let count = if case .journal = source { min(count, pageCount) } else { count }
         let last = UInt32(clamping: min(max(count, 0), Int(Self.lastPossiblePage)))
         let own = UInt32(clamping: min(Int(last), file.size / pageSize))
         let start = overlaid.index(of: own + 1, from: 0)
         let end = overlaid.index(of: last + 1, from: start)
-        return HeldPages(own: own, others: overlaid[start..<end])
+        return PageNumbers(own: own, others: overlaid[start..<end])
     }
 
     /// Returns whether a page is in the file, the log or the journal.

@@ -41,29 +41,53 @@ final class ChangeRecorder {
     /// Changes that are committed but not published yet.
     private(set) var committed: [RecordedChanges] = []
 
-    /// Facts about the statement that is being prepared; nil while none is.
-    var facts: StatementFacts?
-    private var factsCount = 0
-    /// Facts about the statement that was prepared last.
-    private(set) var preparedFacts: StatementFacts?
+    var preparation = Preparation()
     /// Whether the library is running its own queries, which are not recorded.
     var isPaused = false
-    /// Whether the check for foreign commits is postponed to the end of a transaction.
-    var owesCheck = false
-    /// `PRAGMA data_version` when it was last queried; nil when that query failed.
-    var knownVersion: Int64?
-    /// The `PRAGMA data_version` statement, prepared at first use and finalised by the connection.
-    var versionQuery: OpaquePointer?
     var schema = ObservedSchema()
-    /// Distinguishes this connection's rows in the change log from those of others.
-    let writer = Int64.random(in: .min ... .max)
-    /// The newest row of the change log up to which all rows of other connections have been read.
-    var lastLogged: Int64 = 0
-    /// The newest row that this connection has written; nil when its transaction was rolled back.
-    var ownLogged: Int64?
+    var foreign = ForeignCheckState()
+    var log = ChangeLogState()
 
-    /// The caller's count of changed rows, if a row of the log has been written since.
-    var countBeforeLog: Int?
+    /// The facts about statements that SQLite reports while it prepares them.
+    struct Preparation {
+        /// Of the statement that is being prepared; nil while none is.
+        var facts: StatementFacts?
+        /// Of the statement that was prepared last.
+        fileprivate(set) var last: StatementFacts?
+        fileprivate var count = 0
+
+        /// Returns the facts with a new number.
+        fileprivate mutating func numbered(_ facts: StatementFacts?) -> StatementFacts? {
+            count += 1
+            var facts = facts
+            facts?.number = count
+            return facts
+        }
+    }
+
+    /// The state of the checks for commits of other connections.
+    struct ForeignCheckState {
+        /// Whether the check is postponed to the end of a transaction.
+        var isOwed = false
+        /// `PRAGMA data_version` when it was last queried; nil when that query failed.
+        var version: Int64?
+        /// The `PRAGMA data_version` statement, prepared at first use and finalised by the
+        /// connection.
+        var versionQuery: OpaquePointer?
+    }
+
+    /// What is known of the change log, in which each connection reports what it committed.
+    struct ChangeLogState {
+        /// Distinguishes this connection's rows from those of others.
+        let writer = Int64.random(in: .min ... .max)
+        /// The newest row up to which all rows of other connections have been read.
+        var last: Int64 = 0
+        /// The newest row that this connection has written; nil when its transaction was rolled
+        /// back.
+        var own: Int64?
+        /// The caller's count of changed rows, if a row of the log has been written since.
+        var countBefore: Int?
+    }
 
     /// The changes that the transaction has made so far.
     var pending: RecordedChanges {
@@ -109,13 +133,11 @@ final class ChangeRecorder {
 
     /// Runs `body`, which prepares a statement, and collects the statement's facts.
     func preparing<R>(_ body: () throws -> R) rethrows -> R {
-        let outer = facts
-        facts = StatementFacts()
+        let outer = preparation.facts
+        preparation.facts = StatementFacts()
         defer {
-            factsCount += 1
-            facts?.number = factsCount
-            preparedFacts = facts
-            facts = outer
+            preparation.last = preparation.numbered(preparation.facts)
+            preparation.facts = outer
         }
         return try body()
     }
@@ -139,23 +161,21 @@ final class ChangeRecorder {
     func recording(
         _ known: inout StatementFacts?, mayReplace: Bool, _ step: () -> Outcome
     ) {
-        let (outerFacts, outerRunning) = (facts, running)
+        let (outerFacts, outerRunning) = (preparation.facts, running)
         var outerNested = Layer(savepoint: nil)
         swap(&outerNested, &nested)
-        facts = nil
+        preparation.facts = nil
         running = []
         depth += 1
         let outcome = step()
         depth -= 1
         // Merged with the known facts: a virtual table prepares its own statements during a step.
-        if let facts {
-            known = known.map { $0.merging(facts) } ?? facts
-            factsCount += 1
-            known?.number = factsCount
+        if let facts = preparation.facts {
+            known = preparation.numbered(known.map { $0.merging(facts) } ?? facts)
         }
         let ran = running
         swap(&outerNested, &nested)
-        (facts, running) = (outerFacts, outerRunning)
+        (preparation.facts, running) = (outerFacts, outerRunning)
         // A failed statement was rolled back, except with `ON CONFLICT FAIL`.
         if outcome.isSuccess || outcome.hasChangedRows {
             if depth > 0 {
@@ -232,7 +252,7 @@ final class ChangeRecorder {
             return
         }
         let changes = collapse()
-        if sawRollback { ownLogged = nil }
+        if sawRollback { log.own = nil }
         if !sawRollback, !changes.isEmpty { committed.append(changes) }
         sawCommit = false
         sawRollback = false

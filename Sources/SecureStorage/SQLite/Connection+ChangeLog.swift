@@ -39,7 +39,7 @@ extension Connection {
         let (rowID, count) = (lastInsertRowID, changedRowCount)
         defer {
             if let handle { sqlite3_set_last_insert_rowid(handle, rowID) }
-            recorder.countBeforeLog = count
+            recorder.log.countBefore = count
         }
         if !recorder.schema.rowTables.contains(Self.changeLog) {
             try execute(
@@ -53,13 +53,13 @@ extension Connection {
         defer { insert.giveBack() }
         try insert.bind(
             stored: [
-                .integer(recorder.writer),
+                .integer(recorder.log.writer),
                 change.hasUnknownTables ? .null : .text(Self.text(of: change)),
             ])
         try insert.run()
         // Not at each commit: a deletion costs as much as an insert.
         let id = lastInsertRowID
-        recorder.ownLogged = id
+        recorder.log.own = id
         guard id % 100 == 0 else { return }
         let prune = try statement(for: "DELETE FROM \(Self.changeLog) WHERE id <= ?")
         defer { prune.giveBack() }
@@ -73,16 +73,16 @@ extension Connection {
         guard configuration.keepsChangeLog else { return .foreign }
         var change = DatabaseChange(tables: [:], hasUnknownTables: false, includesForeign: true)
         var isExplained = false
-        var expected = recorder.lastLogged + 1
+        var expected = recorder.log.last + 1
         let sql = """
-            SELECT id, writer, tables FROM \(Self.changeLog) WHERE id > \(recorder.lastLogged) ORDER BY id
+            SELECT id, writer, tables FROM \(Self.changeLog) WHERE id > \(recorder.log.last) ORDER BY id
             """
         let code = numbersAndText(sql, recorder) { id, writer, text in
             // A gap: rows were pruned before they were read.
             if id != expected { change.hasUnknownTables = true }
             expected = id + 1
-            recorder.lastLogged = id
-            guard writer != recorder.writer else { return }
+            recorder.log.last = id
+            guard writer != recorder.log.writer else { return }
             isExplained = true
             guard let text, let kinds = Self.kinds(in: text) else {
                 change.hasUnknownTables = true
@@ -101,7 +101,7 @@ extension Connection {
 
     /// Skips the rows that this connection has written, when no other connection has committed.
     func skipOwnRows(_ recorder: ChangeRecorder) {
-        recorder.lastLogged = max(recorder.lastLogged, recorder.ownLogged ?? 0)
+        recorder.log.last = max(recorder.log.last, recorder.log.own ?? 0)
     }
 
     /// Skips the rows that were logged before the observation began.
@@ -109,7 +109,7 @@ extension Connection {
         guard configuration.keepsChangeLog else { return }
         _ = numbersAndText(
             "SELECT max(id), 0, NULL FROM \(Self.changeLog)", recorder
-        ) { id, _, _ in recorder.lastLogged = id }
+        ) { id, _, _ in recorder.log.last = id }
     }
 
     // MARK: - A row's text

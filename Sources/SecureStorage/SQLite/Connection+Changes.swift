@@ -58,7 +58,7 @@ extension Connection {
     /// Removes the hooks; harmless if none are set.
     func stopRecording() {
         guard let recorder else { return }
-        sqlite3_finalize(recorder.versionQuery)
+        sqlite3_finalize(recorder.foreign.versionQuery)
         if let handle {
             _ = sqlite3_update_hook(handle, nil, nil)
             _ = sqlite3_commit_hook(handle, nil, nil)
@@ -101,8 +101,8 @@ extension Connection {
             return false
         }
         guard let recorder, !recorder.isPaused else { return false }
-        var facts = recorder.facts ?? StatementFacts()
-        defer { recorder.facts = facts }
+        var facts = recorder.preparation.facts ?? StatementFacts()
+        defer { recorder.preparation.facts = facts }
         switch action {
         case SQLITE_INSERT: facts.note(.insert, name, database)
         case SQLITE_UPDATE:

@@ -18,10 +18,10 @@ extension Connection {
     func publishCommitted() {
         guard let recorder, !recorder.isPaused, !callbacks.isComparing else { return }
         recorder.settle(isAutocommit: !isInTransaction)
-        guard !recorder.committed.isEmpty || (recorder.owesCheck && seesTheLatest) else {
+        guard !recorder.committed.isEmpty || (recorder.foreign.isOwed && seesTheLatest) else {
             return
         }
-        recorder.owesCheck = recorder.owesCheck && !seesTheLatest
+        recorder.foreign.isOwed = recorder.foreign.isOwed && !seesTheLatest
         recorder.willCheck()
         publishForeignCommits(recorder)
         for recorded in recorder.takeCommitted() {
@@ -47,7 +47,7 @@ extension Connection {
         guard let recorder else { return .final }
         guard seesTheLatest else {
             // In a transaction or beside an open result set; the check follows at their end.
-            recorder.owesCheck = true
+            recorder.foreign.isOwed = true
             return .final
         }
         let hasLock = isLast && !configuration.isReadOnly && takeWriterLock()
@@ -74,12 +74,12 @@ extension Connection {
 
     @discardableResult
     private func publishForeignCommits(_ recorder: ChangeRecorder) -> ForeignCheck {
-        let before = recorder.knownVersion
+        let before = recorder.foreign.version
         let (answer, change) = inSnapshot { () -> (ForeignCheck, DatabaseChange?) in
             let check = readDataVersion(recorder)
             guard check != .busy else { return (.busy, nil) }
             // Also when the query has failed: nil proves nothing, so it counts as a change.
-            guard recorder.knownVersion == nil || recorder.knownVersion != before else {
+            guard recorder.foreign.version == nil || recorder.foreign.version != before else {
                 skipOwnRows(recorder)
                 return (check, nil)
             }
@@ -117,16 +117,17 @@ extension Connection {
         recorder.isPaused = true
         defer { recorder.isPaused = false }
         return uninterrupted {
-            if recorder.versionQuery == nil, let handle {
+            if recorder.foreign.versionQuery == nil, let handle {
                 _ = sqlite3_prepare_v3(
                     handle, "PRAGMA data_version", -1, UInt32(SQLITE_PREPARE_PERSISTENT),
-                    &recorder.versionQuery, nil)
+                    &recorder.foreign.versionQuery, nil)
             }
-            let code = recorder.versionQuery.map { sqlite3_step($0) } ?? SQLITE_ERROR
-            defer { _ = sqlite3_reset(recorder.versionQuery) }  // repeats the outcome of the step
+            let code = recorder.foreign.versionQuery.map { sqlite3_step($0) } ?? SQLITE_ERROR
+            // Repeats the outcome of the step.
+            defer { _ = sqlite3_reset(recorder.foreign.versionQuery) }
             guard code & 0xff != SQLITE_BUSY else { return .busy }
-            recorder.knownVersion =
-                code == SQLITE_ROW ? sqlite3_column_int64(recorder.versionQuery, 0) : nil
+            recorder.foreign.version =
+                code == SQLITE_ROW ? sqlite3_column_int64(recorder.foreign.versionQuery, 0) : nil
             return .answered
         }
     }

@@ -146,9 +146,9 @@ final class Connection {
         interruption?.detach(handle)
         statements.removeAll()
         for statement in keptStatements.values {
-            statement.isCached = false
+            statement.use.isCached = false
             // A statement in use is finalised when it is given back.
-            if !statement.isInUse { statement.finalize() }
+            if !statement.use.isInUse { statement.finalize() }
         }
         keptStatements.removeAll()
         sqlite3_finalize(damage.pagerProbe)
@@ -262,7 +262,7 @@ final class Connection {
     var lastInsertRowID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
     var changedRowCount: Int {
-        recorder?.countBeforeLog ?? handle.map { Int(sqlite3_changes64($0)) } ?? 0
+        recorder?.log.countBefore ?? handle.map { Int(sqlite3_changes64($0)) } ?? 0
     }
 
     /// Whether a transaction is open; false for a closed connection, whose transaction was rolled

@@ -1,14 +1,6 @@
 internal import CSQLCipher
 internal import Foundation
 
-/// The name of a placeholder, with and without its `:`, `@` or `$`.
-struct ParameterName: CustomStringConvertible {
-    let full: String
-    let bare: String
-
-    var description: String { full }
-}
-
 extension Statement {
     typealias NamedValues = [String: (any SQLiteDatatypeBridgeable)?]
 
@@ -17,10 +9,10 @@ extension Statement {
     /// - Throws: `.backingStoreError` code `.range` when the number of values is not that
     ///   of the placeholders; `.typeConversionFailed` for a value that SQLite cannot hold.
     func bind(_ values: [(any SQLiteDatatypeBridgeable)?]) throws {
-        guard values.count == parameterCount else {
+        guard values.count == parameters.count else {
             throw SecureStorageError.statementFailed(
                 .range,
-                "the statement has \(parameterCount) placeholders but \(values.count) values "
+                "the statement has \(parameters.count) placeholders but \(values.count) values "
                     + "were given", in: sql)
         }
         for index in values.indices { try bindInPlace(values[index], at: Int32(index + 1)) }
@@ -36,8 +28,8 @@ extension Statement {
     ///   value, or a value without a placeholder.
     func bind(_ values: NamedValues, allowingSurplus allowsSurplus: Bool? = nil) throws {
         // With no more values than names, one that is found by its bare name has no other spelling.
-        let isPlain = values.count <= distinctNameCount
-        let names = parameterNames
+        let isPlain = values.count <= parameters.distinctNameCount
+        let names = parameters.names
         for offset in names.indices {
             guard let name = names[offset] else {
                 throw SecureStorageError.statementFailed(
@@ -87,12 +79,13 @@ extension Statement {
     private func bindInOrder(
         _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
     ) throws -> Bool {
-        guard values.count == parameterCount, bareNames.count == parameterCount else {
+        let names = parameters.bareNames
+        guard values.count == parameters.count, names.count == parameters.count else {
             return false
         }
         var offset = 0
         for (name, value) in values {
-            guard bareNames[offset] == name else { return false }
+            guard names[offset] == name else { return false }
             offset += 1
             try bind(try value?.sqliteValue ?? .null, at: Int32(offset))
         }
@@ -149,7 +142,7 @@ extension Statement {
     /// order.
     func bindColumns(of row: Statement) throws {
         hasBoundValues = true
-        for index in 0..<Int32(parameterCount) {
+        for index in 0..<Int32(parameters.count) {
             let value = sqlite3_column_value(row.handle, index)
             try connection.check(sqlite3_bind_value(handle, index + 1, value))
         }
@@ -168,14 +161,6 @@ extension Statement {
             if let place = values.index(forKey: spelling) { return place }
         }
         return nil
-    }
-
-    /// Returns the name of the parameter at `offset`; nil for `?` and `?1`.
-    func parameterName(at offset: Int) -> ParameterName? {
-        guard let name = sqlite3_bind_parameter_name(handle, Int32(offset + 1)),
-            name.pointee != CChar(UInt8(ascii: "?"))
-        else { return nil }
-        return ParameterName(full: String(cString: name), bare: String(cString: name + 1))
     }
 
     /// Binds a value in place.

@@ -15,30 +15,13 @@ final class Statement {
     let handle: OpaquePointer
     /// Separate from the connection's, since the statement may be released after the connection.
     private let home = HomeProcess()
-    let parameterCount: Int
-    /// The names in the order of the parameters' indexes; made at first use.
-    lazy var parameterNames: [ParameterName?] = (0..<parameterCount).map(parameterName)
-    /// The names without prefix, for `bindInOrder`; none when two are alike or one has no name.
-    lazy var bareNames: [String] = {
-        let names = parameterNames.compactMap(\.?.bare)
-        return names.count == distinctNameCount ? names : []
-    }()
-    /// The number of distinct names: `:a` and `@a` are two parameters of one name.
-    lazy var distinctNameCount = Set(parameterNames.map(\.?.bare)).count
+    var parameters: StatementParameters
 
     /// The columns of the current schema; see `refreshColumns`.
-    private var columns = ColumnNames([])
-    /// The number of names in `columnNames`.
-    private(set) var knownColumnCount = 0
-    private var knownReprepares: Int32 = -1
+    private var columns = Columns()
     var hasBoundValues = false
-    /// Whether it has been stepped since it was last reset, and has reached its end.
-    private var hasBegun = false
-    private var hasEnded = false
+    private var execution = Execution()
     let isQuery: Bool
-    /// Whether SQLite is in its step, from where it may call functions of the caller.
-    private var isStepping = false
-    private var wasGivenBackInStep = false
     /// Non-nil for a statement that begins, keeps or ends a transaction or a savepoint when it
     /// runs.
     let control: TransactionControl?
@@ -46,12 +29,34 @@ final class Statement {
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
 
-    /// Kept by the cache: whether it holds this statement, whether it is in use, and when it was
-    /// last requested.
-    var isCached = false
-    var isInUse = true
-    var lastUse = 0
+    var use = Use()
     private var isFinalized = false
+
+    /// Maintained by the cache, or by another owner that keeps the statement between its uses.
+    struct Use {
+        /// Whether it is kept, instead of finalised when it is given back.
+        var isCached = false
+        var isInUse = true
+        /// When it was last requested.
+        var last = 0
+    }
+
+    private struct Columns {
+        var names = ColumnNames([])
+        /// The number of names.
+        var count = 0
+        /// How often SQLite had prepared the statement again when the names were read.
+        var reprepares: Int32 = -1
+    }
+
+    private struct Execution {
+        /// Whether it has been stepped since it was last reset, and has reached its end.
+        var hasBegun = false
+        var hasEnded = false
+        /// Whether SQLite is in its step, from where it may call functions of the caller.
+        var isStepping = false
+        var wasGivenBackInStep = false
+    }
 
     /// Prepares `sql`, which must hold exactly one statement.
     ///
@@ -81,10 +86,10 @@ final class Statement {
         self.sql = sql
         identity = TextIdentity(sql)
         self.connection = connection
-        parameterCount = Int(sqlite3_bind_parameter_count(handle))
+        parameters = StatementParameters(of: handle)
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
         control = sqlite3_stmt_isexplain(handle) == 0 ? connection.authorizer.preparedControl : nil
-        facts = connection.recorder?.preparedFacts
+        facts = connection.recorder?.preparation.last
     }
 
     deinit { finalize() }
@@ -144,12 +149,12 @@ final class Statement {
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
         let hasReadPages = connection.hasReadPages()
         // The usual case.
-        if code == SQLITE_ROW, hasBegun, !hasReadPages { return true }
-        let isFirstStep = !hasBegun
-        hasBegun = true
-        hasEnded = code == SQLITE_DONE
+        if code == SQLITE_ROW, execution.hasBegun, !hasReadPages { return true }
+        let isFirstStep = !execution.hasBegun
+        execution.hasBegun = true
+        execution.hasEnded = code == SQLITE_DONE
         switch connection.verdict(
-            hasReadPages: hasReadPages, isFirstStep: isFirstStep, isAtEnd: hasEnded,
+            hasReadPages: hasReadPages, isFirstStep: isFirstStep, isAtEnd: execution.hasEnded,
             isQuery: isQuery)
         {
         case .sound: break
@@ -170,7 +175,7 @@ final class Statement {
     func advance() throws -> Int32 {
         try home.requireCurrent()
         try connection.callbacks.requireNoComparison()
-        guard !isStepping else {
+        guard !execution.isStepping else {
             throw SecureStorageError.statementFailed(
                 .misuse, "a function cannot advance the statement that calls it", in: sql)
         }
@@ -180,13 +185,13 @@ final class Statement {
                 .readOnly, "attempt to write a readonly database", ResultCode.readOnly.hint, in: sql
             )
         }
-        isStepping = true
+        execution.isStepping = true
         let code = connection.recorder == nil ? sqlite3_step(handle) : recordedStep()
-        isStepping = false
+        execution.isStepping = false
         // Functions report it themselves, so this was a collation, which cannot.
         try connection.callbacks.reportRefusedClose()
-        guard wasGivenBackInStep else { return code }
-        wasGivenBackInStep = false
+        guard execution.wasGivenBackInStep else { return code }
+        execution.wasGivenBackInStep = false
         giveBack()
         throw SecureStorageError.closed
     }
@@ -204,7 +209,7 @@ final class Statement {
                 isAutocommit: sqlite3_get_autocommit(database) != 0)
         }
         // A statement that writes nothing, such as COMMIT, keeps the caller's count.
-        if facts?.writes.isEmpty != true { recorder.countBeforeLog = nil }
+        if facts?.writes.isEmpty != true { recorder.log.countBefore = nil }
         return code
     }
 
@@ -218,8 +223,8 @@ final class Statement {
         guard home.isCurrent else { return }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)
-        hasBegun = false
-        hasEnded = false
+        execution.hasBegun = false
+        execution.hasEnded = false
         if connection.recorder != nil { connection.publishCommitted() }
     }
 
@@ -236,19 +241,19 @@ final class Statement {
     func giveBack() {
         // A reset ends transactions; in a child they are the parent's.
         guard home.isCurrent else { return }
-        guard !isStepping else {
-            wasGivenBackInStep = true
+        guard !execution.isStepping else {
+            execution.wasGivenBackInStep = true
             return
         }
-        isInUse = false
+        use.isInUse = false
         defer {
             // A writing statement that was not run to its end may commit only now.
-            if hasBegun, !hasEnded, !isQuery { connection.noteDataVersion() }
-            hasBegun = false
-            hasEnded = false
+            if execution.hasBegun, !execution.hasEnded, !isQuery { connection.noteDataVersion() }
+            execution.hasBegun = false
+            execution.hasEnded = false
             if connection.recorder != nil { connection.publishCommitted() }
         }
-        guard isCached else { return finalize() }
+        guard use.isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.
         _ = sqlite3_reset(handle)
         clearValues()
@@ -269,19 +274,21 @@ final class Statement {
     /// SQLite then prepares the statement again by itself, and `SELECT *` may have other columns.
     func refreshColumns() {
         let reprepares = sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 0)
-        guard reprepares != knownReprepares else { return }
-        knownReprepares = reprepares
-        columns = ColumnNames(
-            (0..<columnCount).map { index in
-                sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
-            })
-        knownColumnCount = columns.names.count
+        guard reprepares != columns.reprepares else { return }
+        let names = (0..<columnCount).map { index in
+            sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
+        }
+        columns = Columns(names: ColumnNames(names), count: names.count, reprepares: reprepares)
     }
 
-    var columnNames: [String] { columns.names }
+    var columnNames: [String] { columns.names.names }
+
+    /// The number of names in `columnNames`.
+    @inline(__always)
+    var knownColumnCount: Int { columns.count }
 
     /// Returns the index of the column with this name, or else of the first one that differs only
     /// in case; nil if no column matches.
     @inline(__always)
-    func columnIndex(named name: String) -> Int? { columns.index(of: name) }
+    func columnIndex(named name: String) -> Int? { columns.names.index(of: name) }
 }

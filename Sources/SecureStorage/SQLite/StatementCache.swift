@@ -40,8 +40,8 @@ final class StatementCache {
     }
 
     private func checkOut(_ statement: Statement) -> Statement? {
-        guard !statement.isInUse else { return nil }
-        statement.isInUse = true
+        guard !statement.use.isInUse else { return nil }
+        statement.use.isInUse = true
         touch(statement)
         return statement
     }
@@ -51,7 +51,7 @@ final class StatementCache {
         guard statements[ByteString(statement.sql)] == nil else { return }
         touch(statement)
         statements[ByteString(statement.sql)] = statement
-        statement.isCached = true
+        statement.use.isCached = true
         while statements.count > capacity, evict() {}
     }
 
@@ -64,20 +64,20 @@ final class StatementCache {
     private func drop(_ statement: Statement) {
         let slot = statement.identity.slot(of: Self.recentCount)
         if recent[slot] === statement { recent[slot] = nil }
-        statement.isCached = false
-        if !statement.isInUse { statement.finalize() }
+        statement.use.isCached = false
+        if !statement.use.isInUse { statement.finalize() }
     }
 
     private func touch(_ statement: Statement) {
         clock += 1
-        statement.lastUse = clock
+        statement.use.last = clock
     }
 
     /// Removes the least recently used free statement; returns false when every one is in use.
     private func evict() -> Bool {
         // A scan, but only when a statement was prepared, which costs far more.
-        let free = statements.values.lazy.filter { !$0.isInUse }
-        guard let oldest = free.min(by: { $0.lastUse < $1.lastUse }) else { return false }
+        let free = statements.values.lazy.filter { !$0.use.isInUse }
+        guard let oldest = free.min(by: { $0.use.last < $1.use.last }) else { return false }
         statements[ByteString(oldest.sql)] = nil
         drop(oldest)
         return true

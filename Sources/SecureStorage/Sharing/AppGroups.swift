@@ -1,5 +1,10 @@
-public import Foundation
 internal import Platform
+
+#if canImport(Darwin)
+    public import Foundation
+#else
+    internal import Foundation
+#endif
 
 /// Keeps the processes of an app group off a file while one of them creates or opens it.
 ///

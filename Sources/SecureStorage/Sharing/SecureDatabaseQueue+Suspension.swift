@@ -31,13 +31,13 @@ extension SecureDatabaseQueue: SuspendableDatabase {
         }
         let number = suspension.change { $0.announce() }
         let isFree = DispatchSemaphore(value: 0)
-        let beside = BesideReaders(databaseStore)
+        let readers = SeparateReaders(databaseStore)
         enqueue { store in
             if suspension.change({ $0.beginLeaving(number) }) {
                 store.rest()
                 suspension.change { $0.endLeaving() }
             }
-            beside.signalWhenGone(isFree)
+            readers.signalWhenGone(isFree)
         }
         let isOver = SuspensionWait(grace: grace).wait(for: isFree) { [interruption] in
             suspension.change { state in
@@ -46,7 +46,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
                 // Under the lock: a moment later the suspension may be over, and the statement
                 // another call's.
                 interruption.interrupt(.suspension)
-                beside.interrupt()
+                readers.interrupt()
             }
         }
         return suspension.change { isOver && $0.stage == .left && $0.number == number }
@@ -64,7 +64,7 @@ extension SecureDatabaseQueue: SuspendableDatabase {
 }
 
 /// The connections that read a store's file beside the store, which a suspension ends.
-private struct BesideReaders: Sendable {
+private struct SeparateReaders: Sendable {
     private let rows: RowRegister
     private let readings: RowRegister
 

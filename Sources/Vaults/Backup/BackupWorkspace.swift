@@ -25,7 +25,7 @@ final class BackupWorkspace {
         }
         let parent = url.deletingLastPathComponent().path
         guard let resolved = realpath(parent, nil) else {
-            throw BackupFile.failure(errno, "find the directory", parent)
+            throw SequentialFile.failure(errno, "find the directory", parent)
         }
         defer { free(resolved) }
         let directory = URL(fileURLWithPath: String(cString: resolved), isDirectory: true)
@@ -38,7 +38,7 @@ final class BackupWorkspace {
             guard let lock else { throw VaultBackupError.inUse(path: target.path) }
             self.lock = lock
         } catch let error as SystemError {
-            throw BackupFile.failure(error.code, "\(error.action) the directory", path)
+            throw SequentialFile.failure(error.code, "\(error.action) the directory", path)
         }
         try empty()
     }
@@ -57,7 +57,7 @@ final class BackupWorkspace {
         // Through the descriptor: another directory may have taken the name.
         let copy = fcntl(lock.descriptor.number, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0, let list = fdopendir(copy) else {
-            throw BackupFile.failure(errno, "list", path)
+            throw SequentialFile.failure(errno, "list", path)
         }
         defer { closedir(list) }
         rewinddir(list)
@@ -69,7 +69,7 @@ final class BackupWorkspace {
             }
             guard name != ".", name != ".." else { continue }
             guard unlinkat(lock.descriptor.number, name, 0) == 0 || errno == ENOENT else {
-                throw BackupFile.failure(errno, "remove", "\(path)/\(name)")
+                throw SequentialFile.failure(errno, "remove", "\(path)/\(name)")
             }
         }
     }
@@ -87,7 +87,7 @@ final class BackupWorkspace {
             try AtomicFile.rename(url(name).path, to: target.path, replacing: replacing)
         } catch let error as SystemError {
             guard error.code != EEXIST else { throw isTaken }
-            throw BackupFile.failure(error.code, error.action, target.path)
+            throw SequentialFile.failure(error.code, error.action, target.path)
         }
     }
 

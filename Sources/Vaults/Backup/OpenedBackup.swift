@@ -4,7 +4,7 @@ internal import SecureStorage
 /// A backup file, read from its beginning: first its header, then its keys, then its database.
 final class OpenedBackup {
     let header: VaultBackupHeader
-    private let file: BackupFile
+    private let file: SequentialFile
 
     init(at url: URL) throws {
         let path = url.path
@@ -12,7 +12,7 @@ final class OpenedBackup {
             throw VaultBackupError.fileFailed(
                 reason: "\(KeyStoreError.quoted(path)) is not a file path")
         }
-        file = try BackupFile(reading: path)
+        file = try SequentialFile(reading: path)
         let begin = try file.read(VaultBackupHeader.beginLength)
         let magic = VaultBackupHeader.magic.withUTF8Buffer { Data($0) }
         guard begin.prefix(4) == magic else {
@@ -72,7 +72,7 @@ final class OpenedBackup {
     func extract(
         to url: URL, with keys: BackupKeys, _ progress: FileProgress.Handler
     ) throws {
-        let target = try BackupFile(making: url.path)
+        let target = try SequentialFile(making: url.path)
         let size = Int(header.metadata.databaseSize)
         var done = 0
         try VaultBackupError.asDamage {

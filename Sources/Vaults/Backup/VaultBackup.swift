@@ -39,7 +39,7 @@ public enum VaultBackup {
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: FileProgress.Handler = { _ in }
     ) throws -> VaultBackupMetadata {
-        let making = BackupMaking(
+        let making = BackupRun(
             database: database, sources: sources, dataKeys: dataKeys, label: label,
             replacing: replacing)
         return try VaultBackupError.translating(url.path, isDatabase: false) {

@@ -25,10 +25,8 @@ public final class DataVault: Sendable {
         var locks = 0
 
         /// Returns the opened vault, or closes it and returns nil if it was idle too long.
-        mutating func current(_ clock: any IdleClock) -> OpenedVault? {
-            guard let opened, opened.users == 0, let timeout = opened.timeout,
-                clock.now - opened.lastUse >= timeout
-            else { return opened }
+        mutating func current(at now: Duration) -> OpenedVault? {
+            guard let opened, opened.idle.isOver(at: now) else { return opened }
             self.opened = nil
             opened.close()
             return nil
@@ -94,17 +92,16 @@ public final class DataVault: Sendable {
 
     /// Lends the opened vault, which counts as use until `body` returns.
     func withOpened<R>(_ body: (OpenedVault) throws -> R) throws -> R {
+        let now = container.clock.now
         let opened = state.withLock { state in
-            let opened = state.current(container.clock)
-            opened?.users += 1
+            let opened = state.current(at: now)
+            opened?.idle.beginUse()
             return opened
         }
         guard let opened else { throw absence() ?? DataVaultError.locked }
         defer {
-            state.withLock { _ in
-                opened.users -= 1
-                if opened.timeout != nil { opened.lastUse = container.clock.now }
-            }
+            let now = container.clock.now
+            state.withLock { _ in opened.idle.endUse(at: now) }
         }
         do {
             guard opened.values.isThere else { throw VaultValues.missing }
@@ -148,7 +145,8 @@ public final class DataVault: Sendable {
 
     /// The opened vault, without counting as use; nil if another process has destroyed the vault.
     var openedNow: OpenedVault? {
-        guard let opened = state.withLock({ $0.current(container.clock) }) else { return nil }
+        let now = container.clock.now
+        guard let opened = state.withLock({ $0.current(at: now) }) else { return nil }
         guard opened.values.isThere else {
             drop(opened)
             return nil
@@ -158,10 +156,8 @@ public final class DataVault: Sendable {
 
     /// Sets the idle timeout of the opened vault, and restarts its idle time.
     func setTimeout(of opened: OpenedVault, _ timeout: Duration?) {
-        state.withLock { _ in
-            opened.timeout = timeout
-            opened.lastUse = container.clock.now
-        }
+        let now = container.clock.now
+        state.withLock { _ in opened.idle.restart(at: now, limit: timeout) }
     }
 
     private func drop(_ gone: OpenedVault) {

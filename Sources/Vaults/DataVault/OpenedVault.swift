@@ -3,8 +3,8 @@ internal import SecureStorage
 
 /// The state of an unlocked vault: its keys, its open database, and the time of its last use.
 final class OpenedVault: @unchecked Sendable {
-    // @unchecked: `timeout`, `lastUse` and `users` are accessed only under the lock of the
-    // `DataVault`'s state; `isClosed`, `calls` and `streams` under `lending`.
+    // @unchecked: `idle` is accessed only under the lock of the `DataVault`'s state; `isClosed`,
+    // `calls` and `streams` under `lending`.
     let incarnation: Data
     let values: VaultValues
     /// The vault's key, for changing the password.
@@ -20,10 +20,8 @@ final class OpenedVault: @unchecked Sendable {
         weak var cipher: SealedStreamCipher?
     }
 
-    /// nil for never.
-    var timeout: Duration?
-    var lastUse: Duration
-    var users = 0
+    /// After which time the vault locks itself.
+    var idle: IdleTime
 
     init(
         _ record: VaultRecord, key: DataEncryptionKey, databasePath: String, now: Duration
@@ -34,8 +32,7 @@ final class OpenedVault: @unchecked Sendable {
             name: "datavault encryption",
             bytes: key.derivedKey(for: "datavault encryption 1"))
         values = try VaultValues(databasePath, key: key)
-        timeout = Self.timeout(record.policy)
-        lastUse = now
+        idle = IdleTime(limit: Self.timeout(record.policy), now: now)
     }
 
     static func timeout(_ policy: DataVaultPasswordPolicy) -> Duration? {

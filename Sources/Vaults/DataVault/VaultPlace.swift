@@ -31,13 +31,13 @@ struct VaultPlace: Sendable {
     var identity: Data { Data(directory.utf8) + [0] + Data(id.utf8) }
 
     /// The lock of the record.
-    var recordLock: VaultLock { lock("lock") }
+    var recordLock: ProcessLock { lock("lock") }
 
     /// The lock of `DestructionTurn`.
-    var turnLock: VaultLock { lock("end.lock") }
+    var turnLock: ProcessLock { lock("end.lock") }
 
-    private func lock(_ suffix: String) -> VaultLock {
-        VaultLock(path: "\(directory)/\(hash).\(suffix)", access: access)
+    private func lock(_ suffix: String) -> ProcessLock {
+        ProcessLock(path: "\(directory)/\(hash).\(suffix)", access: access)
     }
 
     /// Returns the path of the database of the vault with this incarnation.

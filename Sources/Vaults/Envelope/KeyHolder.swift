@@ -9,20 +9,22 @@ internal import Platform
 ///
 /// Thread-safe; the key may be lent to several threads.
 public final class KeyHolder: Sendable {
-    private let idleTime: Duration
     private let clock: any IdleClock
-    private let state = Locked(State())
+    private let state: Locked<State>
 
     private struct State {
         var key: DataEncryptionKey?
-        var lastUse: Duration = .zero
-        var users = 0
+        var idle: IdleTime
         var timer = ExpiryTimer()
 
         mutating func clear() {
             key?.clear()
             key = nil
             timer.cancel()
+        }
+
+        mutating func clearIfIdle(at now: Duration) {
+            if key != nil, idle.isOver(at: now) { clear() }
         }
     }
 
@@ -32,8 +34,8 @@ public final class KeyHolder: Sendable {
     ///   - idleTime: How long after the end of its last use the key is dropped.
     ///   - clock: For tests; the default keeps running while the machine sleeps.
     public init(idleTime: Duration, clock: some IdleClock = SystemIdleClock()) {
-        self.idleTime = idleTime
         self.clock = clock
+        state = Locked(State(idle: IdleTime(limit: idleTime, now: clock.now)))
     }
 
     deinit { state.withLock { $0.clear() } }
@@ -42,8 +44,9 @@ public final class KeyHolder: Sendable {
     ///
     /// Reading this property does not count as use.
     public var isHolding: Bool {
-        state.withLock { state in
-            dropIfIdle(&state)
+        let now = clock.now
+        return state.withLock { state in
+            state.clearIfIdle(at: now)
             return state.key != nil
         }
     }
@@ -52,11 +55,12 @@ public final class KeyHolder: Sendable {
     ///
     /// - Parameter key: The holder clears it when it drops it: do not use it elsewhere.
     public func hold(_ key: DataEncryptionKey) {
+        let now = clock.now
         state.withLock { state in
             if state.key !== key { state.clear() }
             state.key = key
-            state.lastUse = clock.now
-            startTimer(&state)
+            state.idle.restart(at: now)
+            startTimer(&state, at: now)
         }
     }
 
@@ -67,17 +71,16 @@ public final class KeyHolder: Sendable {
     /// - Returns: The result of `body`.
     /// - Throws: `EnvelopeError.locked` if no key is held; errors of `body`.
     public func withKey<R>(_ body: (DataEncryptionKey) throws -> R) throws -> R {
+        let now = clock.now
         let key = try state.withLock { state in
-            dropIfIdle(&state)
+            state.clearIfIdle(at: now)
             guard let key = state.key else { throw EnvelopeError.locked }
-            state.users += 1
+            state.idle.beginUse()
             return key
         }
         defer {
-            state.withLock { state in
-                state.users -= 1
-                state.lastUse = clock.now
-            }
+            let now = clock.now
+            state.withLock { $0.idle.endUse(at: now) }
         }
         return try body(key)
     }
@@ -89,22 +92,16 @@ public final class KeyHolder: Sendable {
         state.withLock { $0.clear() }
     }
 
-    private func dropIfIdle(_ state: inout State) {
-        guard state.key != nil, state.users == 0, clock.now - state.lastUse >= idleTime else {
-            return
-        }
-        state.clear()
-    }
-
-    private func startTimer(_ state: inout State) {
-        let left = state.users > 0 ? idleTime : idleTime - (clock.now - state.lastUse)
+    private func startTimer(_ state: inout State, at now: Duration) {
+        guard let left = state.idle.left(at: now) else { return }
         state.timer.start(after: left) { [weak self] in self?.timerFired() }
     }
 
     private func timerFired() {
+        let now = clock.now
         state.withLock { state in
-            dropIfIdle(&state)
-            if state.key != nil { startTimer(&state) }
+            state.clearIfIdle(at: now)
+            if state.key != nil { startTimer(&state, at: now) }
         }
     }
 }

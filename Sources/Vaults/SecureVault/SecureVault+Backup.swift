@@ -74,7 +74,7 @@ extension SecureVaultFactory {
                 VaultKeyEntries(keystore: keystore), database: keystore.l1KeyEntryName,
                 keyEncryption: nil)
             return try VaultBackupError.translating(url.path, isDatabase: true) {
-                try Restoring(
+                try RestoreRun(
                     backup: backup, source: source, keys: keys, replacing: replacing,
                     configuration: configuration, form: keyForm.databaseKey
                 ).write(

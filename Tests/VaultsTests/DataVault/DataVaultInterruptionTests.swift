@@ -100,7 +100,7 @@ struct DataVaultInterruptionTests {
 
     @Test func `a missing lock file is created, and acquired without waiting`() throws {
         for access in [FileAccess.owner, .group] {
-            let lock = VaultLock(path: home.path + "/some.lock", access: access)
+            let lock = ProcessLock(path: home.path + "/some.lock", access: access)
             let hadIt = try lock.held(patience: .zero) { true }
             #expect(hadIt == true)
             unlink(lock.path)
@@ -112,7 +112,7 @@ struct DataVaultInterruptionTests {
     @Test func `a lock file that is replaced while a caller waits still has one holder at a time`()
         throws
     {
-        let lock = VaultLock(path: home.path + "/some.lock", access: .owner)
+        let lock = ProcessLock(path: home.path + "/some.lock", access: .owner)
         let first = Gate()
         first.close()
         let holder = Answer { try lock.held { first.pass() } }

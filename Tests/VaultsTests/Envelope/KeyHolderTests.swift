@@ -7,11 +7,17 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct KeyHolderTests {
     /// A clock that a test sets, since a test cannot wait for hours.
     private final class ManualClock: IdleClock, @unchecked Sendable {
-        // @unchecked: `time` is only touched under `lock`.
+        // @unchecked: `time` and `reading` are only touched under `lock`.
         private let lock = NSLock()
         private var time: Duration = .seconds(1_000)
+        private var reading: (@Sendable () -> Void)?
 
-        var now: Duration { lock.withLock { time } }
+        var now: Duration {
+            lock.withLock { reading }?()
+            return lock.withLock { time }
+        }
+
+        func whenRead(_ body: (@Sendable () -> Void)?) { lock.withLock { reading = body } }
 
         func advance(by duration: Duration) { lock.withLock { time += duration } }
     }
@@ -32,6 +38,16 @@ import Testing
         #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
         #expect(!holder.isHolding)
         #expect(key.isCleared)
+    }
+
+    @Test func `a clock may use the holder that reads it`() throws {
+        let clock = ManualClock()
+        let holder = KeyHolder(idleTime: .seconds(10), clock: clock)
+        holder.hold(try .random(name: "data"))
+        clock.whenRead { [weak holder] in holder?.drop() }
+        #expect(throws: EnvelopeError.locked) { try holder.withKey { _ in } }
+        #expect(!holder.isHolding)
+        clock.whenRead(nil)
     }
 
     @Test func `checking whether a key is held does not count as use`() throws {

@@ -57,7 +57,7 @@ extension SecureDatabasePool: AccessPoint {
 
     /// A key change waits for the reader, so every result is right.
     func readBeside<T: Sendable>(
-        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
+        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: SeparateReading.Body<T>
     ) throws -> T {
         try withoutActuallyEscaping(progress) { progress in
             try read { db -> T in try body(db, progress) }

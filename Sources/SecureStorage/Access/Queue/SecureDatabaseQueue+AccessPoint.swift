@@ -46,10 +46,10 @@ extension SecureDatabaseQueue: AccessPoint {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `.closed`, `.suspended`.
     func readBeside<T: Sendable>(
-        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: BesideReading.Body<T>
+        _ progress: FileProgress.Handler, isSure: (T) -> Bool, _ body: SeparateReading.Body<T>
     ) throws -> T {
-        for _ in 0..<BesideReading.attempts {
-            let reading = try inTurn { try BesideReading($0) }
+        for _ in 0..<SeparateReading.attempts {
+            let reading = try inTurn { try SeparateReading($0) }
             let outcome = Result { try reading.run(progress, body) }
             switch outcome {
             case .success(let value) where isSure(value): return value
@@ -58,7 +58,7 @@ extension SecureDatabaseQueue: AccessPoint {
             }
             guard try inTurn({ try reading.isOutdated(by: $0) }) else { return try outcome.get() }
         }
-        return try inTurn { try BesideReading($0).run(progress, body) }
+        return try inTurn { try SeparateReading($0).run(progress, body) }
     }
 
     /// The asynchronous form.
@@ -66,8 +66,8 @@ extension SecureDatabaseQueue: AccessPoint {
         _ progress: @escaping @Sendable (FileProgress) throws -> Void, isSure: (T) -> Bool,
         _ body: @escaping @Sendable (SecureDatabaseStore, FileProgress.Handler) throws -> T
     ) async throws -> T {
-        for _ in 0..<BesideReading.attempts {
-            let reading = try await inDatabase { try BesideReading($0) }
+        for _ in 0..<SeparateReading.attempts {
+            let reading = try await inDatabase { try SeparateReading($0) }
             let outcome: Result<T, any Error>
             do {
                 outcome = .success(try await reading.run(progress, body))
@@ -82,6 +82,6 @@ extension SecureDatabaseQueue: AccessPoint {
             let isOutdated = try await inDatabase { try reading.isOutdated(by: $0) }
             guard isOutdated else { return try outcome.get() }
         }
-        return try await inDatabase { try BesideReading($0).run(progress, body) }
+        return try await inDatabase { try SeparateReading($0).run(progress, body) }
     }
 }

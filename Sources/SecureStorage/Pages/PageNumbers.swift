@@ -1,6 +1,6 @@
 /// The numbers of the pages that a database holds, in order, without a list of them: a list for a
 /// sparse file of a terabyte would use gigabytes.
-struct HeldPages: RandomAccessCollection, Sendable {
+struct PageNumbers: RandomAccessCollection, Sendable {
     /// The number of whole pages in the file: 1 up to this one.
     let own: UInt32
     /// Pages that only the log or the journal holds, after those of the file.
@@ -36,12 +36,12 @@ struct PageList: Equatable, Sendable {
 /// Those of the held pages that are stored, not in a hole of a sparse file.
 struct StoredPages: Sequence, IteratorProtocol {
     private let view: PageView
-    private let held: HeldPages
+    private let held: PageNumbers
     private var index = 0
     /// The page after the stored ones that were found last.
     private var end: UInt32 = 0
 
-    init(_ view: PageView, among held: HeldPages) {
+    init(_ view: PageView, among held: PageNumbers) {
         self.view = view
         self.held = held
     }

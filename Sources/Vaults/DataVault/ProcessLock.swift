@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Platform
 
-/// Excludes other threads and processes from one vault's record.
+/// Excludes other threads and processes from a part of the work on one vault.
 ///
 /// The lock is the kernel's: `flock` on a file that remains after the vault is deleted. The kernel
 /// releases it when the process dies. Threads exclude each other as well, because each call opens
 /// the file separately.
-struct VaultLock {
+struct ProcessLock {
     let path: String
     let access: FileAccess
 

@@ -84,7 +84,7 @@ extension VaultBackup {
         preparing: Preparation = { _, _ in }, progress: FileProgress.Handler = { _ in }
     ) throws -> RestoredVault {
         try VaultBackupError.translating(url.path, isDatabase: true) {
-            try Restoring(
+            try RestoreRun(
                 backup: backup, source: source, keys: DeviceKeys(keyStore, keyNames),
                 replacing: replacing, configuration: configuration
             ).write(to: url, { db, _, sets, _ in try preparing(db, sets) }, progress)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// Makes one backup.
-struct BackupMaking {
+struct BackupRun {
     let database: any SecureDatabaseWriter
     let sources: [any KeyEncryptionKeySource]
     let dataKeys: [VaultBackupKey]
@@ -27,7 +27,7 @@ struct BackupMaking {
             throw VaultBackupError.unacceptableContents(
                 reason: "the database has no vault id; do not make a backup inside a transaction")
         }
-        let copy = try BackupFile(reading: copied.url.path)
+        let copy = try SequentialFile(reading: copied.url.path)
         let header = try VaultBackupHeader(
             identity: identity, createdAt: Date(), databaseSize: copy.size(), label: label,
             keySet: keySet, keys: wrapped)
@@ -79,10 +79,10 @@ struct BackupMaking {
     }
 
     private func seal(
-        _ copy: BackupFile, _ header: VaultBackupHeader, _ keys: BackupKeys, to url: URL,
+        _ copy: SequentialFile, _ header: VaultBackupHeader, _ keys: BackupKeys, to url: URL,
         _ progress: FileProgress.Handler
     ) throws {
-        let backup = try BackupFile(making: url.path)
+        let backup = try SequentialFile(making: url.path)
         try backup.write(header.bytes)
         let writer = try SealedStreamWriter(with: keys.key, context: header.bytes) {
             try backup.write($0)

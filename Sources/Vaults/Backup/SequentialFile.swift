@@ -2,7 +2,7 @@ internal import Foundation
 internal import Platform
 
 /// An open file that is read or written from beginning to end.
-final class BackupFile {
+final class SequentialFile {
     private let descriptor: Descriptor
     private let path: String
 

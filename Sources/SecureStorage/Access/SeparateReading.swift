@@ -2,7 +2,7 @@
 ///
 /// To such a reader, a key change looks like damage: some pages have another key. A finding
 /// therefore counts only if the key is still the same afterwards; otherwise the work begins again.
-final class BesideReading: EndableRows, Sendable {
+final class SeparateReading: EndableRows, Sendable {
     private let queue: SecureDatabaseQueue
     private let source: Reopening
     private let register: RowRegister

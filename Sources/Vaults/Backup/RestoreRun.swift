@@ -3,7 +3,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// Restores one backup.
-struct Restoring {
+struct RestoreRun {
     /// Changes the database before it is put in place.
     ///
     /// Receives the backup's data keys, the same keys wrapped for this device, and the database's
