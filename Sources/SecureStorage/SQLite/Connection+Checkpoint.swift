@@ -111,4 +111,11 @@ extension Connection {
         /// Whether a lock was refused for good.
         var gaveUp = false
     }
+
+    /// Rewrites the file, and moves the resulting log into it if no other connection is in the way.
+    func vacuum() throws {
+        try execute("VACUUM")
+        // The vacuum is committed; a reader that keeps the log from being moved does not fail it.
+        _ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, of: "main", waiting: false)
+    }
 }

@@ -121,3 +121,7 @@ struct Engine: Sendable {
             ])
     }
 }
+
+extension Engine {
+    static var isThreadSafe: Bool { sqlite3_threadsafe() != 0 }
+}

@@ -5,7 +5,7 @@ import Testing
 @testable import SecureStorage
 
 /// Copies and checks of a queue's file that run beside its other calls.
-@Suite(.timeLimit(.minutes(10))) struct BesideReadingTests {
+@Suite(.timeLimit(.minutes(10))) struct SeparateReadingTests {
     private let database: TemporaryDatabase
     private let queue: SecureDatabaseQueue
 

@@ -1,4 +1,18 @@
 extension SecureDatabaseStore {
+    /// Interrupts the statements that are running or waiting for a lock.
+    ///
+    /// This is the only method that any thread may call, at any time, even while the store is being
+    /// closed. A running statement, including one whose result set is between two rows, ends with
+    /// `.backingStoreError` code `.interrupted`; the store remains usable. Interrupting an
+    /// INSERT, UPDATE or DELETE rolls back its whole transaction. Has no effect on a closed or idle
+    /// store. A rollback, checkpoint or key change runs to completion.
+    ///
+    /// The corresponding C function is
+    /// [`sqlite3_interrupt`](https://sqlite.org/c3ref/interrupt.html).
+    public func interrupt() {
+        interruption.interrupt()
+    }
+
     /// Runs `body` and interrupts its statements when they exceed a time limit.
     ///
     /// ```swift
@@ -43,4 +57,31 @@ extension SecureDatabaseStore {
             }
         }
     }
+}
+
+/// The conditions that end a call's statements early.
+struct CallBounds {
+    /// The asynchronous call, if any.
+    var call: (any CancellableCall)?
+    var deadline: ContinuousClock.Instant?
+
+    var isUnbounded: Bool { call == nil && deadline == nil }
+
+    /// The reason the call has ended; nil while its statements may run.
+    var end: SecureDatabaseInterruption? {
+        if call?.wasCancelled == true { return .cancellation }
+        return deadline.map { $0 <= .now } == true ? .deadline : nil
+    }
+
+    /// - Throws: `CancellationError`, or `.backingStoreError` code `.interrupted` after the
+    ///   deadline.
+    func check() throws {
+        guard let end else { return }
+        throw end == .cancellation ? CancellationError() : SecureStorageError.ended(by: end)
+    }
+}
+
+/// The part of an asynchronous call that the store working for it can see.
+protocol CancellableCall: AnyObject {
+    var wasCancelled: Bool { get }
 }
