@@ -36,6 +36,7 @@ let package = Package(
     products: [
         .library(name: "SecureStorage", targets: ["SecureStorage"]),
         .library(name: "Vaults", targets: ["Vaults"]),
+        .library(name: "SecureKeys", targets: ["SecureKeys"]),
         .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
@@ -72,16 +73,25 @@ let package = Package(
             ],
             resources: [.copy("PrivacyInfo.xcprivacy")],
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
-        .target(name: "CPlatform"),
+        .target(name: "CSecureStoragePlatform"),
         // The parts of the system that every other target needs, for this package only.
         .target(
-            name: "Platform",
-            dependencies: ["CPlatform"],
+            name: "SecureStoragePlatform",
+            dependencies: ["CSecureStoragePlatform"],
+            swiftSettings: swiftSettings),
+        // Keys without databases: secret memory, places for keys, envelope encryption.
+        .target(
+            name: "SecureKeys",
+            dependencies: [
+                "CSecureStoragePlatform", "SecureStoragePlatform",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: swiftSettings),
         .target(
             name: "SecureStorage",
             dependencies: [
-                "CPlatform", "CSQLCipher", "Platform",
+                "CSecureStoragePlatform", "CSQLCipher", "SecureKeys", "SecureStoragePlatform",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -90,7 +100,7 @@ let package = Package(
         .target(
             name: "Vaults",
             dependencies: [
-                "CPlatform", "Platform", "SecureStorage",
+                "CSecureStoragePlatform", "SecureKeys", "SecureStorage", "SecureStoragePlatform",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -99,14 +109,14 @@ let package = Package(
         // Stand-ins for tests of apps that have vaults.
         .target(
             name: "VaultsTestKit",
-            dependencies: ["Platform", "SecureStorage", "Vaults"],
+            dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "Vaults"],
             swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [
-                "CPlatform", "Platform", "SecureStorage",
+                "CSecureStoragePlatform", "SecureStorage", "SecureStoragePlatform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -163,10 +173,12 @@ let package = Package(
         .executableTarget(
             name: "FaultyWork", dependencies: ["SecureStorage"], path: "Tests/FaultyWork",
             swiftSettings: swiftSettings),
-        // What the tests of all three products use.
+        // What the tests of all products use.
         .target(
             name: "TestSupport",
-            dependencies: ["SecureStorage"],
+            dependencies: [
+                "SecureKeys", "SecureStorage", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Tests/Support",
             swiftSettings: swiftSettings),
         .testTarget(
@@ -179,15 +191,19 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PlatformTests",
-            dependencies: ["CPlatform", "Platform"],
+            dependencies: ["CSecureStoragePlatform", "SecureStoragePlatform"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureKeysTests",
+            dependencies: ["SecureKeys", "SecureStorage", "TestSupport", "Vaults"],
+            resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "VaultsTests",
             dependencies: [
-                "PasswordManager", "SecureStorage", "TestSupport", "TypedPasswords", "VaultPrompt",
-                "Vaults", "VaultsTestKit",
+                "PasswordManager", "SecureKeys", "SecureStorage", "TestSupport", "TypedPasswords",
+                "VaultPrompt", "Vaults", "VaultsTestKit",
             ],
-            resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 public import Vaults
 
 /// A clock that a test sets, because a test cannot wait for days.

@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 public import Vaults
 
 /// A provider that does not encrypt and records its arguments.

@@ -1,5 +1,5 @@
 import Foundation
-import Platform
+import SecureStoragePlatform
 import Testing
 
 @Suite struct AtomicFileTests {

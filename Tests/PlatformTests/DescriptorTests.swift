@@ -1,6 +1,6 @@
-import CPlatform
+import CSecureStoragePlatform
 import Foundation
-import Platform
+import SecureStoragePlatform
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DescriptorTests {

@@ -5,6 +5,7 @@ import TestSupport
     import SecureStorage
     import Testing
 
+    @testable import SecureKeys
     @testable import Vaults
 
     /// Damaged bytes for the whole module, in a separate process and within bounds of time and
@@ -42,7 +43,7 @@ import TestSupport
                 var bytes = damage.change(original, target.originals, chunk: target.chunk)
                 // Half of them get a matching checksum, as an attacker would make it.
                 if target.hasChecksum, bytes.count > 8, Bool.random(using: &damage.generator) {
-                    bytes = WrappedKeyTests.withChecksum(bytes)
+                    bytes = SealedBytes.withChecksum(bytes)
                 }
                 guard !target.originals.contains(bytes) else { continue }
                 let start = ContinuousClock.now
@@ -118,7 +119,7 @@ import TestSupport
                 take = { bytes in
                     try Self.isTaken(EnvelopeError.self) {
                         let reader = try SealedStreamReader(
-                            with: data, from: SealedStreamTests.source(bytes))
+                            with: data, from: SealedBytes.source(bytes))
                         while try reader.read() != nil {}
                     }
                 }

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A call whose task may be cancelled while it waits for its turn or while it runs.
 ///

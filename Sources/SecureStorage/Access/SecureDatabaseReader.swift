@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Read access to one database from any thread, through a queue or a pool.
 ///

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Read and write access to one database from any thread, through a queue or a pool.
 ///

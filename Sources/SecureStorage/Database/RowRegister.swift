@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A reader that has its own connection to a file and that the pool or store of that file can end.
 protocol EndableRows: AnyObject, Sendable {

@@ -1,6 +1,6 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Whether the connections of a queue or a pool must not use their file; readable from any thread.
 ///

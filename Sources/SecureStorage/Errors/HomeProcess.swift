@@ -1,4 +1,4 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 
 /// The process in which an object was created, to detect a `fork()` child, which has a copy of the
 /// memory.

@@ -1,6 +1,6 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 // Creates a new file as a draft beside its final location; the draft is renamed when complete. One
 // creation at a time per name, under a lock file that exists only during the creation.

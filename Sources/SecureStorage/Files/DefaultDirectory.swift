@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The default location of databases that are given only a name.
 enum DefaultDirectory {

@@ -1,5 +1,5 @@
 internal import Logging
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A store's or pool's claim on its file while it is open, to detect a second one.
 ///

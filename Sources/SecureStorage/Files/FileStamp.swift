@@ -1,6 +1,6 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The state of a database file that this process may read but whose side files it cannot create or
 /// remove, and that no connection has open: SQLite then reads it as immutable, without locks.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The identity of a file, independent of its name.
 struct FileIdentity: Hashable {

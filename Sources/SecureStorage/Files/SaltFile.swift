@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The salt of a database with a plaintext header, in a file beside it: `NAME-salt`.
 ///

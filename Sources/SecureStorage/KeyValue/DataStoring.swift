@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A store of bytes under string keys: the common protocol of ``SecureKeyValueStore``,
 /// ``MemoryDataStorage`` and ``CompositeStorage``.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A `DatabaseKey` whose form has been validated.
 enum EncryptionKey: Sendable {

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A key in the form a connection needs: 32 bytes and the salt of its file.
 ///

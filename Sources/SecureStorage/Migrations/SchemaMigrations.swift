@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The steps that bring a file's schema from any earlier version of the program to this one's.
 ///

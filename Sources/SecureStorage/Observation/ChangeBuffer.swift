@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The changes that one observer has not fetched yet.
 ///

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The observers of one store, and the watch on its file while any exist.
 ///

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Checks for commits of other connections after file events, and at no other time.
 ///

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Checks the HMACs of a file's pages, without the engine.
 struct PageScan: Sendable {

@@ -1,6 +1,6 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A file's bytes as they are stored, read without leaving a trace: not even the access time
 /// changes, where the system allows that.

@@ -1,7 +1,7 @@
 internal import CSQLCipher
 internal import Foundation
 internal import Logging
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The SQLCipher that this process is linked with, and its process-wide state.
 struct Engine: Sendable {

@@ -1,5 +1,5 @@
 internal import CSQLCipher
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The way for other threads to end a connection's running statements.
 ///

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 #if canImport(Darwin)
     public import Foundation

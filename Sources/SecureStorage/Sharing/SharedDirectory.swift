@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 extension SharedDatabase {
     /// Returns a directory that the programs of one user share: `$XDG_DATA_HOME/NAME`, or

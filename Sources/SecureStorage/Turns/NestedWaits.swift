@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The threads that wait for a turn while holding another one: only these can deadlock.
 enum NestedWaits {

@@ -1,6 +1,6 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A new file that gets its name only when it is complete, with mode 0600.
 ///

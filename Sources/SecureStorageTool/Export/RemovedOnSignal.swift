@@ -1,4 +1,4 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
 
 /// The file that is removed when Ctrl-C or a signal ends the program; setting another path frees

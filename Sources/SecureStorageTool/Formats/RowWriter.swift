@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// Writes the rows of a query as text.

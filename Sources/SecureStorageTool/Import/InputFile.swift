@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A file, or standard input, read in chunks.
 final class InputFile {

@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// Reads a JSON object as column names and values ([RFC

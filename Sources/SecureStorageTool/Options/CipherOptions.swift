@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The file's cipher settings where they differ from SQLCipher 4's defaults.

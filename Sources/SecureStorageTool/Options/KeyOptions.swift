@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The source of the file's key.

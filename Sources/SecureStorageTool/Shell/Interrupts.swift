@@ -1,4 +1,4 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
 
 /// Handles Ctrl-C: in the shell it ends the statement or the line, not the program; elsewhere it

@@ -1,4 +1,4 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
 internal import SecureStorage
 

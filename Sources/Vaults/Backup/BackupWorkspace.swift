@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// A hidden directory beside a target file, for drafts that are written before the file gets its
 /// name.

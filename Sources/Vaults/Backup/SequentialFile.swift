@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// An open file that is read or written from beginning to end.
 final class SequentialFile {

@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 public import SecureStorage
 
 // These calls take too long to block one of Swift's or Dispatch's threads.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The container of the static calls of ``DataVault``: this program's own, or one that programs

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 // Deriving a key takes too long to block one of Swift's or Dispatch's threads. Once the password is

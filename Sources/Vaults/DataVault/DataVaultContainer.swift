@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The storage of vaults: a directory for their files, and a key store for their keys.

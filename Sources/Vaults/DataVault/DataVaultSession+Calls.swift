@@ -1,4 +1,4 @@
-internal import Platform
+internal import SecureStoragePlatform
 
 // The user's actions on the screens of each state. A call that is overtaken by a lock, from
 // `lock()` or from the background, has done its work, and the vault is locked.
@@ -130,7 +130,7 @@ extension DataVaultSession {
         _ work: @escaping @Sendable (DataVault, _ locks: Int) throws -> Void,
         outcome: @escaping @Sendable (DataVaultError?) -> State?
     ) async throws -> State {
-        try await Platform.onOwnThread {
+        try await SecureStoragePlatform.onOwnThread {
             try self.run(endsLocked: endsLocked, work, outcome: outcome)
         }
     }

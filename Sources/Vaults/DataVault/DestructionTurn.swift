@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The turn to end a vault's life, or to begin the next one with its id: held by one thread at a
 /// time, across all processes.

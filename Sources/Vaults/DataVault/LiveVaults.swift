@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// The vaults referenced in this process: one object for each.
 enum LiveVaults {

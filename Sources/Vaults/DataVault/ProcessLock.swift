@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Excludes other threads and processes from a part of the work on one vault.
 ///

@@ -1,4 +1,4 @@
-internal import CPlatform
+internal import CSecureStoragePlatform
 internal import Foundation
 
 /// The file of an open database, for checking whether it still exists.

@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The place of one vault: its entry in the key store, and the names of its files.

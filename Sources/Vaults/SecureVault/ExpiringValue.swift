@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// A value that is dropped a fixed time after it was set.

@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 
 /// Makes the only vault of a database, and creates its keys in the first run.
 ///

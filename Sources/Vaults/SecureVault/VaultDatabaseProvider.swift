@@ -1,5 +1,5 @@
 public import Foundation
-internal import Platform
+internal import SecureStoragePlatform
 public import SecureStorage
 
 /// A vault's database in a file, with its schema migrations.

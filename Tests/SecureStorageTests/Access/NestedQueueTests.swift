@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Blocks of several queues and pools, nested in each other.
 @Suite struct NestedQueueTests {

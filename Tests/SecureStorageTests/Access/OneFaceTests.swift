@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The behaviour that queues and pools share, through the protocols that both conform to.
 @Suite(.timeLimit(.minutes(5))) struct OneFaceTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Opening and closing of a pool and its connections.
 @Suite struct PoolOpeningTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Changes of a pool's key.
 @Suite struct PoolRekeyTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A pool used by many threads.
 @Suite struct PoolThreadTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Points, sizes and rectangles, which archives store as texts.
 @Suite struct GeometryTests {

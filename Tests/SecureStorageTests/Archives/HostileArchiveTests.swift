@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import SecureStorage
 
@@ -37,7 +37,7 @@ import Testing
         let rounds = environment.flatMap { Int($0) } ?? 3000
         let archives = try ArchiveFixture.names("good-").map { try ArchiveFixture.data($0) }
         try #require(archives.count == 5)
-        var random = SplitMix(state: 20_240_601)
+        var random = SplitMix64(seed: 20_240_601)
         var refused = 0
         for round in 0..<rounds {
             var data = archives[round % archives.count]
@@ -51,22 +51,9 @@ import Testing
     }
 }
 
-/// The generator of Steele, Lea and Flood: the same numbers in every run.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 extension Data {
     /// Changes, inserts, removes, copies or swaps bytes.
-    fileprivate mutating func mutate(using random: inout SplitMix) {
+    fileprivate mutating func mutate(using random: inout SplitMix64) {
         guard count > 1 else { return }
         let place = Int.random(in: 0..<count, using: &random)
         switch Int.random(in: 0..<6, using: &random) {

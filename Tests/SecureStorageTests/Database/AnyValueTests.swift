@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What Swift apps pass to FMDB: values of any type, and dictionaries with more names than a
 /// statement has.

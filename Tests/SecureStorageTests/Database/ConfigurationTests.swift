@@ -1,7 +1,7 @@
 import Foundation
 import Logging
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import SecureStorage
 

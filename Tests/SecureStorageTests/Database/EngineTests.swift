@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 @testable import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct EngineTests {
     @Test func `one call identifies the engine`() throws {

@@ -1,8 +1,8 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// In a child made with `fork()`, the parent's objects refuse every use and do no harm.
 @Suite(.enabled(if: !Sanitizer.isPresent, "a sanitizer's threads are not in the child"))

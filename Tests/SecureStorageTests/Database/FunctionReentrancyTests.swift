@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What a function or collation may do with the store that calls it.
 @Suite struct FunctionReentrancyTests {

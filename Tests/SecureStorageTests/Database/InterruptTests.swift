@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(10))) struct InterruptTests {
     let database: TemporaryDatabase

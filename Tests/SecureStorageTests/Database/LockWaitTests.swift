@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Everything that ends a statement's wait for another connection's lock.
 @Suite(.timeLimit(.minutes(10))) struct LockWaitTests {

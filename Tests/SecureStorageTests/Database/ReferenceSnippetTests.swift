@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The reference's snippets, verbatim except for the names of databases and the checks at the end.
 @Suite struct ReferenceSnippetTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every short program of begin, commit, rollback, error, nested block and batch, in every place
 /// that can run one.

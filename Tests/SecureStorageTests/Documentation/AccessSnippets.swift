@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The documentation's snippets for queues and pools alike.
 @Suite struct AccessSnippets {

@@ -40,7 +40,8 @@ import TestSupport
                 [
                     "-swift-version", "6", "-emit-sil", "-o", "/dev/null", source.path,
                     "-I", "\(build)/Modules",
-                    "-Xcc", "-fmodule-map-file=\(build)/CPlatform.build/module.modulemap",
+                    "-Xcc",
+                    "-fmodule-map-file=\(build)/CSecureStoragePlatform.build/module.modulemap",
                     "-Xcc", "-fmodule-map-file=\(build)/CSQLCipher.build/module.modulemap",
                 ] + header.split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] })
         }

@@ -54,7 +54,7 @@ import Testing
             "../../../Examples/Depending/Sources/Notes/main.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/DataVault/DataVaultSnippets.swift",
-            "../../VaultsTests/Envelope/KeySnippets.swift",
+            "../../VaultsTests/SecureVault/KeySnippets.swift",
             "../../VaultsTests/SecureVault/SecureVaultBackupTests.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",
         ].map { name in

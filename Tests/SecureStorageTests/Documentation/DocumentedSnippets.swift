@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every snippet of the documentation, compiled and run.
 ///

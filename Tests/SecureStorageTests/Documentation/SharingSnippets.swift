@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The snippets of `Docs/Sharing.md`; see `DocumentedSnippets`.
 @Suite struct SharingSnippets {

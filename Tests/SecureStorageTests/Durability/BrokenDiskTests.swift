@@ -1,8 +1,8 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A disk whose k-th call fails, once or from then on, for each k until a run meets no failure.
 @Suite(.timeLimit(.minutes(60))) struct BrokenDiskTests {

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// One changed byte, or a cut, in any file of a database that a crash has left.
 ///
@@ -37,7 +37,7 @@ import Testing
         let perTarget = max(Self.changes / targets.count, 1)
         DispatchQueue.concurrentPerform(iterations: targets.count * perTarget) { number in
             let (name, state, file) = targets[number % targets.count]
-            var random = SeededRandom(seed: Self.seed &+ UInt64(number))
+            var random = SplitMix64(seed: Self.seed &+ UInt64(number))
             let change = DamageTrial.Change(of: state.files[file] ?? Data(), &random)
             let trial = DamageTrial(name, state, file: file, change)
             tally.note(name, file, trial, Result { try trial.outcome() })
@@ -94,7 +94,7 @@ struct DamageTrial: CustomStringConvertible {
         case flip(offset: Int, to: UInt8)
         case cut(to: Int)
 
-        init(of content: Data, _ random: inout SeededRandom) {
+        init(of content: Data, _ random: inout SplitMix64) {
             let offset = Int.random(in: 0..<max(content.count, 1), using: &random)
             if Int.random(in: 0..<8, using: &random) == 0 {
                 self = .cut(to: offset)

@@ -1,8 +1,8 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The files that a crash has left on the disk, with every committed state of the rows.
 struct DamagedState: Codable, Sendable {

@@ -1,5 +1,6 @@
 import FaultyDisk
 import Foundation
+import TestSupport
 
 /// The possible contents of a disk after a power cut, from a record of the operations on it.
 ///
@@ -31,7 +32,7 @@ struct DiskReplay {
         }
 
         /// Returns a random choice of the 512-byte sectors, those that reach the disk.
-        func torn(_ random: inout SeededRandom) -> [Change] {
+        func torn(_ random: inout SplitMix64) -> [Change] {
             guard let bytes else { return Bool.random(using: &random) ? [self] : [] }
             var kept: [Change] = []
             var start = 0
@@ -121,7 +122,7 @@ struct DiskReplay {
     var syncedOnly: [String: Data] { durableNames.mapValues { files[$0]?.durable ?? Data() } }
 
     /// Returns a random state between the two.
-    func something(_ random: inout SeededRandom) -> [String: Data] {
+    func something(_ random: inout SplitMix64) -> [String: Data] {
         var names = durableNames
         for naming in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) {
             Self.apply(naming, to: &names)
@@ -137,20 +138,5 @@ struct DiskReplay {
                     .reduce(into: file.durable) { $1.apply(to: &$0) }
             }
         }
-    }
-}
-
-/// Repeatable random numbers (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
     }
 }

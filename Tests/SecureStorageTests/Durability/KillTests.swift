@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A writing process is killed at any time.
 @Suite(.timeLimit(.minutes(60))) struct KillTests {

@@ -2,8 +2,8 @@ import FaultyDisk
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// States that a power cut may leave on the disk, rebuilt from recorded writes and opened.
 @Suite(.timeLimit(.minutes(60))) struct PowerLossTests {
@@ -229,7 +229,7 @@ private final class PowerCut {
         atLeast count: Int, _ body: (_ directory: String, _ acknowledged: [Int]) throws -> Void
     ) throws -> Int {
         let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
-        var random = SeededRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         // After each event, or every nth: the two extremes of what may be there, and states in
         // between.
         let each = max(events.count * 3 / count, 1)

@@ -1,8 +1,8 @@
 import FaultyDisk
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What a re-key reports when the disk fails during it is true, for the next process too.
 @Suite(.timeLimit(.minutes(60))) struct RekeyOutcomeTests {

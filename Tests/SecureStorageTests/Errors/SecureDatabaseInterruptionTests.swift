@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// `SecureDatabaseInterruption`, for everything that can end a call early.
 @Suite(.timeLimit(.minutes(10))) struct SecureDatabaseInterruptionTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The first `open` of a file creates all of it, including the handler's work, or nothing.
 @Suite(.timeLimit(.minutes(60))) struct CreationTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A changed byte is detected before it is read as data.
 @Suite(.timeLimit(.minutes(10))) struct DamageTests {

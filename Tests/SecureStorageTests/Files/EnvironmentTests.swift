@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Full disks, exhausted file descriptors and other processes.
 @Suite(.timeLimit(.minutes(10))) struct EnvironmentTests {

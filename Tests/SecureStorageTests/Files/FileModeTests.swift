@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Only their owner may read the files, whatever the umask.
 @Suite struct FileModeTests {

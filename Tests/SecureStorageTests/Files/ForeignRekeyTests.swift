@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Connections to a file whose key another connection has changed.
 @Suite(.timeLimit(.minutes(10))) struct ForeignRekeyTests {

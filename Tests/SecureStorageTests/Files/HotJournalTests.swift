@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Journals left by a crash, found by a store that only reads.
 @Suite(.timeLimit(.minutes(10))) struct HotJournalTests {

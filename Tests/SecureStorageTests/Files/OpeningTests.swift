@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Keys passed to `open`, and stores that are opened twice or reopened.
 @Suite struct OpeningTests {

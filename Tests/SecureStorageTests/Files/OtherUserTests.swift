@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 #if os(Linux)
     /// Files and directories of another user, accessed without root's rights.

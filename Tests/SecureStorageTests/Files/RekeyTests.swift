@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Changing a file's key, completely or not at all.
 @Suite(.timeLimit(.minutes(60))) struct RekeyTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Finding, measuring and removing a closed database.
 @Suite(.timeLimit(.minutes(10))) struct RemovalTests {

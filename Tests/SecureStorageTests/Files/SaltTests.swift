@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files with a plaintext header, whose salt is stored in a separate file.
 @Suite(.timeLimit(.minutes(10))) struct SaltTests {

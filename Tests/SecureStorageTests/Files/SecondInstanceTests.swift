@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct SecondInstanceTests {
     private let database: TemporaryDatabase

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// No plaintext reaches a file, whatever its name.
 @Suite struct SecrecyTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Compacting a database, in place and into another file.
 @Suite(.timeLimit(.minutes(60))) struct VacuumTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The library decides how a wrong key is reported and what stays unchanged, since engines differ
 /// in both.

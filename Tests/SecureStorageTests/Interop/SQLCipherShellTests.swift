@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// SQLCipher's own shell reads what the library writes, and the other way round.
 @Suite(

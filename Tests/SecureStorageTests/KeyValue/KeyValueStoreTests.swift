@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite struct KeyValueStoreTests {
     let database: TemporaryDatabase

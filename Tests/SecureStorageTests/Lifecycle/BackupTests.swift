@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Copying a database that is in use.
 @Suite(.timeLimit(.minutes(60))) struct BackupTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Content converted from one kind of file to another arrives complete.
 @Suite(.timeLimit(.minutes(10))) struct ExportTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files from elsewhere, with schemas that this library did not write.
 @Suite(.timeLimit(.minutes(10))) struct ForeignSchemaTests {

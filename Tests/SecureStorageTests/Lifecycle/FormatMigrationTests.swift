@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Migrating files of older formats to the current one, in place.
 @Suite(.timeLimit(.minutes(60))) struct FormatMigrationTests {

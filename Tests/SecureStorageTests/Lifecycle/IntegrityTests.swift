@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A check of the whole file reports what is wrong with it, and nothing else.
 @Suite(.timeLimit(.minutes(10))) struct IntegrityTests {

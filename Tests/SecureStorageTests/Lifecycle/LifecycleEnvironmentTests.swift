@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Kills, full disks and too few descriptors while files are copied, converted and checked.
 @Suite(.timeLimit(.minutes(60))) struct LifecycleEnvironmentTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Replacing a file with a new one.
 @Suite(.timeLimit(.minutes(10))) struct ReplacementTests {

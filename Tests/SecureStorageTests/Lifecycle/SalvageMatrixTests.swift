@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Salvage across page sizes, HMACs, headers, writing programs and contents.
 ///

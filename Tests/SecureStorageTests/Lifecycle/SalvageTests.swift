@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Saving what can still be read from a damaged file.
 @Suite(.timeLimit(.minutes(10))) struct SalvageTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Damage in a full-text index or an R-tree costs nothing outside of it, and inside no more than is
 /// damaged.

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Copies and checks of a queue's or a pool's database.
 @Suite(.timeLimit(.minutes(10))) struct SharedLifecycleTests {

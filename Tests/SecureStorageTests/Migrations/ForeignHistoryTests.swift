@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A migration history that this library did not write.
 @Suite(.timeLimit(.minutes(10))) struct ForeignHistoryTests {

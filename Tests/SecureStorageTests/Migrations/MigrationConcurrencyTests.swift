@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Threads and processes that migrate, write or are killed at the same time.
 @Suite(.timeLimit(.minutes(10))) struct MigrationConcurrencyTests {

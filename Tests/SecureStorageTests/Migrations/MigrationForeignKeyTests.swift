@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Foreign keys: enforcement does not obstruct a step, and no step leaves violations.
 @Suite struct MigrationForeignKeyTests {

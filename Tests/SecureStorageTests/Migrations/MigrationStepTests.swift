@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// One step: applied completely or not at all, and what it may do.
 @Suite struct MigrationStepTests {

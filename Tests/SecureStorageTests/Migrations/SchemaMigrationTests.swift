@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Which steps run, on which files, and what is refused.
 @Suite struct SchemaMigrationTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Which tables the commits of other connections changed.
 @Suite(.timeLimit(.minutes(10))) struct ChangeLogTests {

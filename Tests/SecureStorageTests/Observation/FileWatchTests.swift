@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
-    import TestSupport
     import Testing
+    import TestSupport
 
     @testable import SecureStorage
 

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ObservationCostTests {
     /// Returns the shortest of five rounds in seconds, the one least disturbed by other work.

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Identifying a file by its bytes.
 @Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files and side files that were forged without the key cost neither time nor memory.
 @Suite(.timeLimit(.minutes(10))) struct HostileFileTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Files of other programs whose format is neither SQLCipher 4's nor the default of an older
 /// version.

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Damage in the log or journal of a crash is reported as far as it can be proved, and no further.
 @Suite(.timeLimit(.minutes(10))) struct SideFileDamageTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every pair of a pool's public calls at the same moment, and all of them in a mix.
 ///

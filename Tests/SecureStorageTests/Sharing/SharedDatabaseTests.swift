@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// One file shared by several processes.
 @Suite(.timeLimit(.minutes(60))) struct SharedDatabaseTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Suspending, resuming, closing and changing the key at the same time, in a forced order.
 @Suite(.timeLimit(.minutes(10))) struct SuspensionRaceTests {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A process that releases a file in a shared container for a while.
 @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {

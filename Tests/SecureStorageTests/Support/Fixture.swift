@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// A file of Fixtures/ that another program wrote.
 enum Fixture {

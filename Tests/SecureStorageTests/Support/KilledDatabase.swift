@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A database whose process was killed: committed rows are only in its log, or its journal is hot.
 enum KilledDatabase {

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 extension TemporaryDatabase {
     /// Checks that a read-write and a read-only store fail to open the path and do nothing else.

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A file of one program, one cipher configuration and one shape of content, for tests of
 /// salvaging.

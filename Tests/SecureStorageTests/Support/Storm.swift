@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestSupport
 
 /// Repeats calls on several threads at the same moment, and detects calls that hang.
 ///
@@ -97,7 +98,7 @@ enum Storm {
         let done = DispatchSemaphore(value: 0)
         for number in 0..<count {
             Thread.detachNewThread {
-                var random = StormRandom(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+                var random = SplitMix64(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
                 while .now < end, let call = calls.randomElement(using: &random) {
                     present.withLock { $0[number] = call.name }
                     call.run()
@@ -157,19 +158,6 @@ private final class StormThread: @unchecked Sendable {
         guard !isRunning else { return }
         hasEnded = true
         go.signal()
-    }
-}
-
-/// A generator whose numbers are reproducible (splitmix64).
-struct StormRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

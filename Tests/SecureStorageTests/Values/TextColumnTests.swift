@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Numbers in columns of type TEXT, where SQLite stores their text.
 @Suite struct TextColumnTests {

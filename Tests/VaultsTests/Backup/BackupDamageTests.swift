@@ -1,8 +1,9 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import SecureKeys
 @testable import Vaults
 
 /// Tests that a modified backup never causes a crash and never yields a restored vault.
@@ -56,7 +57,7 @@ struct BackupDamageTests {
         for index in 4..<(length - 8) {
             var changed = bytes
             changed[index] ^= 0x04
-            let fitting = WrappedKeyTests.withChecksum(changed.prefix(length))
+            let fitting = SealedBytes.withChecksum(changed.prefix(length))
             let error = try error(fitting + bytes.dropFirst(length))
             // An attacker can choose the error, but never gets a vault.
             let kinds = ["damaged", "unsupportedVersion", "noSuchKey", "wrongRecoveryCode"]
@@ -126,7 +127,7 @@ struct BackupDamageTests {
                         (place + offset)..<(place + offset + 4), with: $0)
                 }
             }
-            let set = try setBytes(around: WrappedKeyTests.withChecksum(changed))
+            let set = try setBytes(around: SealedBytes.withChecksum(changed))
             // Replace the key set in the vault's header with the modified one.
             let own = header.keySet.bytes
             let range = try #require(header.bytes.range(of: own))
@@ -138,7 +139,7 @@ struct BackupDamageTests {
             withUnsafeBytes(of: UInt32(bytes.count).bigEndian) {
                 bytes.replaceSubrange(5..<9, with: $0)
             }
-            bytes = WrappedKeyTests.withChecksum(bytes)
+            bytes = SealedBytes.withChecksum(bytes)
             try (bytes + self.bytes.dropFirst(header.bytes.count)).write(to: scratch.backup)
             let start = ContinuousClock.now
             let error = backupError { try scratch.restore(scratch.backup, password) }

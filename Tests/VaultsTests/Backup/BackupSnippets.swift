@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 import Vaults
 
 /// The snippets of `Docs/Backups.md`, compiled and run; `DocumentationTests` compares the text.

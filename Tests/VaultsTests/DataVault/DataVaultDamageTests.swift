@@ -5,6 +5,7 @@ import TestSupport
     import SecureStorage
     import Testing
 
+    @testable import SecureKeys
     @testable import Vaults
 
     /// Damaged records, key files and databases, in a separate process and within bounds of time
@@ -107,7 +108,7 @@ import TestSupport
             case .record:
                 var bytes = damage.change(record, [record], chunk: 16)
                 if bytes.count > 8, Bool.random(using: &damage.generator) {
-                    bytes = WrappedKeyTests.withChecksum(bytes)
+                    bytes = SealedBytes.withChecksum(bytes)
                 }
                 guard bytes != record, !bytes.isEmpty else { return true }
                 try keyStore.store(SecretBytes(copying: bytes), forName: "datavault.id.a")

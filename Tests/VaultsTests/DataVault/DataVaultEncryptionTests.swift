@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 
+@testable import SecureKeys
 @testable import Vaults
 
 @Suite(.timeLimit(.minutes(10)))

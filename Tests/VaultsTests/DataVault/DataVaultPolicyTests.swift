@@ -1,8 +1,10 @@
 import Foundation
 import SecureStorage
 import Testing
+import TestSupport
 import VaultsTestKit
 
+@testable import SecureKeys
 @testable import Vaults
 
 @Suite(.timeLimit(.minutes(10)))
@@ -253,7 +255,7 @@ struct DataVaultPolicyTests {
         for index in 0..<record.count - 8 {
             var edited = record.copied
             edited[index] ^= 1
-            let bytes = WrappedKeyTests.withChecksum(edited)
+            let bytes = SealedBytes.withChecksum(edited)
             try store.store(SecretBytes(copying: bytes), forName: "datavault.id.a")
             let codes = [
                 vaultCode { try vault.unlock(password: "wrong password") },

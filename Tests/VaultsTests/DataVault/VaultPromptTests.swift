@@ -1,8 +1,8 @@
 import Foundation
 import SecureStorage
 import Testing
-import VaultsTestKit
 import TypedPasswords
+import VaultsTestKit
 
 @testable import VaultPrompt
 @testable import Vaults

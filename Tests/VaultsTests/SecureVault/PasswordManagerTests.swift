@@ -1,8 +1,8 @@
 import Foundation
 import SecureStorage
 import Testing
-import Vaults
 import TypedPasswords
+import Vaults
 
 @testable import PasswordManager
 

@@ -133,14 +133,16 @@ import VaultsTestKit
         }
     }
 
-    /// Returns the names of the module's public types.
+    /// Returns the names of the public types of keys and of vaults in levels.
     private static func declaredTypes() throws -> Set<String> {
         let sources = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Sources/Vaults")
+            .appendingPathComponent("Sources")
         var names: Set<String> = []
-        for folder in ["Backup", "Envelope", "KeyStores", "SecureVault"] {
+        for folder in [
+            "SecureKeys/Envelope", "SecureKeys/KeyStores", "Vaults/Backup", "Vaults/SecureVault",
+        ] {
             let directory = sources.appendingPathComponent(folder)
             for file in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
                 let text = try String(

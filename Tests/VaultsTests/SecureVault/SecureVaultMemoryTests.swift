@@ -5,6 +5,7 @@ import TestSupport
     import SecureStorage
     import Testing
 
+    @testable import SecureKeys
     @testable import Vaults
 
     /// Tests of what remains of a vault's password and keys in memory, each in a separate process.

@@ -1,7 +1,7 @@
 import Foundation
 import SecureStorage
-import TestSupport
 import Testing
+import TestSupport
 import Vaults
 
 /// Tests of kills while a vault is restored over another state of itself and first opened.

@@ -1,6 +1,7 @@
 import Foundation
 import SecureStorage
 import Testing
+import TestSupport
 
 @testable import Vaults
 

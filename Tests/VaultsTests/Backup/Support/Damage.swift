@@ -1,25 +1,12 @@
 import Foundation
+import TestSupport
 
 /// Modifies bytes as accidents and attackers do, reproducibly from a seed.
 struct Damage {
-    /// SplitMix64: a failure can be reproduced from its seed.
-    struct Generator: RandomNumberGenerator {
-        private var state: UInt64
+    /// A failure can be reproduced from its seed.
+    var generator: SplitMix64
 
-        init(seed: UInt64) { state = seed }
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-            return z ^ (z >> 31)
-        }
-    }
-
-    var generator: Generator
-
-    init(seed: UInt64) { generator = Generator(seed: seed) }
+    init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
     /// Returns `original`, modified anywhere but in its first `protected` bytes.
     ///
@@ -39,7 +26,7 @@ struct Damage {
     ) -> Data {
         var bytes = original
         let places = protected..<original.count
-        func place(_ generator: inout Generator) -> Int {
+        func place(_ generator: inout SplitMix64) -> Int {
             Int.random(in: places, using: &generator)
         }
         let one = place(&generator)
@@ -80,7 +67,7 @@ struct Damage {
     }
 
     private enum RandomAccess {
-        static func bytes(_ count: Int, _ generator: inout Generator) -> [UInt8] {
+        static func bytes(_ count: Int, _ generator: inout SplitMix64) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
         }
     }

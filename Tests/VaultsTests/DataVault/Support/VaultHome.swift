@@ -1,10 +1,11 @@
 import Crypto
 import Foundation
 import SecureStorage
+import TestSupport
 import VaultsTestKit
 
+@testable import SecureKeys
 @testable import Vaults
-import TestSupport
 
 /// A directory for the vaults of one test, removed with its last reference.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Vaults
 import VaultsTestKit
 

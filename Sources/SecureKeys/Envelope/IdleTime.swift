@@ -1,0 +1,39 @@
+/// The time since something was last used; none passes while it is in use.
+///
+/// Its caller passes the current time, so that no clock of an app is called under a lock.
+package struct IdleTime {
+    /// How long it may be unused before it counts as idle; nil for ever.
+    private(set) var limit: Duration?
+    private var lastUse: Duration
+    private var users = 0
+
+    package init(limit: Duration?, now: Duration) {
+        self.limit = limit
+        lastUse = now
+    }
+
+    package mutating func beginUse() { users += 1 }
+
+    package mutating func endUse(at now: Duration) {
+        users -= 1
+        lastUse = now
+    }
+
+    /// Begins again, as after a use.
+    package mutating func restart(at now: Duration) { lastUse = now }
+
+    package mutating func restart(at now: Duration, limit: Duration?) {
+        self.limit = limit
+        lastUse = now
+    }
+
+    /// Whether it is unused and the limit is reached.
+    package func isOver(at now: Duration) -> Bool {
+        users == 0 && left(at: now).map { $0 <= .zero } ?? false
+    }
+
+    /// How long the limit is away if no use begins; nil if there is none.
+    package func left(at now: Duration) -> Duration? {
+        limit.map { users > 0 ? $0 : $0 - (now - lastUse) }
+    }
+}

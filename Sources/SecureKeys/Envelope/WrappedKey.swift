@@ -1,0 +1,114 @@
+internal import Crypto
+public import Foundation
+
+/// One data key, wrapped by one key-encryption key: a record to store.
+///
+/// AES-256-GCM ([NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)) with a random
+/// nonce of 96 bits; one key-encryption key may wrap 2³² times. The format and its version, both
+/// names, and the derivation of the key-encryption key are authenticated: a record under another
+/// name, or with other parameters, does not unwrap. The byte format is in `Docs/FileFormats.md`.
+///
+/// An unkeyed checksum distinguishes damage from a wrong key. Anyone who edits a record on purpose
+/// can choose which of the two errors is reported, but never learns the key.
+public struct WrappedKey: Sendable, Equatable {
+    /// The origin of a key-encryption key.
+    public enum Origin: Sendable, Equatable {
+        /// A random key that is stored elsewhere.
+        case key
+        /// A password, derived by scrypt.
+        case password(ScryptParameters, salt: Data)
+        /// A recovery code, derived by HKDF.
+        case recoveryCode(salt: Data)
+    }
+
+    /// The name of the wrapped key.
+    public let dataKeyName: String
+
+    /// The name of the wrapping key.
+    public let keyEncryptionKeyName: String
+
+    /// The origin of the wrapping key.
+    public let origin: Origin
+
+    /// The nonce, the wrapped key and the tag.
+    let box: Data
+
+    static let boxLength = AESGCM.overhead + KeyMaterial.length
+
+    /// Wraps a key.
+    ///
+    /// - Parameters:
+    ///   - dataKey: The key to wrap.
+    ///   - key: The key to wrap it with.
+    /// - Throws: `EnvelopeError.cleared` if one of them was cleared.
+    public init(wrapping dataKey: DataEncryptionKey, with key: KeyEncryptionKey) throws {
+        dataKeyName = dataKey.name
+        keyEncryptionKeyName = key.name
+        origin = key.origin
+        let header = Self.header(dataKeyName, keyEncryptionKeyName, origin)
+        let (plaintext, wrapping) = (try dataKey.material.secret(), try key.material.secret())
+        defer { Scrubbing.encryption() }
+        box = try plaintext.withUnsafeBytes {
+            try AESGCM.seal(
+                $0, key: SymmetricKey(data: wrapping),
+                nonce: RandomBytes.make(AESGCM.nonceLength), authenticating: header)
+        }
+    }
+
+    /// Unwraps the data key.
+    ///
+    /// - Parameter source: The wrapping key, the password or the recovery code. A password costs
+    ///   the time and the memory of its ``ScryptParameters``.
+    /// - Returns: The data key, under its name.
+    /// - Throws: `EnvelopeError`: `.wrongKey`, `.wrongPassword` or `.wrongRecoveryCode`;
+    ///   `.noSuchKey` if the record was not wrapped by a key of this name and kind.
+    public func unwrap(with source: some KeyEncryptionKeySource) throws -> DataEncryptionKey {
+        guard source.name == keyEncryptionKeyName else {
+            throw EnvelopeError.noSuchKey(name: source.name)
+        }
+        let key = try source.key(for: self)
+        guard key.origin == origin else { throw EnvelopeError.noSuchKey(name: source.name) }
+        let wrapping = try key.material.secret()
+        let header = Self.header(dataKeyName, keyEncryptionKeyName, origin)
+        defer { Scrubbing.encryption() }
+        guard
+            var plaintext = AESGCM.open(
+                box, key: SymmetricKey(data: wrapping), authenticating: header)
+        else { throw wrongKey }
+        return try DataEncryptionKey(name: dataKeyName, bytes: SecretBytes(erasing: &plaintext))
+    }
+
+    /// Whether the key was wrapped with a password that is cheaper to guess than with the current
+    /// default.
+    ///
+    /// ``WrappedKeySet/upgrade(unlocking:)`` rewraps it.
+    public var needsUpgrade: Bool {
+        guard case .password(let parameters, _) = origin else { return false }
+        return parameters.needsUpgrade
+    }
+
+    private var wrongKey: EnvelopeError {
+        switch origin {
+        case .key: .wrongKey(name: keyEncryptionKeyName)
+        case .password: .wrongPassword(name: keyEncryptionKeyName)
+        case .recoveryCode: .wrongRecoveryCode(name: keyEncryptionKeyName)
+        }
+    }
+}
+
+extension WrappedKey: CustomStringConvertible, CustomReflectable {
+    /// The two names and the kind, never any bytes.
+    public var description: String {
+        let kind =
+            switch origin {
+            case .key: "key"
+            case .password: "password"
+            case .recoveryCode: "recovery code"
+            }
+        return "\(dataKeyName.debugDescription) wrapped by \(kind) "
+            + keyEncryptionKeyName.debugDescription
+    }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

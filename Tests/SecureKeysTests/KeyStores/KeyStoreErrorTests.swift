@@ -1,0 +1,25 @@
+import Foundation
+import SecureKeys
+import Testing
+
+@Suite(.timeLimit(.minutes(10)))
+struct KeyStoreErrorTests {
+    @Test(arguments: [
+        KeyStoreError.notFound(name: "n"), .alreadyExists(name: "n"),
+        .unavailable(reason: "r"), .refused(reason: "r"), .damaged(name: "n", reason: "r"),
+        .invalidName(reason: "r"),
+    ])
+    func `each error says what failed in one line, the same in every form`(_ error: KeyStoreError) {
+        let text = error.description
+        #expect(text.contains("\"n\"") || text.contains(": r"))
+        #expect(!text.contains("\n") && text.count > 20)
+        #expect(error.errorDescription == text)
+        #expect(error.localizedDescription == text)
+        #expect("\(error as any Error)" == text)
+    }
+
+    @Test func `control characters in a name are escaped`() {
+        let text = KeyStoreError.notFound(name: "a\u{1b}[2J\n\0\u{202e}b").description
+        #expect(text.contains("a\\u{1b}[2J\\u{a}\\u{0}\\u{202e}b"))
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import SecureKeys
+import SecureStorage
+import Testing
+import TestSupport
+import Vaults
+
+@Suite(.timeLimit(.minutes(10)))
+struct KeyStoreTests {
+    /// The kinds of key stores; this machine may not have them all.
+    enum Kind: String, CaseIterable, CustomTestStringConvertible {
+        case inMemory, file, sharedFile, secretService
+
+        static var available: [Kind] {
+            #if os(Linux)
+                PrivateKeyring.isInstalled ? allCases : [.inMemory, .file, .sharedFile]
+            #else
+                [.inMemory, .file, .sharedFile]
+            #endif
+        }
+
+        var testDescription: String { rawValue }
+    }
+
+    @Test(arguments: KeyStoreCheck.allCases, Kind.available)
+    func `every key store behaves the same`(_ check: KeyStoreCheck, _ kind: Kind) async throws {
+        switch kind {
+        case .inMemory: try check.run(on: InMemoryKeyStore())
+        case .file:
+            let folder = try KeyFolder()
+            try check.run(on: folder.store())
+        case .sharedFile:
+            let folder = try KeyFolder()
+            try #require(mkdir(folder.path, 0o700) == 0 && chmod(folder.path, 0o2770) == 0)
+            try check.run(on: FileKeyStore(directory: folder.url, sharedWithGroup: true))
+        case .secretService:
+            #if os(Linux)
+                let keyring = try PrivateKeyring.shared.get()
+                await #expect(processExitsWith: .success) {
+                    [check = check.rawValue as String, address = keyring.address as String] in
+                    PrivateKeyring.use(address)
+                    let check = try #require(KeyStoreCheck(rawValue: check))
+                    try check.run(on: SecretServiceKeyStore(service: "\(check) \(UUID())"))
+                }
+            #endif
+        }
+    }
+
+    @Test func `a locked store reports that from every call and loses nothing`() throws {
+        let store = InMemoryKeyStore()
+        try store.store(.uniform(1), forName: "k")
+        store.isLocked = true
+        #expect(store.errors(forName: "k") == Array(repeating: .unavailable, count: 5))
+        #expect(store.errors(forName: "absent") == Array(repeating: .unavailable, count: 5))
+        store.isLocked = false
+        #expect(try store.read("k") == .uniform(1))
+    }
+
+    @Test func `no new secret is made while the store is locked`() throws {
+        let store = InMemoryKeyStore()
+        store.isLocked = true
+        let error = keyStoreError {
+            _ = try store.read("k") {
+                Issue.record("a new secret was made")
+                return .uniform(2)
+            }
+        }
+        #expect(error?.kind == .unavailable)
+        #expect(
+            keyStoreError { _ = try KeyStoreDataStorage(keyStore: store).data(for: "k") } != nil)
+    }
+
+    @Test func `nothing is stored if making the new secret fails`() throws {
+        struct NoKey: Error {}
+        let store = InMemoryKeyStore()
+        #expect(throws: NoKey.self) { try store.read("k") { throw NoKey() } }
+        #expect(try store.names() == [])
+    }
+}

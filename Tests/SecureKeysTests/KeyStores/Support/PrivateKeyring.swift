@@ -1,0 +1,186 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// A private session bus with a GNOME Keyring, which ends with the last reference or with this
+    /// process.
+    final class PrivateKeyring: @unchecked Sendable {
+        // @unchecked: one test at a time stops it, or its deinitializer.
+        private let process: pid_t
+        private let end = Pipe()
+        private var isStopped = false
+        private let home: URL
+        /// The value of `DBUS_SESSION_BUS_ADDRESS` in the session.
+        let address: String
+
+        static let shared = Result { try PrivateKeyring() }
+
+        static var isInstalled: Bool {
+            ["dbus-run-session", "gnome-keyring-daemon", "secret-tool", "dbus-send"].allSatisfy {
+                find($0) != nil
+            }
+                && FileManager.default.fileExists(
+                    atPath: "/usr/lib/\(machine)-linux-gnu/libsecret-1.so.0")
+        }
+
+        private static var machine: String {
+            #if arch(arm64)
+                "aarch64"
+            #else
+                "x86_64"
+            #endif
+        }
+
+        private static func find(_ program: String) -> URL? {
+            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+                .map { "\($0)/\(program)" }
+                .first { FileManager.default.isExecutableFile(atPath: $0) }
+                .map { URL(fileURLWithPath: $0) }
+        }
+
+        /// Starts a bus and, if `hasKeyring` is true, a keyring whose login collection is unlocked.
+        init(hasKeyring: Bool = true) throws {
+            for handle in [end.fileHandleForReading, end.fileHandleForWriting] {
+                _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
+            home = FileManager.default.temporaryDirectory
+                .appendingPathComponent("SecureKeysTests-\(UUID().uuidString)", isDirectory: true)
+            try FileManager.default.createDirectory(
+                at: home, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            let configuration = home.appendingPathComponent("bus.conf")
+            try Data(
+                """
+                <busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen>
+                <policy context="default"><allow send_destination="*" eavesdrop="true"/>
+                <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+                """.utf8
+            ).write(to: configuration)
+            // The daemon goes into the background before it is on the bus.
+            let unlock = """
+                printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null
+                until \(Self.isReady) | grep -q login; do sleep 0.05; done
+                """
+            // `read` ends with this process, and the bus and the keyring end with `read`.
+            let script =
+                "\(hasKeyring ? unlock : "")\necho \"$DBUS_SESSION_BUS_ADDRESS\"; read -r _"
+            let output = Pipe()
+            process = try Self.start(
+                [
+                    Self.find("dbus-run-session")?.path ?? "",
+                    "--config-file=\(configuration.path)", "--", "sh", "-c", script,
+                ], Self.environment(home: home), end, output)
+            try end.fileHandleForReading.close()
+            try output.fileHandleForWriting.close()
+            var line = Data()
+            while line.last != UInt8(ascii: "\n") {
+                guard let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty
+                else { throw CocoaError(.fileReadUnknown) }
+                line.append(byte)
+            }
+            address = String(decoding: line.dropLast(), as: UTF8.self)
+        }
+
+        /// Starts a program without the signals that the threads of a test block.
+        ///
+        /// With them blocked, the program could neither be ended nor end its own children.
+        private static func start(
+            _ arguments: [String], _ environment: [String: String], _ input: Pipe, _ output: Pipe
+        ) throws -> pid_t {
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            let streams = [input.fileHandleForReading, output.fileHandleForWriting]
+            posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+            for (number, stream) in streams.enumerated() {
+                posix_spawn_file_actions_adddup2(
+                    &actions, stream.fileDescriptor, Int32(number))
+            }
+            // Nothing else, since the bus lives as long as this process: it would keep open, for
+            // ever, the socket by which `Process` sees another thread's program end.
+            for other in 3..<1024 as Range<CInt> {
+                posix_spawn_file_actions_addclose(&actions, other)
+            }
+            let argv = arguments.map { strdup($0) } + [nil]
+            let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+            defer { for pointer in argv + envp { free(pointer) } }
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            var none = sigset_t()
+            sigemptyset(&none)
+            posix_spawnattr_setsigmask(&attributes, &none)
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+            var process = pid_t()
+            try #require(
+                posix_spawn(&process, arguments[0], &actions, &attributes, argv, envp) == 0)
+            return process
+        }
+
+        deinit {
+            stop()
+            try? FileManager.default.removeItem(at: home)
+        }
+
+        /// Stops the bus.
+        func stop() {
+            guard !isStopped else { return }
+            isStopped = true
+            // A line, not only end of file: another thread's child may hold the pipe open.
+            try? end.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+            try? end.fileHandleForWriting.close()
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        }
+
+        /// Puts this process, that of an exit test, into the session at `address`.
+        static func use(_ address: String) {
+            setenv("DBUS_SESSION_BUS_ADDRESS", address, 1)
+        }
+
+        private static func environment(home: URL) -> [String: String] {
+            [
+                "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "HOME": home.path,
+                "XDG_RUNTIME_DIR": home.path,
+            ]
+        }
+
+        private static let isReady = """
+            dbus-send --session --dest=org.freedesktop.secrets --print-reply /org/freedesktop/secrets \
+            org.freedesktop.Secret.Service.ReadAlias string:default
+            """
+
+        /// Runs a program in the session until it exits.
+        @discardableResult
+        func run(
+            _ program: String, _ arguments: [String], input: String = ""
+        ) throws -> (status: Int32, output: String) {
+            let process = Process()
+            process.executableURL = Self.find(program)
+            process.arguments = arguments
+            process.environment = Self.environment(home: home)
+                .merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 }
+            let (standardInput, output) = (Pipe(), Pipe())
+            process.standardInput = standardInput
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try standardInput.fileHandleForWriting.close()
+            let text = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+        }
+
+        func lock() throws {
+            let reply = try run(
+                "dbus-send",
+                [
+                    "--session", "--dest=org.freedesktop.secrets", "--print-reply",
+                    "/org/freedesktop/secrets", "org.freedesktop.Secret.Service.Lock",
+                    "array:objpath:/org/freedesktop/secrets/collection/login",
+                ])
+            try #require(reply.output.contains("collection/login"))
+        }
+    }
+#endif
