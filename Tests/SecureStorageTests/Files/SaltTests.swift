@@ -226,7 +226,7 @@ import TestSupport
         for lines in [[line(first), line(second)], [line(second), line(first)]] {
             try file.write(to: database.url)
             let body = "SecureStorage salt 1\n" + lines.map { $0 + "\n" }.joined()
-            let sum = try ChildProcess("sha256sum", [], input: body).output.prefix(64)
+            let sum = try ChildProcess("sha256sum", [], input: Data(body.utf8)).output.prefix(64)
             try (body + "sha256 \(sum)\n").write(to: salt, atomically: false, encoding: .utf8)
             try expectStored(open())
             // From now on it is the only one.

@@ -29,7 +29,8 @@ struct SQLCipherShell {
         // The output before this line is that of the pragmas. The line is not a statement, which
         // would read the file before a script that sets its own key has done so.
         input += ".print '\(Self.separator)'\n" + script + "\n"
-        let process = try ChildProcess("sqlcipher", ["-batch", "-bail", path], input: input)
+        let process = try ChildProcess(
+            "sqlcipher", ["-batch", "-bail", path], input: Data(input.utf8))
         let all = process.output.split(separator: "\n", omittingEmptySubsequences: false)
         let start = all.firstIndex { $0 == Self.separator }.map { $0 + 1 } ?? all.endIndex
         lines = all[start...].dropLast().map(String.init)

@@ -62,7 +62,7 @@ struct SalvageFile: CustomTestStringConvertible {
                 """
             let lines = settings(ofProcess: false).map { "PRAGMA \($0);\n" }.joined()
             let run = try ChildProcess(
-                program, ["-c", code, database.path], input: lines + script)
+                program, ["-c", code, database.path], input: Data((lines + script).utf8))
             try #require(run.status == 0, "\(run.errors)")
         }
     }

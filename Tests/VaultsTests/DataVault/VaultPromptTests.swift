@@ -1,5 +1,6 @@
 import Foundation
 import SecureStorage
+import TestSupport
 import Testing
 import TypedPasswords
 import VaultsTestKit
@@ -177,20 +178,16 @@ struct VaultPromptTests {
             let program = URL(fileURLWithPath: CommandLine.arguments[0])
                 .deletingLastPathComponent().appendingPathComponent("VaultPrompt")
             try #require(FileManager.default.isExecutableFile(atPath: program.path))
-            let shell = Process()
-            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-            shell.arguments = [
-                "-c",
-                "printf 'create\\nset name\\nget name\\nlock\\n' | \"$0\" --password-fd 3 \"$1\" 3<\"$2\"",
-                program.path, home.url.appendingPathComponent("own").path, answers.path,
-            ]
-            let output = Pipe()
-            shell.standardOutput = output
-            try shell.run()
-            let said = try output.fileHandleForReading.readToEnd() ?? Data()
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0)
-            let lines = String(decoding: said, as: UTF8.self).split(separator: "\n")
+            let script =
+                "printf 'create\\nset name\\nget name\\nlock\\n' | \"$0\" --password-fd 3 \"$1\" 3<\"$2\""
+            let shell = try ChildProcess(
+                "/bin/sh",
+                [
+                    "-c", script, program.path, home.url.appendingPathComponent("own").path,
+                    answers.path,
+                ])
+            #expect(shell.status == 0)
+            let lines = shell.output.split(separator: "\n")
             #expect(lines.first == "[no vault: create]")
             #expect(lines.contains("a value"))
             #expect(lines.last == "[locked: unlock]")

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestSupport
     import Testing
 
     /// A private session bus with a GNOME Keyring, which ends with the last reference or with this
@@ -17,7 +18,7 @@
 
         static var isInstalled: Bool {
             ["dbus-run-session", "gnome-keyring-daemon", "secret-tool", "dbus-send"].allSatisfy {
-                find($0) != nil
+                ChildProcess.find($0) != nil
             }
                 && FileManager.default.fileExists(
                     atPath: "/usr/lib/\(machine)-linux-gnu/libsecret-1.so.0")
@@ -29,13 +30,6 @@
             #else
                 "x86_64"
             #endif
-        }
-
-        private static func find(_ program: String) -> URL? {
-            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-                .map { "\($0)/\(program)" }
-                .first { FileManager.default.isExecutableFile(atPath: $0) }
-                .map { URL(fileURLWithPath: $0) }
         }
 
         /// Starts a bus and, if `hasKeyring` is true, a keyring whose login collection is unlocked.
@@ -65,11 +59,18 @@
             let script =
                 "\(hasKeyring ? unlock : "")\necho \"$DBUS_SESSION_BUS_ADDRESS\"; read -r _"
             let output = Pipe()
-            process = try Self.start(
+            let nothing = open("/dev/null", O_WRONLY | O_CLOEXEC)
+            defer { close(nothing) }
+            let program = [
+                ChildProcess.find("dbus-run-session")?.path ?? "",
+                "--config-file=\(configuration.path)", "--", "sh", "-c", script,
+            ]
+            process = try ChildProcess.start(
+                program, Self.environment(home: home),
                 [
-                    Self.find("dbus-run-session")?.path ?? "",
-                    "--config-file=\(configuration.path)", "--", "sh", "-c", script,
-                ], Self.environment(home: home), end, output)
+                    end.fileHandleForReading.fileDescriptor,
+                    output.fileHandleForWriting.fileDescriptor, nothing,
+                ])
             try end.fileHandleForReading.close()
             try output.fileHandleForWriting.close()
             var line = Data()
@@ -79,42 +80,6 @@
                 line.append(byte)
             }
             address = String(decoding: line.dropLast(), as: UTF8.self)
-        }
-
-        /// Starts a program without the signals that the threads of a test block.
-        ///
-        /// With them blocked, the program could neither be ended nor end its own children.
-        private static func start(
-            _ arguments: [String], _ environment: [String: String], _ input: Pipe, _ output: Pipe
-        ) throws -> pid_t {
-            var actions = posix_spawn_file_actions_t()
-            posix_spawn_file_actions_init(&actions)
-            defer { posix_spawn_file_actions_destroy(&actions) }
-            let streams = [input.fileHandleForReading, output.fileHandleForWriting]
-            posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-            for (number, stream) in streams.enumerated() {
-                posix_spawn_file_actions_adddup2(
-                    &actions, stream.fileDescriptor, Int32(number))
-            }
-            // Nothing else, since the bus lives as long as this process: it would keep open, for
-            // ever, the socket by which `Process` sees another thread's program end.
-            for other in 3..<1024 as Range<CInt> {
-                posix_spawn_file_actions_addclose(&actions, other)
-            }
-            let argv = arguments.map { strdup($0) } + [nil]
-            let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
-            defer { for pointer in argv + envp { free(pointer) } }
-            var attributes = posix_spawnattr_t()
-            posix_spawnattr_init(&attributes)
-            defer { posix_spawnattr_destroy(&attributes) }
-            var none = sigset_t()
-            sigemptyset(&none)
-            posix_spawnattr_setsigmask(&attributes, &none)
-            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-            var process = pid_t()
-            try #require(
-                posix_spawn(&process, arguments[0], &actions, &attributes, argv, envp) == 0)
-            return process
         }
 
         deinit {
@@ -155,21 +120,12 @@
         func run(
             _ program: String, _ arguments: [String], input: String = ""
         ) throws -> (status: Int32, output: String) {
-            let process = Process()
-            process.executableURL = Self.find(program)
-            process.arguments = arguments
-            process.environment = Self.environment(home: home)
-                .merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 }
-            let (standardInput, output) = (Pipe(), Pipe())
-            process.standardInput = standardInput
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try standardInput.fileHandleForWriting.close()
-            let text = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+            let text = Data(input.utf8)
+            let process = try ChildProcess(
+                program, arguments, input: text,
+                environment: Self.environment(home: home)
+                    .merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 })
+            return (process.status, process.output + process.errors)
         }
 
         func lock() throws {
