@@ -122,29 +122,6 @@ void cplatform_erase(void *bytes, unsigned long length) {
     __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
-// Rounds up to whole pages: unlocking part of a page would also unlock its other contents.
-static unsigned long whole_pages(unsigned long length) {
-    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
-    return length == 0 ? page : (length + page - 1) / page * page;
-}
-
-void *cplatform_map_secret(unsigned long length) {
-    unsigned long size = whole_pages(length);
-    if (size < length) return NULL;
-    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    if (bytes == MAP_FAILED) return NULL;
-    (void)mlock(bytes, size);
-#ifdef MADV_DONTDUMP
-    (void)madvise(bytes, size, MADV_DONTDUMP);
-#endif
-    return bytes;
-}
-
-void cplatform_unmap_secret(void *bytes, unsigned long length) {
-    cplatform_erase(bytes, length);
-    (void)munmap(bytes, whole_pages(length));
-}
-
 int cplatform_is_equal(const void *bytes, const void *others, unsigned long length) {
     const volatile unsigned char *left = bytes, *right = others;
     unsigned char difference = 0;

@@ -8,8 +8,10 @@ public import Foundation
 /// try db.open(with: .passphrase(SecretBytes(erasing: &typed)))
 /// ```
 ///
-/// The bytes have memory pages of their own, which, where the system supports it, are never swapped
-/// out or included in a core dump. They are overwritten when the last reference is released.
+/// The bytes are in memory pages for secrets alone, which, where the system supports it, are never
+/// swapped out or included in a core dump. They are overwritten when the last reference is
+/// released. A million secrets of 32 bytes fit into 100 MB. The system limits how much memory it
+/// keeps from being swapped out (`RLIMIT_MEMLOCK`, often 8 MiB).
 ///
 /// There is no conversion to `Data` or `String`, which could not be cleared: a closure borrows the
 /// bytes. The time of a comparison does not depend on where the bytes differ. They print as
@@ -37,11 +39,11 @@ public final class SecretBytes: @unchecked Sendable {
     }
 
     deinit {
-        cplatform_unmap_secret(buffer.baseAddress, UInt(buffer.count))
+        cplatform_free_secret(buffer.baseAddress, UInt(buffer.count))
     }
 
     private static func memory(_ count: Int) -> UnsafeMutableRawBufferPointer {
-        guard let base = cplatform_map_secret(UInt(count)) else {
+        guard let base = cplatform_allocate_secret(UInt(count)) else {
             preconditionFailure("cannot allocate \(count) secret bytes")
         }
         return UnsafeMutableRawBufferPointer(start: base, count: count)

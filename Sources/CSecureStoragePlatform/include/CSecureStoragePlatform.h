@@ -51,13 +51,14 @@ int cplatform_is_ignored(int signal);
 /// Fills `length` bytes with zeros in a way that the optimizer must not remove.
 void cplatform_erase(void *bytes, unsigned long length);
 
-/// Maps whole pages of zeros for `length` bytes, which may be 0; returns NULL when out of memory.
-/// Where the system allows it, they are neither swapped out nor part of a core dump; a small
-/// `RLIMIT_MEMLOCK` is not an error.
-void *cplatform_map_secret(unsigned long length);
+/// Returns `length` bytes of zeros, aligned to 16, for a secret; `length` may be 0. NULL when out of
+/// memory. Where the system allows it, they are neither swapped out nor part of a core dump; a small
+/// `RLIMIT_MEMLOCK` is not an error. Secrets of up to 2 KiB share pages, with a page that cannot be
+/// accessed after every fifteen.
+void *cplatform_allocate_secret(unsigned long length);
 
-/// Overwrites and unmaps memory that `cplatform_map_secret` returned for the same `length`.
-void cplatform_unmap_secret(void *bytes, unsigned long length);
+/// Overwrites and frees memory that `cplatform_allocate_secret` returned for the same `length`.
+void cplatform_free_secret(void *bytes, unsigned long length);
 
 /// Returns whether `length` bytes are equal, in a time independent of where they differ.
 int cplatform_is_equal(const void *bytes, const void *others, unsigned long length);

@@ -1,5 +1,5 @@
 package import Foundation
-package import SecureStoragePlatform
+internal import SecureStoragePlatform
 
 /// A validated name of a secret, compared and sorted by its UTF-8 bytes.
 package struct SecretName: Hashable, Comparable {

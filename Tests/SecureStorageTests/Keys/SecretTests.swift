@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import SecureStorage
 
-@Suite struct SecretBytesTests {
+@Suite struct SecretPrintingTests {
     @Test func `nothing that prints a secret prints its bytes`() throws {
         let secret = SecretBytes(utf8: "hunter2")
         var dumped = ""
@@ -20,75 +20,6 @@ import TestSupport
         }
         #expect("\(secret)" == "<redacted>")
     }
-
-    @Test func `a secret holds the given bytes`() {
-        let secret = SecretBytes(utf8: "a\0é")
-        #expect(secret.withUnsafeBytes { Array($0) } == [0x61, 0, 0xc3, 0xa9])
-        #expect(SecretBytes(utf8: "").count == 0)
-        #expect(SecretBytes(copying: Data([1, 2])) == SecretBytes(copying: [1, 2] as [UInt8]))
-    }
-
-    @Test func `a source whose bytes were moved is empty and overwritten`() {
-        var data = Data("hunter2".utf8)
-        var bytes = Array("hunter2".utf8)
-        #expect(SecretBytes(erasing: &data) == SecretBytes(utf8: "hunter2"))
-        #expect(data.isEmpty)
-        bytes.reserveCapacity(100)
-        #expect(SecretBytes(erasing: &bytes) == SecretBytes(utf8: "hunter2"))
-        #expect(bytes.isEmpty)
-        var empty = Data()
-        #expect(SecretBytes(erasing: &empty).count == 0)
-    }
-
-    @Test func `secrets are equal if all of their bytes are`() {
-        let secret = SecretBytes(utf8: "hunter2")
-        #expect(secret == SecretBytes(utf8: "hunter2"))
-        for other in ["hunter1", "Hunter2", "hunter22", ""] {
-            #expect(secret != SecretBytes(utf8: other))
-        }
-        #expect(SecretBytes(utf8: "") == SecretBytes(utf8: ""))
-    }
-
-    @Test func `random secrets differ`() {
-        let secrets = (0..<100).map { _ in SecretBytes.random(count: 32) }
-        for (index, secret) in secrets.enumerated() {
-            #expect(secret.count == 32)
-            #expect(!secrets[..<index].contains(secret))
-        }
-    }
-
-    #if os(Linux)
-        @Test func `a secret is locked in memory and left out of a core dump`() throws {
-            let secret = SecretBytes(utf8: "hunter2")
-            let flags = try secret.withUnsafeBytes { try Self.flags(of: $0.baseAddress) }
-            #expect(flags.contains("dd"))
-            // The secret is locked if this process may lock memory at all, which sanitizers do not
-            // allow.
-            let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
-            defer { page.deallocate() }
-            mlock(page, 4096)
-            let canLock = try Self.flags(of: page).contains("lo")
-            munlock(page, 4096)
-            #expect(flags.contains("lo") == canLock)
-        }
-
-        /// Returns the kernel's flags of the mapping that contains `address`.
-        private static func flags(of address: UnsafeRawPointer?) throws -> [Substring] {
-            let maps = try FileHandle(
-                forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps")
-            ).readToEnd()
-            var isInside = false
-            for line in String(decoding: maps ?? Data(), as: UTF8.self).split(separator: "\n") {
-                let fields = line.split(separator: " ")
-                let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-                if bounds.count == 2 {
-                    isInside = (bounds[0]..<bounds[1]).contains(UInt(bitPattern: address))
-                }
-                if isInside, fields[0] == "VmFlags:" { return fields }
-            }
-            return []
-        }
-    #endif
 }
 
 @Suite struct EncryptionKeyTests {
