@@ -39,7 +39,8 @@ lint: ## check the formatting, and the rules of folders and comments
 	@$(MAKE) --no-print-directory boundary comments
 	@Scripts/check-layers
 
-boundary: # only one folder imports the C API
+boundary: # only one folder imports the C API, and one file exports the secret bytes
+	@! grep -rln --include='*.swift' 'import.*SecureKeys' Sources/SecureStorage | grep -v 'Keys/SecretBytes.swift$$'
 	@! grep -rln --include='*.swift' 'import CSQLCipher' Sources Tests Examples \
 		| grep -v '^Sources/SecureStorage/SQLite/'
 

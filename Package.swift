@@ -87,6 +87,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
+            resources: [.copy("PrivacyInfo.xcprivacy")],
             swiftSettings: swiftSettings),
         .target(
             name: "SecureStorage",
@@ -102,14 +103,12 @@ let package = Package(
             dependencies: [
                 "CSecureStoragePlatform", "SecureKeys", "SecureStorage", "SecureStoragePlatform",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: swiftSettings),
         // Stand-ins for tests of apps that have vaults.
         .target(
             name: "VaultsTestKit",
-            dependencies: ["SecureKeys", "SecureStorage", "SecureStoragePlatform", "Vaults"],
+            dependencies: ["SecureStorage", "SecureStoragePlatform", "Vaults"],
             swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
@@ -195,7 +194,10 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureKeysTests",
-            dependencies: ["SecureKeys", "SecureStorage", "TestSupport", "Vaults"],
+            dependencies: [
+                "SecureKeys", "SecureStorage", "TestSupport", "Vaults",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             resources: [.copy("Vectors")],
             swiftSettings: swiftSettings),
         .testTarget(

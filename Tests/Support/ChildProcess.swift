@@ -50,7 +50,7 @@ package struct ChildProcess {
         return FileHandle(fileDescriptor: file, closeOnDealloc: false).readDataToEndOfFile()
     }
 
-    /// Starts a program, which inherits three files and no other descriptor.
+    /// Starts a program, which inherits three files and no other descriptor below 1024.
     ///
     /// - Returns: Its number; the caller waits for its end.
     /// - Throws: `NSError` with the error number if it cannot be started.

@@ -1,5 +1,5 @@
-#ifndef CPLATFORM_H
-#define CPLATFORM_H
+#ifndef CSECURESTORAGEPLATFORM_H
+#define CSECURESTORAGEPLATFORM_H
 
 // No system header is included: Swift would take its types for this module's.
 

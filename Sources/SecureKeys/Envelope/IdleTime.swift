@@ -4,6 +4,9 @@ internal import Foundation
 /// A clock that measures idle time.
 public protocol IdleClock: Sendable {
     /// The time since a fixed moment in the past; setting the machine's date never moves it back.
+    ///
+    /// Called by holders and vaults without a lock: it may drop or lock them, but not use them,
+    /// since that reads the clock again.
     var now: Duration { get }
 }
 
@@ -40,15 +43,18 @@ package struct IdleTime {
 
     package mutating func endUse(at now: Duration) {
         users -= 1
-        lastUse = now
+        restart(at: now)
     }
 
     /// Begins again, as after a use.
-    package mutating func restart(at now: Duration) { lastUse = now }
+    package mutating func restart(at now: Duration) {
+        // Two threads may have read the clock in one order and come here in the other.
+        lastUse = max(lastUse, now)
+    }
 
     package mutating func restart(at now: Duration, limit: Duration?) {
         self.limit = limit
-        lastUse = now
+        restart(at: now)
     }
 
     /// Whether it is unused and the limit is reached.

@@ -15,7 +15,7 @@ final class Statement {
     let handle: OpaquePointer
     /// Separate from the connection's, since the statement may be released after the connection.
     private let home = HomeProcess()
-    var parameters: StatementParameters
+    let parameters: StatementParameters
 
     /// The columns of the current schema; see `refreshColumns`.
     private var columns = Columns()

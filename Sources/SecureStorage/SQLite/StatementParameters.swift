@@ -9,7 +9,9 @@ struct ParameterName: CustomStringConvertible {
 }
 
 /// A statement's placeholders; their names are read at first use.
-struct StatementParameters {
+///
+/// A class, so that reading it needs no exclusivity check.
+final class StatementParameters {
     let count: Int
     private let handle: OpaquePointer
     /// The names in the order of the parameters' indexes; nil for `?` and `?1`.

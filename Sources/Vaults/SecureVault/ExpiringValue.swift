@@ -57,34 +57,37 @@ public final class ExpiringValue<Value: Sendable>: Sendable {
     /// Setting a value starts its time; setting nil drops the value immediately.
     public var value: Value? {
         get {
-            state.withLock { state in
-                clearIfExpired(&state)
+            let now = clock.now
+            return state.withLock { state in
+                clearIfExpired(&state, at: now)
                 return state.stored
             }
         }
         set {
+            let now = clock.now
             state.withLock { state in
                 state.clear()
                 guard let newValue, duration > .zero else { return }
                 state.stored = newValue
-                state.deadline = clock.now + duration
-                startTimer(&state)
+                state.deadline = now + duration
+                startTimer(&state, at: now)
             }
         }
     }
 
-    private func clearIfExpired(_ state: inout State) {
-        if state.stored != nil, clock.now >= state.deadline { state.clear() }
+    private func clearIfExpired(_ state: inout State, at now: Duration) {
+        if state.stored != nil, now >= state.deadline { state.clear() }
     }
 
-    private func startTimer(_ state: inout State) {
-        state.timer.start(after: state.deadline - clock.now) { [weak self] in self?.timerFired() }
+    private func startTimer(_ state: inout State, at now: Duration) {
+        state.timer.start(after: state.deadline - now) { [weak self] in self?.timerFired() }
     }
 
     private func timerFired() {
+        let now = clock.now
         state.withLock { state in
-            clearIfExpired(&state)
-            if state.stored != nil { startTimer(&state) }
+            clearIfExpired(&state, at: now)
+            if state.stored != nil { startTimer(&state, at: now) }
         }
     }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect(key.isCleared)
     }
 
-    @Test func `a clock may use the holder that reads it`() throws {
+    @Test func `a clock may drop the key of the holder that reads it`() throws {
         let clock = ManualClock()
         let holder = KeyHolder(idleTime: .seconds(10), clock: clock)
         holder.hold(try .random(name: "data"))

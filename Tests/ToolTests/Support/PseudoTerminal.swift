@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The program in a separate terminal, as a user would run it, made by `script`.
@@ -6,8 +7,9 @@ final class PseudoTerminal: @unchecked Sendable {
     // @unchecked: `seen` is only touched under `lock`.
     private let lock = NSLock()
     private var seen = ""
-    private let process = Process()
+    private let process: pid_t
     private let input = Pipe()
+    private let output = Pipe()
 
     /// Whether terminals can be made; some containers lack the system's `/dev/ptmx`.
     static let isAvailable: Bool = {
@@ -29,16 +31,17 @@ final class PseudoTerminal: @unchecked Sendable {
         \(script)
         echo "[status $?]"
         """.write(toFile: file, atomically: true, encoding: .utf8)
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
         #if canImport(Darwin)
-            process.arguments = ["-q", "/dev/null", "/bin/bash", file]
+            let arguments = ["-q", "/dev/null", "/bin/bash", file]
         #else
-            process.arguments = ["-qc", "/bin/bash \(file)", "/dev/null"]
+            let arguments = ["-qc", "/bin/bash \(file)", "/dev/null"]
         #endif
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
+        let (reading, writing) = (input.fileHandleForReading, output.fileHandleForWriting)
+        process = try ChildProcess.start(
+            ["/usr/bin/script"] + arguments, ProcessInfo.processInfo.environment,
+            [reading.fileDescriptor, writing.fileDescriptor, writing.fileDescriptor])
+        try reading.close()
+        try writing.close()
         output.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
             if data.isEmpty {
@@ -47,11 +50,15 @@ final class PseudoTerminal: @unchecked Sendable {
                 self?.add(data)
             }
         }
-        try process.run()
     }
 
     deinit {
-        if process.isRunning { process.terminate() }
+        kill(process, SIGTERM)
+        // Not waited for on this thread: `script` ends its own program first.
+        Thread.detachNewThread { [process] in
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        }
     }
 
     private func add(_ data: Data) {
