@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,13 +54,9 @@ static unsigned char *end_of(struct slab *slab) {
     return (unsigned char *)slab + (slab_pages - 1) * page_size();
 }
 
-// Makes the next page accessible.
-static int extend(struct slab *slab, unsigned char *base) {
-    unsigned long page = page_size();
-    unsigned char *next = slab ? slab->accessible : base;
-    if (mprotect(next, page, PROT_READ | PROT_WRITE) != 0) return -1;
-    (void)mlock(next, page);
-    if (slab) slab->accessible += page;
+static int open_page(unsigned char *page) {
+    if (mprotect(page, page_size(), PROT_READ | PROT_WRITE) != 0) return -1;
+    (void)mlock(page, page_size());
     return 0;
 }
 
@@ -75,7 +69,7 @@ static struct slab *make_slab(unsigned long slot) {
     if (base > all) (void)munmap(all, (unsigned long)(base - all));
     unsigned long rest = (unsigned long)(all + 2 * size - (base + size));
     if (rest > 0) (void)munmap(base + size, rest);
-    if (extend(NULL, base) != 0) {
+    if (open_page(base) != 0) {
         (void)munmap(base, size);
         return NULL;
     }
@@ -116,7 +110,8 @@ static void *take_slot(int class) {
         *(void **)bytes = NULL;
     } else {
         while (slab->unused + slab->slot > slab->accessible) {
-            if (extend(slab, NULL) != 0) return NULL;
+            if (open_page(slab->accessible) != 0) return NULL;
+            slab->accessible += page_size();
         }
         bytes = slab->unused;
         slab->unused += slab->slot;

@@ -87,8 +87,9 @@ extension SecretBytes {
     }
 }
 
-/// Runs `body` on separate threads, because `concurrentPerform` runs no more at a time than there
-/// are cores.
+/// Runs `body` on `count` separate threads, numbered from 0, and waits for them.
+///
+/// `concurrentPerform` runs only as many at a time as there are cores.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let done = DispatchGroup()
     for number in 0..<count {

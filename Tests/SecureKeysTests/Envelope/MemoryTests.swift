@@ -145,7 +145,7 @@ import TestSupport
             let needles =
                 try Needle.all(of: data.material.secret())
                 + [Needle(of: data.subkey("stream", salt: salt))]
-            let reader = try SealedStreamReader(with: data, from: source(sealed))
+            let reader = try SealedStreamReader(with: data, from: SealedBytes.source(sealed))
             while try reader.read() != nil {}
             try withExtendedLifetime((writer, reader)) {
                 try expectFound(needles[0], needles[3])
@@ -166,15 +166,6 @@ import TestSupport
             // No call triggers this: a timer does.
             while !data.isCleared { Thread.sleep(forTimeInterval: 0.05) }
             return needles
-        }
-
-        static func source(_ data: Data) -> (Int) -> Data {
-            var rest = data
-            return { count in
-                let part = rest.prefix(count)
-                rest = rest.dropFirst(part.count)
-                return part
-            }
         }
 
         /// Verifies that the search finds the needles while they are in memory.

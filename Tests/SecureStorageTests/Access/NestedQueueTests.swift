@@ -18,7 +18,7 @@ import TestSupport
     ) -> [SecureStorageError] {
         let errors = Shared<[SecureStorageError]>([])
         let gate = Gate(count: count)
-        Threads.run(count) { number in
+        onThreads(count) { number in
             do {
                 try take(number) {
                     gate.pass()
@@ -104,7 +104,7 @@ import TestSupport
     func `queues nested at random never deadlock, and a fixed order never fails`() throws {
         let queues = try (0..<4).map { _ in try Self.queue() }
         let failures = Shared(0)
-        Threads.run(8) { thread in
+        onThreads(8) { thread in
             for round in 0..<300 {
                 let inOrder = thread.isMultiple(of: 2)
                 let numbers = (0..<4).shuffled().prefix(3)
@@ -125,7 +125,7 @@ import TestSupport
             }
         }
         #expect(failures.current == 0)
-        Threads.run(8) { _ in
+        onThreads(8) { _ in
             for _ in 0..<300 {
                 let chosen = (0..<4).shuffled().prefix(2).sorted()
                 do {

@@ -229,7 +229,7 @@ import TestSupport
             let withOne = Descriptors.count(below: directory)
             #expect(withOne > withoutReaders)
             let gate = Gate(count: 5)
-            Threads.run(5) { _ in
+            onThreads(5) { _ in
                 #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
             }
             let withFive = Descriptors.count(below: directory)
@@ -281,7 +281,7 @@ import TestSupport
         let opening = try cpuSeconds { try pool.open(with: key) }
         let reading = Shared(0.0)
         let gate = Gate(count: 5)
-        Threads.run(5) { _ in
+        onThreads(5) { _ in
             do {
                 let time = try cpuSeconds { try pool.read { _ in gate.pass() } }
                 reading.withLock { $0 += time }

@@ -32,7 +32,7 @@ import TestSupport
     @Test(.timeLimit(.minutes(10))) func `16 threads of calls on a pool lose no update`() throws {
         let threads = 16
         let calls = Threads.callsPerThread
-        Threads.run(threads) { thread in
+        onThreads(threads) { thread in
             for call in 0..<calls {
                 do {
                     switch (thread + call) % 8 {
@@ -124,10 +124,10 @@ import TestSupport
         let running = Shared(0)
         let most = Shared(0)
         let gate = Gate(count: 3)
-        Threads.run(3) { _ in
+        onThreads(3) { _ in
             #expect(throws: Never.self) { try pool.read { _ in gate.pass() } }
         }
-        Threads.run(12) { _ in
+        onThreads(12) { _ in
             for _ in 1...50 {
                 #expect(throws: Never.self) {
                     try pool.read { _ in
@@ -232,7 +232,7 @@ import TestSupport
 
     @Test(.timeLimit(.minutes(10))) func `many threads open and close a pool under load`() throws {
         pool.close()
-        Threads.run(8) { thread in
+        onThreads(8) { thread in
             for round in 1...40 {
                 do {
                     switch (thread + round) % 4 {

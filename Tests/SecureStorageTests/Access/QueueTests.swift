@@ -433,7 +433,7 @@ import TestSupport
         let threads = 16
         let calls = Threads.callsPerThread
         let queue = queue
-        Threads.run(threads) { thread in
+        onThreads(threads) { thread in
             for call in 0..<calls {
                 do {
                     switch (thread + call) % 4 {

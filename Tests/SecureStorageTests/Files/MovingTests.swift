@@ -150,7 +150,7 @@ import TestSupport
         try database.openStore().close()
         let gate = Gate(count: 8)
         let moved = Shared<[Int]>([])
-        Threads.run(8) { [database] number in
+        onThreads(8) { [database] number in
             let target = database.directory.appendingPathComponent("moved \(number).db")
             gate.pass()
             if (try? SecureDatabaseStore.move(at: database.url, to: target)) != nil {

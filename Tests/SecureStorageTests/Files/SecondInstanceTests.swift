@@ -102,7 +102,7 @@ import TestSupport
         try store(.allowed).open(with: TemporaryDatabase.key)
         let opened = Shared(0)
         let gate = Gate(count: 8)
-        Threads.run(8) { _ in
+        onThreads(8) { _ in
             let mine = store(.refused)
             let isOpen = (try? mine.open(with: TemporaryDatabase.key)) != nil
             if isOpen { opened.withLock { $0 += 1 } }

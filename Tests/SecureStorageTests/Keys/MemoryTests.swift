@@ -107,7 +107,7 @@ import TestSupport
             try pool.write { try $0.executeUpdate("CREATE TABLE t (a)") }
             _ = try pool.read { try $0.int("SELECT count(*) FROM t") }
             try pool.changeEncryptionKey(with: .raw(newKey))
-            Threads.run(4) { _ in
+            onThreads(4) { _ in
                 for _ in 0..<20 { _ = try? pool.read { try $0.int("SELECT count(*) FROM t") } }
             }
             pool.close()

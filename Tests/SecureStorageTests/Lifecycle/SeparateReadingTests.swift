@@ -103,7 +103,7 @@ import TestSupport
         let error = Shared<SecureStorageError?>(nil)
         let isFree = Shared(true)
         let copy = database.directory.appendingPathComponent("copy.db")
-        Threads.run(2) { [queue] number in
+        onThreads(2) { [queue] number in
             guard number == 0 else {
                 begun.wait()
                 // The backup is still reading, so it holds a lock.

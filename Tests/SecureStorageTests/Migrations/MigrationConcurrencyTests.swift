@@ -36,7 +36,7 @@ import TestSupport
             let gate = Gate(count: 8)
             let applied = Shared<[String]>([])
             let errors = Shared<[String]>([])
-            Threads.run(8) { _ in
+            onThreads(8) { _ in
                 do {
                     let db = try database.openStore {
                         $0.journalMode = mode
@@ -121,7 +121,7 @@ import TestSupport
         let counts = try pool.read { reader in
             let before = try reader.int("SELECT count(*) FROM log")
             let applied = Shared<[String]>([])
-            Threads.run(1) { _ in
+            onThreads(1) { _ in
                 if let names = try? pool.migrate(Self.counting(2)) {
                     applied.withLock { $0 = names }
                 }

@@ -63,7 +63,7 @@ import TestSupport
         try await own.write { try $0.executeUpdate("INSERT INTO a VALUES (0)") }
         _ = await changes.next()
         // Each commit of `own` checks for foreign commits, while `other` is committing.
-        Threads.run(2) { thread in
+        onThreads(2) { thread in
             for _ in 1...1000 {
                 let (pool, table) = thread == 0 ? (other, "b") : (own, "a")
                 try? pool.write { try $0.executeUpdate("INSERT INTO \(table) VALUES (1)") }
@@ -132,7 +132,7 @@ import TestSupport
         // While the writer of `own` is busy, the log is not read.
         try await own.writeWithoutTransaction { db in
             _ = try db.int("SELECT count(*) FROM a")
-            Threads.run(1) { _ in
+            onThreads(1) { _ in
                 for _ in 1...1300 {
                     try? other.write { try $0.executeUpdate("INSERT INTO b VALUES (1)") }
                 }

@@ -184,7 +184,7 @@ import TestSupport
                     try pool.suspend(keepingReads: true)
                     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) != [])
                     let gate = Gate(count: 3)
-                    Threads.run(3) { number in
+                    onThreads(3) { number in
                         let error = storageError {
                             try pool.read { db in
                                 _ = try db.int("SELECT count(*) FROM t")

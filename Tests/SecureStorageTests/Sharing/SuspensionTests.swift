@@ -181,7 +181,7 @@ import TestSupport
         let error = Shared<SecureStorageError?>(nil)
         let isSuspended = Shared(false)
         // Separate threads, since all of them wait.
-        Threads.run(3) { number in
+        onThreads(3) { number in
             switch number {
             case 0:
                 let block: (SecureDatabaseStore) throws -> Void = { db in
@@ -297,7 +297,7 @@ import TestSupport
         try pool.write { try $0.executeUpdate("CREATE TABLE n (i INTEGER)") }
         let rounds = Rounds()
         let stored = Shared(0)
-        Threads.run(5) { number in
+        onThreads(5) { number in
             guard number > 0 else {
                 for number in 1...30 {
                     let isSuspended = try? pool.suspend(

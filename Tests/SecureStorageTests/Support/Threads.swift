@@ -1,23 +1,10 @@
 import Foundation
 
-/// Runs separate threads: `concurrentPerform` runs only as many at a time as there are cores.
+/// Threads beyond `onThreads`: their campaigns, and their order.
 enum Threads {
     /// The number of calls in campaigns; `make soak` raises it.
     static var callsPerThread: Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
-    }
-
-    /// Runs `body` on `count` threads, numbered from 0, and waits for them.
-    static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-        let done = DispatchGroup()
-        for number in 0..<count {
-            done.enter()
-            Thread.detachNewThread {
-                body(number)
-                done.leave()
-            }
-        }
-        done.wait()
     }
 }
 

@@ -8,6 +8,8 @@ final class PseudoTerminal: @unchecked Sendable {
     private let lock = NSLock()
     private var seen = ""
     private let process: pid_t
+    /// The program's status, once it has ended.
+    private let ended = Gathered<Int32>()
     private let input = Pipe()
     private let output = Pipe()
 
@@ -40,6 +42,12 @@ final class PseudoTerminal: @unchecked Sendable {
         process = try ChildProcess.start(
             ["/usr/bin/script"] + arguments, ProcessInfo.processInfo.environment,
             [reading.fileDescriptor, writing.fileDescriptor, writing.fileDescriptor])
+        // At once: while an ended program is not waited for, exit tests are not seen to end.
+        Thread.detachNewThread { [process, ended] in
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            ended.add(status)
+        }
         try reading.close()
         try writing.close()
         output.fileHandleForReading.readabilityHandler = { [weak self] handle in
@@ -53,12 +61,7 @@ final class PseudoTerminal: @unchecked Sendable {
     }
 
     deinit {
-        kill(process, SIGTERM)
-        // Not waited for on this thread: `script` ends its own program first.
-        Thread.detachNewThread { [process] in
-            var status: Int32 = 0
-            while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        }
+        if ended.values.isEmpty { kill(process, SIGTERM) }
     }
 
     private func add(_ data: Data) {
