@@ -1,6 +1,7 @@
 #include "CSQLCipher.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Links the engine's keying functions into this module: a SQLite without SQLCipher then fails the
 // build of the package, not the first write of a file.
@@ -58,4 +59,38 @@ csqlcipher_tap *csqlcipher_tap_begin(
 void csqlcipher_tap_end(csqlcipher_tap *tap) {
     tap->file->pMethods = tap->original;
     free(tap);
+}
+
+// MARK: - Memory
+
+// The engine's own allocator, which the functions below call.
+static sqlite3_mem_methods allocator;
+
+// The optimizer cannot remove the clearing, since it does not know which function frees the block.
+static void clearing_free(void *block) {
+    if (!block) return;
+    memset(block, 0, (size_t)allocator.xSize(block));
+    allocator.xFree(block);
+}
+
+// Never by the allocator's own xRealloc, which may free the old block as it is.
+static void *clearing_realloc(void *block, int size) {
+    int old_size = allocator.xSize(block);
+    if (size <= old_size) return block;
+    void *larger = allocator.xMalloc(size);
+    if (!larger) return NULL;
+    memcpy(larger, block, (size_t)old_size);
+    clearing_free(block);
+    return larger;
+}
+
+int csqlcipher_clear_freed_memory(void) {
+    sqlite3_mem_methods methods;
+    int code = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &methods);
+    if (code != SQLITE_OK) return code;
+    if (methods.xFree == clearing_free) return SQLITE_OK;
+    allocator = methods;
+    methods.xFree = clearing_free;
+    methods.xRealloc = clearing_realloc;
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }

@@ -43,4 +43,8 @@ csqlcipher_tap *csqlcipher_tap_begin(
 /// Ends a tap; to be called while the connection is still open.
 void csqlcipher_tap_end(csqlcipher_tap *tap);
 
+/// Makes the engine overwrite every block of memory before freeing it, in the whole process.
+/// SQLITE_MISUSE, without any effect, if the engine was started before. Not thread-safe.
+int csqlcipher_clear_freed_memory(void);
+
 #endif

@@ -40,6 +40,8 @@ struct Engine: Sendable {
         func unusable(_ reason: String) -> SecureStorageError {
             .openFailed(code: Int(SQLITE_MISUSE), message: reason)
         }
+        // Fails if other code has started the engine, which cannot be changed then.
+        let clearsFreedMemory = csqlcipher_clear_freed_memory() == SQLITE_OK
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY
         guard sqlite3_open_v2(":memory:", &handle, flags, nil) == SQLITE_OK, let handle else {
@@ -64,7 +66,7 @@ struct Engine: Sendable {
                 sqliteVersion: sqliteVersion, cipherVersion: version,
                 provider: text(of: "PRAGMA cipher_provider", handle) ?? "unknown",
                 providerVersion: text(of: "PRAGMA cipher_provider_version", handle),
-                options: options,
+                options: options, clearsFreedMemory: clearsFreedMemory,
                 weaknesses: SecureDatabaseEngine.Weakness.of(
                     sqlite: sqliteVersion, options: options)),
             keeper: handle)

@@ -20,6 +20,12 @@ public struct SecureDatabaseEngine: Sendable, Hashable {
     /// The corresponding statement is
     /// [`PRAGMA compile_options`](https://sqlite.org/pragma.html#pragma_compile_options).
     public let options: [String]
+    /// Whether the engine overwrites the memory that it frees, so that no row of a closed database
+    /// remains in it.
+    ///
+    /// False if other code of the process used SQLite before this library, which sets this up at
+    /// its first use: use this property, or open a database, before.
+    public let clearsFreedMemory: Bool
     /// The known weaknesses of this version, oldest first.
     ///
     /// Determined from SQLite's version and the build options: a fix that a distribution backports
