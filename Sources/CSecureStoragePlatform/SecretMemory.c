@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -150,21 +151,44 @@ static unsigned long whole_pages(unsigned long length) {
     return length > UINTPTR_MAX - page ? 0 : (length + page - 1) / page * page;
 }
 
-void *cplatform_allocate_secret(unsigned long length) {
-    int class = class_of(length);
-    if (class >= 0) {
-        (void)pthread_mutex_lock(&mutex);
-        void *bytes = take_slot(class);
-        (void)pthread_mutex_unlock(&mutex);
-        return bytes;
-    }
+static void *map_pages(unsigned long length) {
     unsigned long size = whole_pages(length);
     void *bytes = size == 0 ? NULL : map(size, PROT_READ | PROT_WRITE);
     if (bytes) (void)mlock(bytes, size);
     return bytes;
 }
 
+// For a process that may have no more mappings: ordinary memory is better than the end of the
+// process. Its address tells it from a slot or a page, which are aligned to 16.
+enum { offset = 8 };
+
+static void *allocate_ordinary(unsigned long length) {
+    if (length > UINTPTR_MAX - offset) return NULL;
+    unsigned char *block = calloc(1, length + offset);
+    return block ? block + offset : NULL;
+}
+
+static int is_ordinary(void *bytes) { return (uintptr_t)bytes % 16 == offset; }
+
+void *cplatform_allocate_secret(unsigned long length) {
+    int class = class_of(length);
+    void *bytes;
+    if (class >= 0) {
+        (void)pthread_mutex_lock(&mutex);
+        bytes = take_slot(class);
+        (void)pthread_mutex_unlock(&mutex);
+    } else {
+        bytes = map_pages(length);
+    }
+    return bytes ? bytes : allocate_ordinary(length);
+}
+
 void cplatform_free_secret(void *bytes, unsigned long length) {
+    if (is_ordinary(bytes)) {
+        cplatform_erase(bytes, length);
+        free((unsigned char *)bytes - offset);
+        return;
+    }
     int class = class_of(length);
     if (class < 0) {
         cplatform_erase(bytes, length);

@@ -11,7 +11,8 @@ public import Foundation
 /// The bytes are in memory pages for secrets alone, which, where the system supports it, are never
 /// swapped out or included in a core dump. They are overwritten when the last reference is
 /// released. A million secrets of 32 bytes fit into 100 MB. The system limits how much memory it
-/// keeps from being swapped out (`RLIMIT_MEMLOCK`, often 8 MiB).
+/// keeps from being swapped out (`RLIMIT_MEMLOCK`, often 8 MiB); beyond that, and where a process
+/// may have no more mappings, secrets are in memory that is cleared but not protected from it.
 ///
 /// There is no conversion to `Data` or `String`, which could not be cleared: a closure borrows the
 /// bytes. The time of a comparison does not depend on where the bytes differ. They print as

@@ -40,7 +40,9 @@ struct Case: Sendable {
         Case(name: "backup", sides: [.c, .ours]),
         // In memory, one value per id.
         Case(name: "seal-value", template: .empty, sides: [.ours]),
-        Case(name: "open-value", template: .empty, sides: [.ours]),
+        Case(
+            name: "open-secret", template: .empty, sides: [.ours],
+            reference: Reference(name: "open-value", sides: [.ours])),
         // With separate files.
         Case(
             name: "vault-get", template: .empty, sides: [.ours],

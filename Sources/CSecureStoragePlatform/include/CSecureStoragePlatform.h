@@ -51,10 +51,11 @@ int cplatform_is_ignored(int signal);
 /// Fills `length` bytes with zeros in a way that the optimizer must not remove.
 void cplatform_erase(void *bytes, unsigned long length);
 
-/// Returns `length` bytes of zeros, aligned to 16, for a secret; `length` may be 0. NULL when out of
+/// Returns `length` bytes of zeros, aligned to 8, for a secret; `length` may be 0. NULL when out of
 /// memory. Where the system allows it, they are neither swapped out nor part of a core dump; a small
 /// `RLIMIT_MEMLOCK` is not an error. Secrets of up to 2 KiB share pages, with a page that cannot be
-/// accessed after every fifteen.
+/// accessed after every fifteen. In a process that may have no more mappings, they are in ordinary
+/// memory.
 void *cplatform_allocate_secret(unsigned long length);
 
 /// Overwrites and frees memory that `cplatform_allocate_secret` returned for the same `length`.
