@@ -18,7 +18,7 @@ public struct PasswordKey: KeyEncryptionKeySource {
     /// Creates a source from a password as bytes.
     ///
     /// - Parameters:
-    ///   - password: At least one byte, used exactly as given.
+    ///   - password: At least one byte; as text, two spellings of which are one.
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - parameters: For new records.
     public init(
@@ -30,12 +30,11 @@ public struct PasswordKey: KeyEncryptionKeySource {
         self.password = password
     }
 
-    /// Creates a source from a password as text: its UTF-8 bytes, without normalisation, as for a
-    /// passphrase of `DatabaseKey`.
+    /// Creates a source from a password as text.
     ///
     /// - Parameters:
     ///   - password: Its own memory cannot be cleared, so a password given as bytes is safer. Two
-    ///     spellings of é, with one scalar and with two, are different passwords.
+    ///     spellings of é, with one scalar and with two, are the same password.
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - parameters: For new records.
     public init(
@@ -49,7 +48,8 @@ public struct PasswordKey: KeyEncryptionKeySource {
     /// - Returns: The key. Keep it to avoid deriving it a second time for the same record.
     /// - Throws: `EnvelopeError.unacceptableKey` for an empty password or name.
     public func makeKey() throws -> KeyEncryptionKey {
-        try derive(parameters, salt: RandomBytes.make(WrappedKey.saltLength))
+        let salt = Data(RandomBytes.make(WrappedKey.saltLength))
+        return try derive(.text, parameters, salt, origin: .password(parameters, salt: salt))
     }
 
     /// Derives the key for an existing record.
@@ -58,22 +58,33 @@ public struct PasswordKey: KeyEncryptionKeySource {
     /// - Returns: The key; only unwrapping shows whether the password was right.
     /// - Throws: `EnvelopeError.noSuchKey` for a record of another kind.
     public func key(for record: WrappedKey) throws -> KeyEncryptionKey {
-        guard case .password(let parameters, let salt) = record.origin else {
-            throw EnvelopeError.noSuchKey(name: name)
+        switch record.origin {
+        case .password(let parameters, let salt):
+            try derive(.text, parameters, salt, origin: record.origin)
+        case .earlierPassword(let parameters, let salt):
+            try derive(.bytes, parameters, salt, origin: record.origin)
+        case .key, .recoveryCode: throw EnvelopeError.noSuchKey(name: name)
         }
-        return try derive(parameters, salt: Array(salt))
     }
 
-    private func derive(_ parameters: ScryptParameters, salt: [UInt8]) throws -> KeyEncryptionKey {
+    /// Returns the same password with other parameters for new records.
+    package func with(_ parameters: ScryptParameters) -> PasswordKey {
+        PasswordKey(password, name: name, parameters: parameters)
+    }
+
+    private func derive(
+        _ form: PasswordForm, _ parameters: ScryptParameters, _ salt: Data,
+        origin: WrappedKey.Origin
+    ) throws -> KeyEncryptionKey {
         guard password.count > 0 else {
             throw EnvelopeError.unacceptableKey(reason: "the password is empty")
         }
         do {
             let bytes = try KeyDerivation.scrypt(
-                password, salt: salt, cost: parameters.cost, blockSize: parameters.blockSize,
+                form.input(password), salt: Array(salt), cost: parameters.cost,
+                blockSize: parameters.blockSize,
                 parallelism: parameters.parallelism)
-            return try KeyEncryptionKey(
-                name: name, bytes: bytes, origin: .password(parameters, salt: Data(salt)))
+            return try KeyEncryptionKey(name: name, bytes: bytes, origin: origin)
         } catch let error as EnvelopeError {
             throw error
         } catch {

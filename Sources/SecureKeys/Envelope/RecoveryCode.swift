@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// A key-encryption key on paper: 20 characters of Crockford's base 32, 100 random bits.
+/// A key-encryption key on paper: 20 characters of [Crockford's base
+/// 32](https://www.crockford.com/base32.html), 100 random bits, and a check character.
 ///
-/// It is shown as `XXXXX-XXXXX-XXXXX-XXXXX`. Parsing accepts either case, O as 0, I and L as 1, and
-/// spaces and hyphens anywhere. A missing character, or one outside the alphabet, is reported
-/// differently from a wrong code.
+/// It is shown as `XXXXXXX-XXXXXXX-XXXXXXX`. Parsing accepts either case, O as 0, I and L as 1, and
+/// any kind of space and dash anywhere. A wrong character, and two that are swapped, are reported
+/// differently from a wrong code. A code without its last character is like one of an earlier
+/// version, shown as `XXXXX-XXXXX-XXXXX-XXXXX`, which has no check character.
 ///
 /// The key is derived by HKDF with HMAC-SHA256 and a random salt of 16 bytes, not by a slow
 /// derivation: 100 random bits cannot be guessed, while a password can.
@@ -12,17 +14,19 @@ public struct RecoveryCode: KeyEncryptionKeySource {
     /// The name of the key: 1 to 255 bytes of UTF-8, not secret.
     public let name: String
 
-    /// The characters without hyphens, as ASCII.
+    /// The characters without hyphens and check character, as ASCII.
     private let characters: SecretBytes
+    /// Whether it is written with its check character.
+    private let isChecked: Bool
 
     static let length = 20
-    private static let group = 5
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
     private static let info = Array("SecureStorage recovery code 1".utf8)
 
-    private init(name: String, characters: SecretBytes) {
+    private init(name: String, characters: SecretBytes, isChecked: Bool) {
         self.name = name
         self.characters = characters
+        self.isChecked = isChecked
     }
 
     /// Returns a new code from the system's random number generator.
@@ -30,44 +34,84 @@ public struct RecoveryCode: KeyEncryptionKeySource {
     /// - Parameter name: 1 to 255 bytes of UTF-8.
     /// - Returns: A unique code.
     public static func random(name: String = "recovery code") -> RecoveryCode {
-        let random = SecretBytes.random(count: length)
-        let characters = SecretBytes(count: length) { characters in
-            random.withUnsafeBytes { random in
-                // 32 characters: five bits of each byte, so all are equally likely.
-                for index in characters.indices {
-                    characters[index] = alphabet[Int(random[index] & 31)]
+        while true {
+            let random = SecretBytes.random(count: length)
+            let characters = SecretBytes(count: length) { characters in
+                random.withUnsafeBytes { random in
+                    // 32 characters: five bits of each byte, so all are equally likely.
+                    for index in characters.indices {
+                        characters[index] = alphabet[Int(random[index] & 31)]
+                    }
                 }
             }
+            // Five of 37 check characters are not in the alphabet: another code then, which costs
+            // a fifth of a bit.
+            if checkCharacter(of: characters) != nil {
+                return RecoveryCode(name: name, characters: characters, isChecked: true)
+            }
         }
-        return RecoveryCode(name: name, characters: characters)
+    }
+
+    /// Returns Crockford's check character: the number that the code is, modulo 37; nil if it is
+    /// not in the alphabet.
+    private static func checkCharacter(of characters: SecretBytes) -> UInt8? {
+        let rest = characters.withUnsafeBytes { characters in
+            characters.reduce(0) { rest, character in
+                (rest * 32 + (alphabet.firstIndex(of: character) ?? 0)) % 37
+            }
+        }
+        return rest < alphabet.count ? alphabet[rest] : nil
     }
 
     /// Parses a code typed by a user, given as bytes.
     ///
     /// - Parameters:
-    ///   - typed: ASCII.
+    ///   - typed: UTF-8.
     ///   - name: 1 to 255 bytes of UTF-8.
     /// - Throws: `EnvelopeError.malformedRecoveryCode`.
     public init(_ typed: SecretBytes, name: String = "recovery code") throws {
         var count = 0
+        var check: UInt8?
         let characters = try SecretBytes(count: Self.length) { characters in
             try typed.withUnsafeBytes { typed in
-                for byte in typed where !Self.isSeparator(byte) {
-                    guard let character = Self.canonical(byte) else {
+                var decoder = UTF8()
+                var rest = typed.makeIterator()
+                while let scalar = Self.next(&decoder, &rest) {
+                    if Self.isSeparator(scalar) { continue }
+                    guard let character = Self.canonical(scalar) else {
                         throw EnvelopeError.malformedRecoveryCode(
                             reason: "character \(count + 1) is not allowed in a code; "
                                 + "use digits and letters except U")
                     }
-                    if count < Self.length { characters[count] = character }
+                    if count < Self.length {
+                        characters[count] = character
+                    } else {
+                        check = character
+                    }
                     count += 1
                 }
             }
         }
-        guard count == Self.length else {
+        guard (Self.length...Self.length + 1).contains(count) else {
             throw EnvelopeError.malformedRecoveryCode(
-                reason: "it has \(Self.length) characters, not \(count)")
+                reason: "it has \(Self.length + 1) characters, not \(count)")
         }
-        self.init(name: name, characters: characters)
+        guard check == nil || check == Self.checkCharacter(of: characters) else {
+            throw EnvelopeError.malformedRecoveryCode(
+                reason: "a character is wrong, or two are swapped")
+        }
+        self.init(name: name, characters: characters, isChecked: check != nil)
+    }
+
+    /// Returns the next character; U+FFFD for a byte that is not UTF-8, nil at the end.
+    private static func next(
+        _ decoder: inout UTF8, _ bytes: inout UnsafeRawBufferPointer.Iterator
+    ) -> Unicode.Scalar? {
+        switch decoder.decode(&bytes) {
+        case .scalarValue(let scalar): scalar
+        case .error: "\u{fffd}"
+        case .emptyInput: nil
+        }
     }
 
     /// Parses a code typed by a user.
@@ -82,14 +126,19 @@ public struct RecoveryCode: KeyEncryptionKeySource {
 
     /// The code with its hyphens, 23 bytes of ASCII, for the user to write down.
     public var formatted: SecretBytes {
-        let groups = Self.length / Self.group
-        return SecretBytes(count: Self.length + groups - 1) { text in
+        // Three groups of seven, or four of five.
+        let (groups, size) = isChecked ? (3, 7) : (4, 5)
+        return SecretBytes(count: groups * size + groups - 1) { text in
             characters.withUnsafeBytes { characters in
                 for index in text.indices {
-                    let (group, place) = index.quotientAndRemainder(dividingBy: Self.group + 1)
+                    let (group, place) = index.quotientAndRemainder(dividingBy: size + 1)
+                    let number = group * size + place
                     text[index] =
-                        place == Self.group
-                        ? UInt8(ascii: "-") : characters[group * Self.group + place]
+                        place == size
+                        ? UInt8(ascii: "-")
+                        : number < Self.length
+                            ? characters[number]
+                            : Self.checkCharacter(of: self.characters) ?? UInt8(ascii: "-")
                 }
             }
         }
@@ -121,11 +170,19 @@ public struct RecoveryCode: KeyEncryptionKeySource {
             name: name, bytes: SecretBytes(copying: key), origin: .recoveryCode(salt: Data(salt)))
     }
 
-    private static func isSeparator(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "-") || byte == UInt8(ascii: " ") || (9...13).contains(byte)
+    /// Any space, line end or dash, also those that are pasted from a formatted text.
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .dashPunctuation, .spaceSeparator, .lineSeparator, .paragraphSeparator: true
+        default: (9...13).contains(scalar.value) || invisible.contains(scalar.value)
+        }
     }
 
-    private static func canonical(_ byte: UInt8) -> UInt8? {
+    /// Soft hyphen, zero-width space, word joiner, minus, byte order mark.
+    private static let invisible: Set<UInt32> = [0xad, 0x200b, 0x2060, 0x2212, 0xfeff]
+
+    private static func canonical(_ scalar: Unicode.Scalar) -> UInt8? {
+        guard let byte = UInt8(exactly: scalar.value), byte < 0x80 else { return nil }
         let upper = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? byte - 32 : byte
         return switch upper {
         case UInt8(ascii: "O"): UInt8(ascii: "0")

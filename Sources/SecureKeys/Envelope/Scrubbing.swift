@@ -21,6 +21,14 @@ package enum Scrubbing {
             info: [] as [UInt8], outputByteCount: KeyMaterial.length)
     }
 
+    /// Scrubs after SHA-512.
+    @inline(never)
+    package static func hash() {
+        var hash = SHA512()
+        publicKey.withUnsafeBytes { for _ in 0..<8 { hash.update(bufferPointer: $0) } }
+        _ = hash.finalize()
+    }
+
     /// Scrubs after AES-GCM under a key that is used more than once.
     @inline(never)
     package static func encryption() {

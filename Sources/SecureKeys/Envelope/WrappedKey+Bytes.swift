@@ -31,14 +31,17 @@ extension WrappedKey {
         switch kind {
         case 0:
             origin = .key
-        case 1:
+        case 1, 3:
             let exponent = try reader.byte()
             let blockSize = try reader.integer(UInt32.self)
             let parallelism = try reader.integer(UInt32.self)
             let parameters = try ScryptParameters(
                 costExponent: Int(exponent), blockSize: Int(blockSize),
                 parallelism: Int(parallelism))
-            origin = .password(parameters, salt: Data(try reader.take(Self.saltLength)))
+            let salt = Data(try reader.take(Self.saltLength))
+            origin =
+                kind == 1
+                ? .earlierPassword(parameters, salt: salt) : .password(parameters, salt: salt)
         case 2:
             origin = .recoveryCode(salt: Data(try reader.take(Self.saltLength)))
         default:
@@ -59,15 +62,16 @@ extension WrappedKey {
         var writer = begin
         switch origin {
         case .key: writer.byte(0)
-        case .password: writer.byte(1)
+        case .earlierPassword: writer.byte(1)
         case .recoveryCode: writer.byte(2)
+        case .password: writer.byte(3)
         }
         writer.name(dataKey)
         writer.name(key)
         switch origin {
         case .key:
             break
-        case .password(let parameters, let salt):
+        case .password(let parameters, let salt), .earlierPassword(let parameters, let salt):
             writer.byte(UInt8(truncatingIfNeeded: parameters.costExponent))
             writer.integer(UInt32(truncatingIfNeeded: parameters.blockSize))
             writer.integer(UInt32(truncatingIfNeeded: parameters.parallelism))

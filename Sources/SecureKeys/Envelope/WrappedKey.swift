@@ -19,6 +19,9 @@ public struct WrappedKey: Sendable, Equatable {
         case password(ScryptParameters, salt: Data)
         /// A recovery code, derived by HKDF.
         case recoveryCode(salt: Data)
+        /// A password, derived by scrypt from its bytes as they are, as earlier versions did it:
+        /// two passwords that differ only in zeros at the end are one, and two spellings are two.
+        case earlierPassword(ScryptParameters, salt: Data)
     }
 
     /// The name of the wrapped key.
@@ -79,19 +82,40 @@ public struct WrappedKey: Sendable, Equatable {
     }
 
     /// Whether the key was wrapped with a password that is cheaper to guess than with the current
-    /// default.
+    /// default, or in an earlier version's form.
     ///
     /// ``WrappedKeySet/upgrade(unlocking:)`` rewraps it.
     public var needsUpgrade: Bool {
-        guard case .password(let parameters, _) = origin else { return false }
-        return parameters.needsUpgrade
+        strongerParameters(than: .default) != nil
+    }
+
+    /// Returns the parameters with which to wrap the key again with a password; nil if the record
+    /// is no weaker than one with `wanted`.
+    package func strongerParameters(than wanted: ScryptParameters) -> ScryptParameters? {
+        switch origin {
+        case .password(let parameters, _):
+            parameters.isWeaker(than: wanted) ? wanted : nil
+        case .earlierPassword(let parameters, _):
+            parameters.isWeaker(than: wanted) ? wanted : parameters
+        case .key, .recoveryCode: nil
+        }
     }
 
     private var wrongKey: EnvelopeError {
         switch origin {
         case .key: .wrongKey(name: keyEncryptionKeyName)
-        case .password: .wrongPassword(name: keyEncryptionKeyName)
+        case .password, .earlierPassword: .wrongPassword(name: keyEncryptionKeyName)
         case .recoveryCode: .wrongRecoveryCode(name: keyEncryptionKeyName)
+        }
+    }
+}
+
+extension WrappedKey.Origin {
+    /// The parameters of a password; nil for other origins.
+    package var scryptParameters: ScryptParameters? {
+        switch self {
+        case .password(let parameters, _), .earlierPassword(let parameters, _): parameters
+        case .key, .recoveryCode: nil
         }
     }
 }
@@ -102,7 +126,7 @@ extension WrappedKey: CustomStringConvertible, CustomReflectable {
         let kind =
             switch origin {
             case .key: "key"
-            case .password: "password"
+            case .password, .earlierPassword: "password"
             case .recoveryCode: "recovery code"
             }
         return "\(dataKeyName.debugDescription) wrapped by \(kind) "

@@ -106,7 +106,8 @@ public struct WrappedKeySet: Sendable, Equatable {
         return key
     }
 
-    /// Unwraps with a password, and rewraps if its record is weaker than a new one would be.
+    /// Unwraps with a password, and rewraps if its record is weaker than a new one would be, or in
+    /// an earlier version's form.
     ///
     /// - Parameter password: The password.
     /// - Returns: The data key, and whether the set was changed and should be stored.
@@ -116,10 +117,10 @@ public struct WrappedKeySet: Sendable, Equatable {
     ) throws -> (key: DataEncryptionKey, changed: Bool) {
         let index = try index(of: password.name)
         let key = try unwrap(with: password)
-        guard case .password(let parameters, _) = records[index].origin,
-            parameters.isWeaker(than: password.parameters)
-        else { return (key, false) }
-        records[index] = try WrappedKey(wrapping: key, with: password.makeKey())
+        guard let stronger = records[index].strongerParameters(than: password.parameters) else {
+            return (key, false)
+        }
+        records[index] = try WrappedKey(wrapping: key, with: password.with(stronger).makeKey())
         return (key, true)
     }
 

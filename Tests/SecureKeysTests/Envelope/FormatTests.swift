@@ -34,6 +34,8 @@ import TestSupport
         let keys = try [
             set.unwrap(with: device), set.unwrap(with: PasswordKey("p\u{e4}ssword")),
             set.unwrap(with: RecoveryCode("OI234-56789-abcde-fghjk")),
+            set.unwrap(
+                with: PasswordKey("zo\u{eb} \u{d55c}\u{2003}\u{fb01} \u{c5}", name: "typed")),
         ]
         for key in keys {
             #expect(try key.material.secret() == SecretBytes(copying: records.dataKey.bytes))

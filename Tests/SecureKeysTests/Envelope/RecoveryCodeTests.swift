@@ -6,12 +6,12 @@ import TestSupport
 @testable import SecureKeys
 
 @Suite(.timeLimit(.minutes(10))) struct RecoveryCodeTests {
-    @Test func `a code is four groups of five characters, without I, L, O or U`() throws {
+    @Test func `a code is three groups of seven characters, without I, L, O or U`() throws {
         var seen: Set<Character> = []
         for _ in 0..<200 {
             let text = Self.text(RecoveryCode.random())
             let groups = text.split(separator: "-", omittingEmptySubsequences: false)
-            #expect(groups.map(\.count) == [5, 5, 5, 5])
+            #expect(groups.map(\.count) == [7, 7, 7])
             seen.formUnion(text)
         }
         #expect(seen == Set("0123456789ABCDEFGHJKMNPQRSTVWXYZ-"))
@@ -21,7 +21,8 @@ import TestSupport
         let codes = (0..<2000).map { _ in Self.text(RecoveryCode.random()) }
         #expect(Set(codes).count == codes.count)
         // 40,000 characters: 1,250 of each expected, five standard deviations are 174.
-        let counts = Dictionary(grouping: codes.joined().filter { $0 != "-" }) { $0 }
+        let random = codes.map { $0.filter { $0 != "-" }.dropLast() }
+        let counts = Dictionary(grouping: random.joined()) { $0 }
         for (character, all) in counts {
             #expect(abs(all.count - 1250) < 250, "\(character): \(all.count)")
         }
@@ -30,16 +31,19 @@ import TestSupport
     @Test(arguments: [
         "0123A-BCDEF-GHJKM-NPQRS", "0123abcdefghjkmnpqrs", " o i 2 3 A BCDEF GHJKM NPQRS ",
         "Ol23A-BCDEF-GHJKM-NPQRS", "OL23A--BCDEF\tGHJKM\r\nNPQRS\n", "0I23ABCDEFGHJKMNPQRS",
+        "0123A\u{2013}BCDEF\u{2212}GHJKM\u{a0}NPQRS",
+        "\u{feff}0123A\u{2011}BCDEF GHJKM\u{3000}NPQRS\u{2029}",
     ])
-    func `a code is accepted whatever its case, separators and look-alikes`(_ typed: String) throws
-    {
+    func `a code of an earlier version is accepted whatever its case, separators and look-alikes`(
+        _ typed: String
+    ) throws {
         #expect(Self.text(try RecoveryCode(typed)) == "0123A-BCDEF-GHJKM-NPQRS")
     }
 
     @Test(arguments: [
         "", "-", "0123A-BCDEF-GHJKM-NPQR", "0123A-BCDEF-GHJKM-NPQRST", "0123A-BCDEF-GHJKM-NPQRU",
         "0123A_BCDEF_GHJKM_NPQRS", "0123A-BCDEF-GHJKM-NPQRÉ", "0123A-BCDEF-GHJKM-NPQR\0",
-        "0123A\u{2013}BCDEF\u{2013}GHJKM\u{2013}NPQRS",
+        "0123A\u{301}BCDEF GHJKM NPQRS", "0123A-BCDEF-GHJKM-NPQRSTV",
     ])
     func `a typo is distinguished from a wrong code, and not echoed`(_ typed: String) {
         let error = envelopeError { _ = try RecoveryCode(typed) }
@@ -59,6 +63,52 @@ import TestSupport
         #expect(
             try set.unwrap(with: RecoveryCode(typed)).material.secret() == data.material.secret())
     }
+
+    @Test func `each wrong character and each swap is a typo, not a wrong code`() throws {
+        let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+        var (typos, checked) = (0, 0)
+        for _ in 0..<20 {
+            let code = Array(Self.text(RecoveryCode.random()).filter { $0 != "-" })
+            _ = try RecoveryCode(String(code))
+            for place in code.indices {
+                var typed = code
+                for other in alphabet where other != code[place] {
+                    typed[place] = other
+                    checked += 1
+                    if Self.isTypo(String(typed)) { typos += 1 }
+                }
+                guard place > 0, code[place] != code[place - 1] else { continue }
+                typed = code
+                typed.swapAt(place, place - 1)
+                checked += 1
+                if Self.isTypo(String(typed)) { typos += 1 }
+            }
+        }
+        #expect(typos == checked)
+    }
+
+    private static func isTypo(_ typed: String) -> Bool {
+        guard case .malformedRecoveryCode = envelopeError({ _ = try RecoveryCode(typed) }) else {
+            return false
+        }
+        return true
+    }
+
+    @Test func `the check character is Crockford's`() throws {
+        // Computed in Python, with numbers of 100 bits.
+        for (characters, check) in Self.checks {
+            #expect(
+                Self.text(try RecoveryCode(characters + check)).filter { $0 != "-" } == characters
+                    + check)
+        }
+    }
+
+    private static let checks = [
+        ("00000000000000000001", "1"),
+        ("M9S346Q3D25VT4F5V37E", "Q"),
+        ("VMXXQKFBF5KZNWJ47TAN", "S"),
+        ("9ZT24MNPZX45HY43KWJR", "4"),
+    ]
 
     @Test func `every character counts`() throws {
         let data = try DataEncryptionKey.random(name: "data")

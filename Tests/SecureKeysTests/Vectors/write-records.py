@@ -4,7 +4,7 @@
 Python 3 with the package cryptography (48.0.0 wrote the file in this folder). Nothing is random, so that
 the file comes out the same each time.
 """
-import hashlib, hmac, json, struct, sys
+import hashlib, hmac, json, struct, sys, unicodedata
 from cryptography.hazmat.primitives.ciphers import algorithms
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.cmac import CMAC
@@ -70,16 +70,27 @@ def stream(key, key_name, plaintext, context):
     return out
 
 
+def text_input(text):
+    """The profile OpaqueString of RFC 8265, then the hash that makes every password different."""
+    spaced = "".join(" " if unicodedata.category(c) == "Zs" else c for c in text)
+    data = unicodedata.normalize("NFC", spaced).encode()
+    return hashlib.sha512(b"SecureStorage password 2" + struct.pack(">Q", len(data)) + data).digest()
+
+
 data_key, device = fixed("data key", 32), fixed("device", 32)
 salt = fixed("salt", 16)
 password = hashlib.scrypt(
     "pässword".encode(), salt=salt, n=1 << 14, r=8, p=4, maxmem=1 << 26, dklen=32)
+typed = hashlib.scrypt(
+    text_input("zoe\u0308\u00a0\u1112\u1161\u11ab \ufb01 \u212b"), salt=salt, n=1 << 14, r=8, p=4,
+    maxmem=1 << 26, dklen=32)
 prk = hmac.new(salt, b"0123456789ABCDEFGHJK", hashlib.sha256).digest()
 code = expand(prk, b"SecureStorage recovery code 1")
 records = [
     wrapped(data_key, 0, "data", "device", device),
     wrapped(data_key, 1, "data", "password", password, struct.pack(">BII", 14, 8, 4) + salt),
     wrapped(data_key, 2, "data", "recovery code", code, salt),
+    wrapped(data_key, 3, "data", "typed", typed, struct.pack(">BII", 14, 8, 4) + salt),
 ]
 key_set = checked(
     b"SSWS\1" + name("data") + subkey(data_key, "check")[:16] + bytes([len(records)])

@@ -1,0 +1,95 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+@testable import SecureKeys
+
+/// How passwords that look alike are told apart, and those that are alike are one.
+@Suite(.timeLimit(.minutes(10))) struct PasswordFormTests {
+    private func wrapped(_ password: PasswordKey) throws -> WrappedKey {
+        try WrappedKey(wrapping: .random(name: "data"), with: password.makeKey())
+    }
+
+    private func key(_ bytes: [UInt8]) throws -> PasswordKey {
+        try PasswordKey(SecretBytes(copying: bytes), parameters: .cheapest)
+    }
+
+    private func key(_ text: String) throws -> PasswordKey {
+        try PasswordKey(text, parameters: .cheapest)
+    }
+
+    @Test func `zeros at the end make another password`() throws {
+        let record = try wrapped(key([0x78]))
+        #expect(throws: EnvelopeError.wrongPassword(name: "password")) {
+            try record.unwrap(with: key([0x78, 0]))
+        }
+        _ = try record.unwrap(with: key([0x78]))
+    }
+
+    @Test func `a long password is not opened by its hash`() throws {
+        let long = [UInt8](repeating: 0x61, count: 100)
+        let record = try wrapped(key(long))
+        let hash = Array(SHA256.hash(data: long))
+        #expect(throws: EnvelopeError.wrongPassword(name: "password")) {
+            try record.unwrap(with: key(hash))
+        }
+        _ = try record.unwrap(with: key(long))
+    }
+
+    @Test(arguments: [
+        ("zo\u{eb}", "zoe\u{308}"), ("\u{d55c}", "\u{1112}\u{1161}\u{11ab}"),
+        ("\u{c5}", "\u{212b}"),
+        ("a b", "a\u{a0}b"), ("a b", "a\u{3000}b"), ("\u{1e69}", "s\u{307}\u{323}"),
+    ])
+    func `two spellings of one text are one password`(_ one: String, _ other: String) throws {
+        let record = try wrapped(key(one))
+        _ = try record.unwrap(with: key(other))
+    }
+
+    @Test(arguments: [
+        ("a", "A"), ("fi", "\u{fb01}"), ("1", "\u{ff11}"), ("a b", "a  b"), ("a", "a\u{200b}"),
+        ("a", "a "),
+    ])
+    func `texts that only look alike are two passwords`(_ one: String, _ other: String) throws {
+        let record = try wrapped(key(one))
+        #expect(throws: EnvelopeError.wrongPassword(name: "password")) {
+            try record.unwrap(with: key(other))
+        }
+    }
+
+    @Test func `bytes that are not UTF-8 are used as they are`() throws {
+        let record = try wrapped(key([0x61, 0xff, 0xcc, 0x88]))
+        _ = try record.unwrap(with: key([0x61, 0xff, 0xcc, 0x88]))
+        for other in [[0x61, 0xff], [0x61, 0xfe, 0xcc, 0x88], [0xc3, 0xa4]] as [[UInt8]] {
+            #expect(throws: EnvelopeError.wrongPassword(name: "password")) {
+                try record.unwrap(with: key(other))
+            }
+        }
+    }
+
+    @Test func `a record of an earlier version opens, and is wrapped again with what it costs`()
+        throws
+    {
+        struct Records: Decodable { let set, dataKey: HexBytes }
+        let url = try #require(
+            Bundle.module.url(
+                forResource: "records", withExtension: "json", subdirectory: "Vectors"))
+        let records = try JSONDecoder().decode(Records.self, from: Data(contentsOf: url))
+        var set = try WrappedKeySet(bytes: Data(records.set.bytes))
+        #expect(set.records[1].needsUpgrade)
+        let password = try key("p\u{e4}ssword")
+        let (opened, changed) = try set.upgrade(unlocking: password)
+        #expect(changed)
+        guard case .password(let parameters, _) = set.records[1].origin else {
+            Issue.record("still \(set.records[1].origin)")
+            return
+        }
+        #expect(
+            parameters == (try ScryptParameters(costExponent: 14, blockSize: 8, parallelism: 4)))
+        let again = try WrappedKeySet(bytes: set.bytes).unwrap(
+            with: PasswordKey("pa\u{308}ssword"))
+        #expect(try again.material.secret() == opened.material.secret())
+        #expect(try set.upgrade(unlocking: password).changed == false)
+    }
+}
