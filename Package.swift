@@ -162,6 +162,21 @@ let package = Package(
             path: "Examples/PasswordManager",
             swiftSettings: swiftSettings),
         .executableTarget(
+            name: "FirstDataVault",
+            dependencies: ["Vaults"],
+            path: "Examples/FirstSteps/DataVault",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "FirstSecureVault",
+            dependencies: ["SecureStorage", "Vaults"],
+            path: "Examples/FirstSteps/SecureVault",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "FirstKeys",
+            dependencies: ["SecureKeys"],
+            path: "Examples/FirstSteps/Keys",
+            swiftSettings: swiftSettings),
+        .executableTarget(
             name: "VaultPrompt",
             dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
             path: "Examples/VaultPrompt",
@@ -203,9 +218,12 @@ let package = Package(
         .testTarget(
             name: "VaultsTests",
             dependencies: [
-                "PasswordManager", "SecureKeys", "SecureStorage", "TestSupport", "TypedPasswords",
-                "VaultPrompt", "Vaults", "VaultsTestKit",
+                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "SecureKeys",
+                "SecureStorage", "TestSupport", "TypedPasswords", "VaultPrompt", "Vaults",
+                "VaultsTestKit",
             ],
+            exclude: ["Fixtures/README.md"],
+            resources: [.copy("Fixtures/vaults-1.json")],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

@@ -90,7 +90,10 @@ public struct FileKeyStore: KeyStore {
         do {
             return try KeyFile.secret(of: key, file.bytes)
         } catch {
-            throw KeyStoreError.damaged(name: name, reason: error.reason)
+            throw KeyStoreError.damaged(
+                name: name,
+                reason: "\(error.reason): "
+                    + KeyStoreError.quoted("\(path)/\(KeyFile.fileName(of: key))"))
         }
     }
 

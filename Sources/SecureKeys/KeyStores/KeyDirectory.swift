@@ -197,6 +197,7 @@ final class KeyDirectory {
         return switch code {
         case EACCES, EPERM, EROFS, ELOOP, ENOTDIR, EISDIR, ENAMETOOLONG, EINVAL, ENXIO:
             .refused(reason: reason)
+        case ENOSPC, EDQUOT: .unavailable(reason: reason + "; free some space")
         default: .unavailable(reason: reason)
         }
     }

@@ -37,7 +37,7 @@ extension KeyStoreError: CustomStringConvertible {
         case .alreadyExists(let name):
             "a secret named \(Self.quoted(name)) exists and was not changed; read it instead"
         case .unavailable(let reason):
-            "the key store is not available: \(reason); try again later, and do not create a new key"
+            "the key store is not available: \(reason); try again later"
         case .refused(let reason):
             "the key store refused: \(reason)"
         case .damaged(let name, let reason):

@@ -3,7 +3,8 @@ internal import Foundation
 internal import SecureStoragePlatform
 
 /// The state of a database file that this process may read but whose side files it cannot create or
-/// remove, and that no connection has open: SQLite then reads it as immutable, without locks.
+/// remove, be it for a full disk, and that no connection has open: SQLite then reads it as
+/// immutable, without locks.
 ///
 /// Otherwise a file in WAL mode is unreadable (SQLite needs its index, `-shm`), or side files owned
 /// by the wrong user are left behind. Data read from the file is valid only while the stamp is
@@ -20,7 +21,7 @@ struct FileStamp: Equatable {
     ) -> FileStamp? {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard configuration.isReadOnly,
-            access(path, W_OK) != 0 || access(directory, W_OK) != 0
+            access(path, W_OK) != 0 || DiskState.refusesWrites(inDirectory: directory)
         else { return nil }
         return FileStamp(path)
     }

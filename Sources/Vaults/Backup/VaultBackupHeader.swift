@@ -135,7 +135,7 @@ struct VaultBackupHeader {
             case .set(let set): records += set.records
             }
         }
-        for case .password(let parameters, _) in records.lazy.map(\.origin)
+        for parameters in records.lazy.compactMap(\.origin.scryptParameters)
         where parameters.memory > Self.mostMemory || parameters.isWorkMoreThanTwiceTheDefault {
             throw EnvelopeError.unacceptableParameters(
                 reason: "\(parameters) costs more than a backup may require: 256 MiB and twice "

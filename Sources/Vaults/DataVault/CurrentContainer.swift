@@ -9,20 +9,29 @@ final class CurrentContainer: Sendable {
 
     private struct State {
         var container: DataVaultContainer?
-        /// Keyed by the bytes of the access group, which are empty for the private container; one
-        /// object per group, also for vaults opened earlier.
-        var containers: [[UInt8]: DataVaultContainer] = [:]
+        /// One object per place, also for vaults opened earlier.
+        var containers: [Place: DataVaultContainer] = [:]
         var handler: DataVaultContainer.DestructionHandler?
 
-        mutating func use(
-            _ group: String, _ make: () throws -> DataVaultContainer
-        ) throws -> DataVaultContainer {
-            let name = Array(group.utf8)
-            let used = try containers[name] ?? make()
+        mutating func use(_ place: Place) throws -> DataVaultContainer {
+            let used = try containers[place] ?? place.makeContainer()
             used.onDestruction = handler
-            containers[name] = used
+            containers[place] = used
             container = used
             return used
+        }
+    }
+
+    /// Where the vaults are: names are equal if their bytes are.
+    private enum Place: Hashable {
+        case application([UInt8])
+        case group([UInt8])
+
+        func makeContainer() throws -> DataVaultContainer {
+            switch self {
+            case .application(let name): try makePrivate(String(decoding: name, as: UTF8.self))
+            case .group(let name): try makeShared(String(decoding: name, as: UTF8.self))
+            }
         }
     }
 
@@ -43,7 +52,7 @@ final class CurrentContainer: Sendable {
         get throws {
             try state.withLock { state in
                 if let container = state.container { return container }
-                return try state.use("") { try Self.makePrivate() }
+                return try state.use(.application(Array(Self.programName.utf8)))
             }
         }
     }
@@ -52,23 +61,32 @@ final class CurrentContainer: Sendable {
         guard !accessGroup.isEmpty else {
             throw DataVaultError.invalidArg(reason: "the access group is empty")
         }
-        try state.withLock { state in
-            _ = try state.use(accessGroup) { try Self.makeShared(accessGroup) }
+        try state.withLock { _ = try $0.use(.group(Array(accessGroup.utf8))) }
+    }
+
+    func setApplicationName(_ name: String) throws {
+        guard !name.isEmpty, !name.hasPrefix("."),
+            !name.utf8.contains(where: { $0 == 0x2f || $0 == 0 })
+        else {
+            throw DataVaultError.invalidArg(
+                reason: "the application's name is empty, begins with a dot, or contains a slash")
         }
+        guard name.utf8.count <= DataVault.nameLengthLimit else { throw DataVaultError.nameTooLong }
+        try state.withLock { _ = try $0.use(.application(Array(name.utf8))) }
     }
 
     private static let directoryName = "DataVaults"
     /// A different name, because a group can have the name of a program.
     private static let sharedDirectoryName = "SharedDataVaults"
 
-    private static func makePrivate() throws -> DataVaultContainer {
+    private static func makePrivate(_ name: String) throws -> DataVaultContainer {
         let directory = try DataVaultError.writing {
-            try SharedDatabase.directory(named: programName)
+            try SharedDatabase.directory(named: name)
         }
         .appendingPathComponent(directoryName, isDirectory: true)
         #if canImport(Darwin)
             let keyStore = try DataVaultError.reading {
-                try KeychainKeyStore(service: "DataVault.private.\(programName)")
+                try KeychainKeyStore(service: "DataVault.private.\(name)")
             }
             return try DataVaultContainer(directory: directory, keyStore: keyStore)
         #else

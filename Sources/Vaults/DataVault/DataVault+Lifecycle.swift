@@ -2,8 +2,8 @@ internal import SecureStorage
 
 // The vaults of the current container, initially this program's own. Its files are in
 // `Application Support` on Apple platforms, elsewhere in `$XDG_DATA_HOME` or `~/.local/share`:
-// there in `DataVaults`, in a folder with the program's bundle identifier or name. Its keys are in
-// the keychain, or in `DataVaults/Keys`.
+// there in `DataVaults`, in a folder with the application's name, or otherwise the program's bundle
+// identifier or name. Its keys are in the keychain, or in `DataVaults/Keys`.
 
 extension DataVault {
     /// Creates a vault.
@@ -64,6 +64,20 @@ extension DataVault {
     /// - Throws: `DataVaultError.ioReadError`.
     public static func idsOfEarlierInstallation() throws -> [String] {
         try CurrentContainer.shared.value.idsOfEarlierInstallation()
+    }
+
+    /// Names the application, whose own vaults are used from now on; existing vaults stay as they
+    /// are.
+    ///
+    /// Call it once, at the start. Without it, the vaults of a program that has no bundle
+    /// identifier are found by the name of its file: a renamed program finds its vaults with its
+    /// earlier name.
+    ///
+    /// - Parameter name: Such as `org.example.notes`: 1 to 255 bytes without a slash, not beginning
+    ///   with a dot.
+    /// - Throws: `DataVaultError`: `.invalidArg`, `.nameTooLong`, `.ioReadError`, `.ioWriteError`.
+    public static func setApplicationName(_ name: String) throws {
+        try CurrentContainer.shared.setApplicationName(name)
     }
 
     /// Shares vaults with other programs from now on; existing vaults stay as they are.

@@ -8,24 +8,49 @@ extension DataVault {
     /// killed in between.
     ///
     /// - Parameter password: Empty for the default password.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` if
-    ///   that was one wrong password too many; codes 50 to 57 if the password is right but no
-    ///   longer acceptable: the vault stays locked until `changePassword(_:newPassword:)`;
-    ///   `.locked` if it was locked in the meantime; `.ioReadError`, `.ioWriteError`,
-    ///   `.outOfMemory`.
+    /// - Throws: `DataVaultError`: `.invalidPassword`; `.mustWait` after too many of them;
+    ///   `.doesNotExist` with `isSelfDestructed` if that was one too many; codes 50 to 57 if the
+    ///   password is right but no longer acceptable: the vault stays locked until
+    ///   `changePassword(_:newPassword:)`; `.locked` if it was locked in the meantime;
+    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         try unlock(password.passwordBytes, unlessLockedSince: lockCount)
     }
 
     func unlock(_ password: SecretBytes, unlessLockedSince locks: Int) throws {
         guard isLocked else { return }
+        // Before the lock, since a long password takes time.
+        let characters = PasswordCharacters(password)
         try withRecord { record in
             // Another thread may have unlocked it first.
             guard isLocked else { return }
             let key = try container.records.check(password, of: &record, place, upgrading: true)
-            try record.policy.check(password)
+            try record.policy.check(characters)
             guard !isExpired(record) else { throw DataVaultError.passwordExpired }
             try publish(open(record, key), unlessLockedSince: locks)
+        }
+    }
+
+    /// Checks the password of an unlocked vault, for instance before something that should not
+    /// happen to whoever finds the device unlocked; the vault stays unlocked.
+    ///
+    /// A wrong password counts as a try, as for `unlock(password:)`. Policy and age of the password
+    /// are not checked.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Throws: `DataVaultError`: `.locked`; `.invalidPassword`, `.mustWait`; `.doesNotExist` with
+    ///   `isSelfDestructed` if that was one wrong password too many; `.ioReadError`,
+    ///   `.ioWriteError`, `.outOfMemory`.
+    public func verify(password: some DataVaultPassword) throws {
+        let password = password.passwordBytes
+        try withOpened { opened in
+            try withRecord { record in
+                guard record.incarnation == opened.incarnation else {
+                    throw DataVaultError.doesNotExist
+                }
+                // The key itself is not needed.
+                _ = try container.records.check(password, of: &record, place)
+            }
         }
     }
 
@@ -40,16 +65,17 @@ extension DataVault {
     ///   `.outOfMemory`.
     public func changePassword(_ newPassword: some DataVaultPassword) throws {
         let password = newPassword.passwordBytes
+        let characters = PasswordCharacters(password)
         try withOpened { opened in
             try withRecord { record in
                 guard record.incarnation == opened.incarnation else {
                     throw DataVaultError.doesNotExist
                 }
-                try record.policy.check(password)
+                try record.policy.check(characters)
                 if isExpired(record), container.records.isPassword(password, of: record, place) {
                     throw Self.isSamePassword
                 }
-                record.tries = 0
+                record.forgetTries()
                 try container.records.setPassword(password, of: &record, place, opened.key)
                 try container.records.store(&record, place)
             }
@@ -78,8 +104,9 @@ extension DataVault {
     func changePassword(
         _ old: SecretBytes, to new: SecretBytes, unlessLockedSince locks: Int
     ) throws {
+        let characters = PasswordCharacters(new)
         try withRecord { record in
-            try record.policy.check(new)
+            try record.policy.check(characters)
             let key = try container.records.check(old, of: &record, place)
             guard !isExpired(record) || old != new else { throw Self.isSamePassword }
             // Before the new password is stored: a caller that gets an error keeps the old one.

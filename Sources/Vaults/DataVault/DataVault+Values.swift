@@ -41,6 +41,16 @@ extension DataVault {
         }
     }
 
+    /// Stores secret bytes as data, durably when the call returns.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes.
+    ///   - value: At most ``valueSizeLimit`` bytes.
+    /// - Throws: As `setString(_:value:)`.
+    public func setSecret(_ name: String, value: SecretBytes) throws {
+        try value.withData { try setValue(name, value: $0) }
+    }
+
     /// Reads a string.
     ///
     /// - Parameter name: 1 to 255 bytes.
@@ -61,6 +71,17 @@ extension DataVault {
     public func getValue(_ name: String) throws -> Data? {
         try Self.check(name)
         return try withOpened { try $0.values.data(name) }
+    }
+
+    /// Reads data or a string's UTF-8 bytes as secret bytes, of which no copy stays in memory once
+    /// the vault is locked and the last reference to them is released.
+    ///
+    /// - Parameter name: 1 to 255 bytes.
+    /// - Returns: The bytes; nil if the name has no value.
+    /// - Throws: As `getString(_:)`, except for `.conversionError`.
+    public func getSecret(_ name: String) throws -> SecretBytes? {
+        try Self.check(name)
+        return try withOpened { try $0.values.secret(name) }
     }
 
     /// Deletes the value of a name, regardless of its type.

@@ -118,6 +118,8 @@ extension DataVaultContainer {
     @discardableResult
     public func delete(id: String) throws -> Bool {
         let place = try place(id)
+        // Leaves nothing behind, such as the files of locks.
+        guard try (try? hasRecord(place)) ?? true || place.hasDatabase() else { return false }
         let isNested = DestructionTurn.isOurs(place)
         return try DestructionTurn.taken(place) {
             let remains = try place.recordLock.held { try destroy(place) }
@@ -142,7 +144,10 @@ extension DataVaultContainer {
             switch record.state {
             case .ready:
                 var destroyed = record.destroyed(.deleted)
-                try records.store(&destroyed, place)
+                guard (try? records.store(&destroyed, place)) != nil else {
+                    // The disk may be full; removing needs no space.
+                    return try removeAll(place)
+                }
                 // Not left to `finishDestruction`, which runs later if this is the handler's own
                 // thread.
                 LiveVaults.existing(place)?.close()
@@ -158,6 +163,11 @@ extension DataVaultContainer {
         let tombstone = VaultRecord(creatingWith: .init()).destroyed(.deleted)
         guard (try? records.replace(with: tombstone, place)) == nil else { return .record }
         // Without the device's key, no record can be stored.
+        return try removeAll(place)
+    }
+
+    /// Destroys a vault of which no record can stay.
+    private func removeAll(_ place: VaultPlace) throws -> Remains {
         try records.remove(place)
         LiveVaults.existing(place)?.close()
         try place.removeDatabases()

@@ -59,6 +59,7 @@ public final class DataVaultContainer: Sendable {
         directory: URL, keyStore: (any KeyStore)?, access: FileAccess = .owner,
         clock: any IdleClock = SystemIdleClock(),
         date: @escaping @Sendable () -> Date = { Date() },
+        start: @escaping @Sendable () -> Data = { MachineMoment.currentStart },
         makePasswordKey: @escaping @Sendable (SecretBytes) -> any KeyEncryptionKeySource
     ) throws {
         self.directory = try Self.prepare(directory, for: access)
@@ -77,7 +78,12 @@ public final class DataVaultContainer: Sendable {
                             directory: URL(fileURLWithPath: path), sharedWithGroup: true)
                     }
                 },
-            date: date, makePasswordKey: makePasswordKey)
+            date: date,
+            moment: {
+                MachineMoment(
+                    date: Int64(date().timeIntervalSince1970),
+                    uptime: clock.now.components.seconds, start: start())
+            }, makePasswordKey: makePasswordKey)
     }
 
     func place(_ id: String) throws -> VaultPlace {
@@ -121,7 +127,31 @@ public final class DataVaultContainer: Sendable {
         if let objection = access.objection(toDirectory: status, othersMayRead: true) {
             throw DataVaultError.invalidArg(reason: "the directory \(objection)")
         }
-        return String(cString: resolved)
+        let path = String(cString: resolved)
+        if access == .group { try requireOwnedByRoot(above: path, group: status.st_gid) }
+        return path
+    }
+
+    /// Throws if a user outside of the group could put another directory in the place of the
+    /// group's.
+    private static func requireOwnedByRoot(above path: String, group: gid_t) throws {
+        var parent = URL(fileURLWithPath: path)
+        while parent.path != "/" {
+            parent.deleteLastPathComponent()
+            var status = stat()
+            guard lstat(parent.path, &status) == 0 else {
+                throw DataVaultError.ioReadError(cause: VaultPlace.systemError(errno, parent.path))
+            }
+            // In a sticky directory, such as /tmp, only owners rename what is theirs.
+            let isSticky = status.st_mode & S_ISVTX != 0
+            let others: mode_t = status.st_gid == group ? 0o002 : 0o022
+            guard status.st_uid == 0, isSticky || status.st_mode & others == 0 else {
+                throw DataVaultError.invalidArg(
+                    reason:
+                        "the directory above, \(KeyStoreError.quoted(parent.path)), must belong to "
+                        + "root and be writable by no one else")
+            }
+        }
     }
 }
 

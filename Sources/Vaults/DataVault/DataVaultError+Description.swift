@@ -1,31 +1,32 @@
 public import Foundation
-internal import SecureStorage
 
 extension DataVaultError: CustomStringConvertible {
     /// One line that says what failed and, where known, what to do about it.
     public var description: String {
         switch self {
         case .unknown(let cause):
-            cause.map { "the vault failed: \(Self.text(of: $0))" } ?? "the vault failed"
+            cause.map { "the vault failed: \(CauseText.of($0))" } ?? "the vault failed"
         case .alreadyExists: "a vault with this id exists; open it, or delete it first"
         case .conversionError: "the value is data, not a string; read it as data"
         case .doesNotExist(let isSelfDestructed, let cause):
             (isSelfDestructed
                 ? "the vault has self-destructed after too many wrong passwords; create a new one"
                 : "no vault with this id exists; create it first")
-                + (cause.map { "; then also: \(Self.text(of: $0))" } ?? "")
+                + (cause.map { "; then also: \(CauseText.of($0))" } ?? "")
         case .invalidArg(let reason): "invalid argument: \(reason)"
         case .invalidPassword(let triesLeft):
             "wrong password; "
                 + (triesLeft.map { "\($0) more and the vault destroys itself" } ?? "try again")
-        case .ioReadError(let cause): "the vault cannot be read: \(Self.text(of: cause))"
-        case .ioWriteError(let cause): "the vault cannot be written: \(Self.text(of: cause))"
+        case .ioReadError(let cause): "the vault cannot be read: \(CauseText.of(cause))"
+        case .ioWriteError(let cause): "the vault cannot be written: \(CauseText.of(cause))"
         case .locked: "the vault is locked; unlock it first"
         case .nameTooLong: "an id or a name has at most \(DataVault.nameLengthLimit) bytes"
         case .valueTooLarge:
             "a value has at most \(DataVault.valueSizeLimit) bytes, and 1 GiB when encrypted in one piece"
         case .dataTypeError: "the value is neither a string nor data"
         case .outOfMemory: "not enough memory; free some and try again"
+        case .mustWait(let seconds):
+            "too many wrong passwords; wait \(seconds) seconds, then try again"
         case .passwordRequired: "the password must not be empty"
         case .passwordUnderMinLength: "the password is too short"
         case .passwordRequiresDigit: "the password needs a digit"
@@ -35,18 +36,6 @@ extension DataVaultError: CustomStringConvertible {
             "the password needs one of \(DataVaultPasswordPolicy.specialCharacters)"
         case .passwordUnderMinUnique: "the password needs more different characters"
         case .passwordExpired: "the password has expired; change it"
-        }
-    }
-
-    /// Foreign errors may quote the input that caused them, which can be a secret: only their type
-    /// is printed.
-    private static func text(of error: any Error) -> String {
-        switch error {
-        case let error as DataVaultError: error.description
-        case let error as SecureStorageError: error.description
-        case let error as KeyStoreError: error.description
-        case let error as EnvelopeError: error.description
-        default: "an error of type \(type(of: error))"
         }
     }
 }

@@ -52,6 +52,11 @@ public enum DataVaultError: Error, Sendable {
     /// A password that could not be checked does not count as a try.
     case outOfMemory
 
+    /// Too many passwords were wrong: none is tried for this number of seconds; code 14.
+    ///
+    /// See ``DataVaultPasswordPolicy/retryDelay``. The call did not count as a try.
+    case mustWait(seconds: Int)
+
     /// The password is empty, which the policy does not allow; code 50.
     case passwordRequired
 
@@ -81,7 +86,8 @@ public enum DataVaultError: Error, Sendable {
 public typealias DataVaultException = DataVaultError
 
 extension DataVaultError {
-    /// The error code of the original: 0 to 13, and 50 to 57 for passwords that the policy rejects.
+    /// The error code of the original: 0 to 13, and 50 to 57 for passwords that the policy rejects;
+    /// 14 for ``mustWait(seconds:)``, which it does not have.
     public var code: Int {
         switch self {
         case .unknown: 0
@@ -97,6 +103,7 @@ extension DataVaultError {
         case .valueTooLarge: 10
         case .dataTypeError: 12
         case .outOfMemory: 13
+        case .mustWait: 14
         case .passwordRequired: 50
         case .passwordUnderMinLength: 51
         case .passwordRequiresDigit: 52

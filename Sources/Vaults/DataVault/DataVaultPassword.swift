@@ -4,7 +4,7 @@ public import SecureStorage
 ///
 /// The empty one is the default password.
 public protocol DataVaultPassword: Sendable {
-    /// The password's bytes, used exactly as they are; for text, its UTF-8 without normalisation.
+    /// The password's bytes; for text, its UTF-8. Two spellings of one text are one password.
     var passwordBytes: SecretBytes { get }
 }
 
@@ -31,12 +31,15 @@ extension DataVaultPasswordPolicy {
     /// - Parameter password: A new password, or a vault's current one.
     /// - Throws: `DataVaultError`, codes 50 to 56: the first rule that it breaks.
     public func check(_ password: some DataVaultPassword) throws {
-        let password = password.passwordBytes
-        guard password.count > 0 else {
+        try check(PasswordCharacters(password.passwordBytes))
+    }
+
+    /// Checks what was found in a password, which takes no time.
+    func check(_ found: PasswordCharacters) throws {
+        guard found.count > 0 else {
             guard defaultPasswordAllowed else { throw DataVaultError.passwordRequired }
             return
         }
-        let found = PasswordCharacters(password)
         let rules: [(isKept: Bool, error: DataVaultError)] = [
             (found.count >= minLength, .passwordUnderMinLength),
             (!hasDigits || found.hasDigit, .passwordRequiresDigit),
@@ -51,7 +54,7 @@ extension DataVaultPasswordPolicy {
 
 /// The properties of a password that the rules check, found without a `String` of it, which could
 /// not be cleared.
-private struct PasswordCharacters {
+struct PasswordCharacters {
     private(set) var count = 0
     private(set) var uniqueCount = 0
     private(set) var hasDigit = false
@@ -60,45 +63,45 @@ private struct PasswordCharacters {
     private(set) var hasSpecial = false
 
     init(_ password: SecretBytes) {
-        password.withUnsafeBytes { bytes in
-            _ = Self.isTrue(ofAll: bytes) { scalar, place in
-                count += 1
-                // Not with a set of the characters, which would stay in memory.
-                let before = UnsafeRawBufferPointer(rebasing: bytes[..<place])
-                if Self.isTrue(ofAll: before, { earlier, _ in earlier != scalar }) {
-                    uniqueCount += 1
+        // One bit for each scalar: a `Set` of the characters would stay in memory.
+        _ = SecretBytes(count: 0x11_0000 / 8) { seen in
+            password.withUnsafeBytes { bytes in
+                Self.forEachScalar(in: bytes) { scalar in
+                    count += 1
+                    let bit = UInt8(1) << (scalar.value % 8)
+                    let place = Int(scalar.value / 8)
+                    if seen[place] & bit == 0 { uniqueCount += 1 }
+                    seen[place] |= bit
+                    note(scalar)
                 }
-                switch scalar.properties.generalCategory {
-                case .decimalNumber: hasDigit = true
-                case .uppercaseLetter, .titlecaseLetter: hasUpper = true
-                case .lowercaseLetter: hasLower = true
-                default: break
-                }
-                if DataVaultPasswordPolicy.specialCharacters.unicodeScalars.contains(scalar) {
-                    hasSpecial = true
-                }
-                return true
             }
         }
     }
 
-    /// Calls `body` for each character until it returns false; bytes that are not UTF-8 count as
-    /// U+FFFD.
-    private static func isTrue(
-        ofAll bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar, _ place: Int) -> Bool
-    ) -> Bool {
+    private mutating func note(_ scalar: Unicode.Scalar) {
+        switch scalar.properties.generalCategory {
+        case .decimalNumber: hasDigit = true
+        case .uppercaseLetter, .titlecaseLetter: hasUpper = true
+        case .lowercaseLetter: hasLower = true
+        default: break
+        }
+        if DataVaultPasswordPolicy.specialCharacters.unicodeScalars.contains(scalar) {
+            hasSpecial = true
+        }
+    }
+
+    /// Calls `body` for each character; bytes that are not UTF-8 count as U+FFFD.
+    private static func forEachScalar(
+        in bytes: UnsafeRawBufferPointer, _ body: (Unicode.Scalar) -> Void
+    ) {
         var decoder = UTF8()
         var rest = bytes.makeIterator()
-        var place = 0
         while true {
-            let (scalar, width): (Unicode.Scalar, Int)
             switch decoder.decode(&rest) {
-            case .scalarValue(let decoded): (scalar, width) = (decoded, UTF8.width(decoded))
-            case .error: (scalar, width) = ("\u{fffd}", 1)
-            case .emptyInput: return true
+            case .scalarValue(let scalar): body(scalar)
+            case .error: body("\u{fffd}")
+            case .emptyInput: return
             }
-            guard body(scalar, place) else { return false }
-            place += width
         }
     }
 }

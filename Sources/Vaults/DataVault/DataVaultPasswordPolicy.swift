@@ -55,6 +55,15 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
     /// Default: 0.
     public var retryLimit = Self.unlimitedRetriesAllowed
 
+    /// The number of seconds to wait after the third wrong password in a row, before the next one
+    /// is tried; 0 for never.
+    ///
+    /// Default: 0. Each further wrong password doubles it, up to a day. A call in that time throws
+    /// `DataVaultError.mustWait(seconds:)`, does not try the password, and does not count. Setting
+    /// the machine's date back does not shorten the time, and neither does ending the program; it
+    /// goes on while the machine is off, by the date.
+    public var retryDelay = 0
+
     /// The ``retryLimit`` of a vault that does not destroy itself.
     public static let unlimitedRetriesAllowed = 0
 
@@ -82,7 +91,7 @@ extension DataVaultPasswordPolicy {
         for (name, number) in [
             ("minLength", minLength), ("minUniqueChars", minUniqueChars),
             ("expirationDays", expirationDays ?? 0), ("lockTimeout", lockTimeout ?? 0),
-            ("retryLimit", retryLimit),
+            ("retryLimit", retryLimit), ("retryDelay", retryDelay),
         ] where !(0...Self.largestNumber).contains(number) {
             throw DataVaultError.invalidArg(reason: "\(name) is \(number)")
         }
@@ -97,8 +106,23 @@ extension DataVaultPasswordPolicy {
         ]
         let hasMoreTries =
             before.retryLimit > 0 && (retryLimit == 0 || retryLimit > before.retryLimit)
-        return hasMoreTries || minLength < before.minLength
+        return hasMoreTries || retryDelay < before.retryDelay || minLength < before.minLength
             || minUniqueChars < before.minUniqueChars || flags.contains { $0 && !$1 }
+    }
+
+    /// Whether wrong passwords have consequences, so that none may go uncounted.
+    var limitsTries: Bool { retryLimit > 0 || retryDelay > 0 }
+
+    private static let triesWithoutDelay = 3
+    private static let longestDelay = 86_400
+
+    /// Returns the number of seconds to wait after a number of wrong passwords.
+    func delay(afterTries tries: Int) -> Int {
+        guard retryDelay > 0, tries >= Self.triesWithoutDelay else { return 0 }
+        let longest = max(retryDelay, Self.longestDelay)
+        let doublings = min(tries - Self.triesWithoutDelay, 17)
+        let (delay, overflows) = retryDelay.multipliedReportingOverflow(by: 1 << doublings)
+        return overflows ? longest : min(delay, longest)
     }
 
     /// This policy as a locked vault shows it.
@@ -115,5 +139,31 @@ extension DataVaultPasswordPolicy {
         policy.expirationDays = expirationDays ?? before.expirationDays
         policy.lockTimeout = lockTimeout ?? before.lockTimeout
         return policy
+    }
+}
+
+extension DataVaultPasswordPolicy {
+    /// Decodes a policy; a missing rule has its default, so a policy of an earlier version decodes,
+    /// and ``expirationDays`` and ``lockTimeout`` are nil if they are missing.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: `DecodingError` for a value of another type.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func decode<T: Decodable>(_ key: CodingKeys, into property: inout T) throws {
+            if let value = try values.decodeIfPresent(T.self, forKey: key) { property = value }
+        }
+        self.init()
+        try decode(.defaultPasswordAllowed, into: &defaultPasswordAllowed)
+        try decode(.minLength, into: &minLength)
+        try decode(.hasDigits, into: &hasDigits)
+        try decode(.hasUpper, into: &hasUpper)
+        try decode(.hasLower, into: &hasLower)
+        try decode(.hasSpecial, into: &hasSpecial)
+        try decode(.minUniqueChars, into: &minUniqueChars)
+        expirationDays = try values.decodeIfPresent(Int.self, forKey: .expirationDays)
+        lockTimeout = try values.decodeIfPresent(Int.self, forKey: .lockTimeout)
+        try decode(.retryLimit, into: &retryLimit)
+        try decode(.retryDelay, into: &retryDelay)
     }
 }

@@ -27,6 +27,9 @@ struct ProcessLock {
         let lock: LockFile?
         do {
             lock = try LockFile.take(path, patience: patience) { try access.openLockFile(path) }
+        } catch let error as SystemError where error.code == EROFS {
+            // Nothing here can be written, so there is nothing to exclude others from.
+            return try body()
         } catch let error as SystemError {
             throw DataVaultError.ioWriteError(cause: VaultPlace.systemError(error.code, path))
         }

@@ -1,9 +1,10 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// The entry of a vault in the key store: its wrapped key, its policy and its tries, all sealed.
 ///
 /// ```
-/// "SSDV", the version 1
+/// "SSDV", the version 2
 /// the id, after its length in 32 bits
 /// the rest, sealed by the device's key for this id: see `sealedPart`
 /// SHA-256 of all bytes before, truncated to 8
@@ -33,6 +34,8 @@ struct VaultRecord {
     let incarnation: Data
     /// The number of passwords tried, and not found right, since the last right one.
     var tries: UInt32 = 0
+    /// When the last try that was not found right began; nil if there was none.
+    var lastTry: MachineMoment?
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
     var usesDefaultPassword = false
@@ -48,7 +51,8 @@ struct VaultRecord {
 
     static let incarnationLength = 16
     private static let magic: StaticString = "SSDV"
-    private static let version: UInt8 = 1
+    /// Version 1, which is read as well, has neither a delay nor the moment of the last try.
+    private static let version: UInt8 = 2
     private static let lengths = 64...8192
 
     init(creatingWith policy: DataVaultPasswordPolicy) {
@@ -70,6 +74,30 @@ struct VaultRecord {
     /// At least one, even if the process was killed while the last one was checked.
     var triesLeft: Int? {
         policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries))
+    }
+
+    /// After a right password.
+    mutating func forgetTries() {
+        tries = 0
+        lastTry = nil
+    }
+
+    /// How many seconds from `now` no password is tried.
+    func secondsToWait(at now: MachineMoment) -> Int {
+        guard let lastTry else { return 0 }
+        let passed = Int(clamping: lastTry.seconds(until: now))
+        return max(0, policy.delay(afterTries: Int(clamping: tries)) - passed)
+    }
+
+    /// Lets a delay go on that began in an earlier run of the machine: by the uptime from now on.
+    ///
+    /// - Returns: Whether the record was changed.
+    mutating func resumeDelay(at now: MachineMoment) -> Bool {
+        guard let lastTry, lastTry.start != now.start else { return false }
+        let passed = lastTry.seconds(until: now)
+        self.lastTry = MachineMoment(
+            date: now.date &- passed, uptime: now.uptime &- passed, start: now.start)
+        return true
     }
 
     /// Whether the try counted last destroys the vault if its password is wrong.
@@ -97,21 +125,23 @@ struct VaultRecord {
 
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.notAuthentic`.
     init(bytes: Data, of id: String, key: DataEncryptionKey) throws {
-        var reader = try RecordFrame.open(
-            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
+        var (version, reader) = try RecordFrame.open(
+            bytes, Self.magic, versions: 1...Self.version, lengths: Self.lengths)
         guard try reader.part().elementsEqual(id.utf8) else {
             throw EnvelopeError.damaged(reason: "the record belongs to another vault")
         }
         let sealed = Data(try reader.part())
         try reader.expectEnd()
         try self.init(
-            sealedPart: key.open(sealed, table: "datavault", column: "record", row: .text(id)))
+            sealedPart: key.open(
+                sealed, table: "datavault", column: Self.column(version), row: .text(id)), version)
         stored = [bytes]
     }
 
     /// Returns the id in a record's bytes, without examining the rest.
     static func id(inBytes bytes: Data) throws -> String {
-        var reader = try RecordFrame.open(bytes, magic, version: version, lengths: lengths)
+        var reader = try RecordFrame.open(bytes, magic, versions: 1...version, lengths: lengths)
+            .reader
         return String(decoding: try reader.part(), as: UTF8.self)
     }
 
@@ -119,8 +149,14 @@ struct VaultRecord {
         var writer = RecordFrame.begin(Self.magic, version: Self.version)
         writer.part(id)
         writer.part(
-            try key.seal(sealedPart, table: "datavault", column: "record", row: .text(id)))
+            try key.seal(
+                sealedPart, table: "datavault", column: Self.column(Self.version), row: .text(id)))
         return RecordFrame.end(writer)
+    }
+
+    /// The place that the sealed part is bound to, so that no version opens as another one.
+    private static func column(_ version: UInt8) -> String {
+        version == 1 ? "record" : "record \(version)"
     }
 
     private var sealedPart: Data {
@@ -139,10 +175,15 @@ struct VaultRecord {
             policy.lockTimeout ?? 0, policy.retryLimit,
         ] { writer.integer(UInt32(truncatingIfNeeded: number)) }
         writer.part(keys?.bytes ?? Data())
+        writer.integer(UInt32(truncatingIfNeeded: policy.retryDelay))
+        let last = lastTry ?? .never
+        writer.integer(UInt64(bitPattern: last.date))
+        writer.integer(UInt64(bitPattern: last.uptime))
+        writer.raw(last.start)
         return Data(writer.bytes)
     }
 
-    private init(sealedPart: Data) throws {
+    private init(sealedPart: Data, _ version: UInt8) throws {
         var reader = ByteReader([UInt8](sealedPart)[...])
         guard let state = State(rawValue: try reader.byte()) else {
             throw EnvelopeError.damaged(reason: "the state of the vault is unknown")
@@ -166,6 +207,14 @@ struct VaultRecord {
         policy.lockTimeout = try reader.number()
         policy.retryLimit = try reader.number()
         let set = Data(try reader.part())
+        if version > 1 {
+            policy.retryDelay = try reader.number()
+            let last = MachineMoment(
+                date: Int64(bitPattern: try reader.integer(UInt64.self)),
+                uptime: Int64(bitPattern: try reader.integer(UInt64.self)),
+                start: Data(try reader.take(MachineMoment.startLength)))
+            lastTry = last == .never ? nil : last
+        }
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
         guard (keys != nil) == (state == .ready) else {
@@ -173,6 +222,11 @@ struct VaultRecord {
                 reason: "the vault's key and its state contradict each other")
         }
     }
+}
+
+extension MachineMoment {
+    fileprivate static let never = MachineMoment(
+        date: 0, uptime: 0, start: Data(count: startLength))
 }
 
 extension ByteReader {

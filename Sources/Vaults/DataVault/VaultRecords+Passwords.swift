@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// Thrown out of the vault's lock, because the destruction is completed without that lock.
@@ -45,14 +46,18 @@ extension VaultRecords {
     /// record.
     ///
     /// - Returns: The vault's key. The record is stored with its tries reset.
-    /// - Throws: `DataVaultError.invalidPassword`; `DestroyedVault` if that was one too many.
+    /// - Throws: `DataVaultError`: `.invalidPassword`, `.mustWait`; `DestroyedVault` if that was
+    ///   one too many.
     func check(
         _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace,
         upgrading: Bool = false
     ) throws -> DataEncryptionKey {
-        let tries = record.tries
+        let now = moment()
+        try requireWaited(&record, place, now)
+        let before = record
         if record.tries < .max { record.tries += 1 }
-        try store(&record, place)
+        record.lastTry = now
+        try storeCount(&record, place)
         let key: DataEncryptionKey
         do {
             key = try unwrap(record, with: password, place)
@@ -69,15 +74,39 @@ extension VaultRecords {
         } catch {
             // The password was not checked, so this was not a try. If that cannot be stored, it
             // remains one.
-            record.tries = tries
+            (record.tries, record.lastTry) = (before.tries, before.lastTry)
             try? store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
             return try DataVaultError.reading { throw error }
         }
-        record.tries = 0
+        record.forgetTries()
         if upgrading { try upgrade(&record, to: source(password, place), key) }
-        try store(&record, place)
+        try storeCount(&record, place)
         return key
+    }
+
+    /// - Throws: `DataVaultError.mustWait` while no password may be tried.
+    private func requireWaited(
+        _ record: inout VaultRecord, _ place: VaultPlace, _ now: MachineMoment
+    ) throws {
+        let seconds = record.secondsToWait(at: now)
+        guard seconds > 0 else { return }
+        // From now on by a clock that cannot be set.
+        if record.resumeDelay(at: now) { try store(&record, place) }
+        throw DataVaultError.mustWait(seconds: seconds)
+    }
+
+    /// Stores a record with another count of tries.
+    ///
+    /// If tries have no consequences, a vault on a full or read-only disk opens all the same.
+    private func storeCount(_ record: inout VaultRecord, _ place: VaultPlace) throws {
+        do {
+            try store(&record, place)
+        } catch {
+            guard !record.policy.limitsTries else { throw error }
+            // Another caller may have changed or destroyed the vault.
+            try requireStored(record, place)
+        }
     }
 
     /// Returns whether this is the password of a vault that is unlocked; does not count as a try.
@@ -120,11 +149,11 @@ extension VaultRecords {
         _ key: DataEncryptionKey
     ) {
         guard let source = source as? PasswordKey,
-            case .password(let parameters, _)? = record.keys?.records.first?.origin,
-            parameters.isWeaker(than: source.parameters)
+            let stronger = record.keys?.records.first?.strongerParameters(than: source.parameters)
         else { return }
         // Memory may be too scarce for it; the password is right all the same.
-        if let keys = try? WrappedKeySet(wrapping: key, with: source) { record.keys = keys }
+        let keys = try? WrappedKeySet(wrapping: key, with: source.with(stronger))
+        if let keys { record.keys = keys }
     }
 
     private func source(

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The records of a container's vaults in its key store, and the device's key that seals them.
@@ -8,6 +9,8 @@ struct VaultRecords: Sendable {
     let keyStore: any KeyStore
     /// The machine's date, for the age of passwords.
     let date: @Sendable () -> Date
+    /// The machine's date and uptime, for the time between tries.
+    let moment: @Sendable () -> MachineMoment
     /// Makes the key source of a password; replaced in tests of everything but guessing.
     let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
 
@@ -20,7 +23,12 @@ struct VaultRecords: Sendable {
     func read(_ place: VaultPlace) throws -> VaultRecord? {
         try DataVaultError.reading {
             guard let bytes = try bytes(place.entryName) else { return nil }
-            return try VaultRecord(bytes: bytes, of: place.id, key: deviceKey())
+            let key = try deviceKey()
+            do {
+                return try VaultRecord(bytes: bytes, of: place.id, key: key)
+            } catch let error as EnvelopeError {
+                throw KeyStoreError.damaged(name: place.entryName, reason: error.description)
+            }
         }
     }
 

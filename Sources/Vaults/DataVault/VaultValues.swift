@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The open database of a vault: one table of names and values.
@@ -34,29 +35,47 @@ final class VaultValues: Sendable {
         }
     }
 
-    /// Opens the database of an existing vault.
+    /// Opens the database of an existing vault, under the vault's lock; only for reading if the
+    /// disk is full or read-only.
     init(_ path: String, key: DataEncryptionKey) throws {
         guard let file = VaultFile(path) else {
             throw DataVaultError.ioReadError(cause: Self.missing)
         }
         self.file = file
-        let store = try Self.store(path)
-        queue = SecureDatabaseQueue(databaseStore: store)
-        try DataVaultError.reading {
-            try queue.inDatabase { db in
-                // Gone since the check above: do not create a new one in its place.
-                try db.open(with: .raw(Self.databaseKey(key))) { _ in Self.missing }
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        queue = try DataVaultError.reading {
+            let hadLog = access(path + "-wal", F_OK) == 0
+            do {
+                return try Self.openedQueue(path, key, isReadOnly: false)
+            } catch  where DiskState.refusesWrites(inDirectory: directory) {
+                // What this attempt has left: nobody else opens the vault now.
+                if !hadLog { for suffix in ["-wal", "-shm"] { unlink(path + suffix) } }
+                return try Self.openedQueue(path, key, isReadOnly: true)
             }
         }
     }
 
+    private static func openedQueue(
+        _ path: String, _ key: DataEncryptionKey, isReadOnly: Bool
+    ) throws -> SecureDatabaseQueue {
+        let queue = SecureDatabaseQueue(databaseStore: try store(path, isReadOnly: isReadOnly))
+        try queue.inDatabase { db in
+            // Gone since the check by the caller: do not create a new one in its place.
+            try db.open(with: .raw(databaseKey(key))) { _ in missing }
+        }
+        return queue
+    }
+
     deinit { close() }
 
-    private static func store(_ path: String) throws -> SecureDatabaseStore {
+    private static func store(
+        _ path: String, isReadOnly: Bool = false
+    ) throws -> SecureDatabaseStore {
         var configuration = SecureDatabaseConfiguration()
         // One that is no longer referenced may still be closing while the next one opens.
         configuration.secondInstance = .allowed
         configuration.busyTimeout = .seconds(30)
+        configuration.isReadOnly = isReadOnly
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 
@@ -82,34 +101,45 @@ final class VaultValues: Sendable {
     // MARK: - Values
 
     func string(_ name: String) throws -> String? {
-        try DataVaultError.reading {
-            try queue.inDatabase { db in
-                let rs = try db.executeQuery(Self.select, values: [name])
-                defer { rs.close() }
-                guard try rs.next() else { return nil }
-                switch try rs.type(forColumnIndex: 0) {
-                case .text: break
-                case .blob: throw DataVaultError.conversionError
-                default: throw DataVaultError.dataTypeError
-                }
-                guard let text = rs.string(forColumnIndex: 0) else {
-                    throw EnvelopeError.damaged(reason: "a string is not valid UTF-8")
-                }
-                return text
+        try row(name) { row in
+            switch try row.type(forColumnIndex: 0) {
+            case .text: break
+            case .blob: throw DataVaultError.conversionError
+            default: throw DataVaultError.dataTypeError
             }
+            guard let text = row.string(forColumnIndex: 0) else {
+                throw EnvelopeError.damaged(reason: "a string is not valid UTF-8")
+            }
+            return text
         }
     }
 
-    func data(_ name: String) throws -> Data? {
+    func data(_ name: String) throws -> Data? { try bytes(name) { Data($0) } }
+
+    func secret(_ name: String) throws -> SecretBytes? {
+        try bytes(name) { SecretBytes(copying: $0) }
+    }
+
+    private func bytes<R: Sendable>(_ name: String, _ copy: (UnsafeRawBufferPointer) -> R) throws
+        -> R?
+    {
+        try row(name) { row in
+            guard let bytes = row.withUnsafeBytes(forColumnIndex: 0, copy) else {
+                throw DataVaultError.dataTypeError
+            }
+            return bytes
+        }
+    }
+
+    /// Returns what `read` makes of a name's row; nil if the name has no value.
+    private func row<R: Sendable>(
+        _ name: String, _ read: (SecureDatabaseResultSet) throws -> R
+    ) throws -> R? {
         try DataVaultError.reading {
             try queue.inDatabase { db in
                 let rs = try db.executeQuery(Self.select, values: [name])
                 defer { rs.close() }
-                guard try rs.next() else { return nil }
-                guard let data = rs.data(forColumnIndex: 0) else {
-                    throw DataVaultError.dataTypeError
-                }
-                return data
+                return try rs.next() ? read(rs) : nil
             }
         }
     }

@@ -6,7 +6,7 @@ internal import SecureStorage
 ///
 /// ```
 /// offset  bytes
-///      0      5  "SSVP", the version 1
+///      0      5  "SSVP", the version: 1 for passwords as bytes, 2 as text
 ///      5      1  the exponent of N
 ///      6      8  r and p, 32 bits each, big-endian
 ///     14     16  the salt
@@ -15,15 +15,31 @@ internal import SecureStorage
 struct PasswordDerivation: Equatable {
     let parameters: ScryptParameters
     let salt: Data
+    let form: PasswordForm
 
     static let saltLength = 16
     private static let magic: StaticString = "SSVP"
-    private static let version: UInt8 = 1
     private static let length = 38
 
-    init(parameters: ScryptParameters, salt: Data) {
+    init(parameters: ScryptParameters, salt: Data, form: PasswordForm = .text) {
         self.parameters = parameters
         self.salt = salt
+        self.form = form
+    }
+
+    /// Whether another one of the same salt is to be preferred.
+    func isWeaker(than other: PasswordDerivation) -> Bool {
+        parameters.isWeaker(than: other.parameters)
+            || form == .bytes && other.form == .text
+                && !other.parameters.isWeaker(than: parameters)
+    }
+
+    /// Returns the derivation with the same salt to be preferred, given the requested parameters;
+    /// nil if this one is no weaker.
+    func strengthened(to wanted: ScryptParameters) -> PasswordDerivation? {
+        let isWeak = parameters.isWeaker(than: wanted)
+        guard isWeak || form == .bytes else { return nil }
+        return PasswordDerivation(parameters: isWeak ? wanted : parameters, salt: salt)
     }
 
     /// Creates a derivation with a random salt.
@@ -33,8 +49,9 @@ struct PasswordDerivation: Equatable {
 
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, `.unacceptableParameters`.
     init(bytes: Data) throws {
-        var reader = try RecordFrame.open(
-            bytes, Self.magic, version: Self.version, lengths: Self.length...Self.length)
+        var (version, reader) = try RecordFrame.open(
+            bytes, Self.magic, versions: 1...2, lengths: Self.length...Self.length)
+        form = version == 1 ? .bytes : .text
         let exponent = try reader.byte()
         let blockSize = try reader.integer(UInt32.self)
         let parallelism = try reader.integer(UInt32.self)
@@ -45,7 +62,7 @@ struct PasswordDerivation: Equatable {
     }
 
     var bytes: Data {
-        var writer = RecordFrame.begin(Self.magic, version: Self.version)
+        var writer = RecordFrame.begin(Self.magic, version: form == .bytes ? 1 : 2)
         writer.byte(UInt8(truncatingIfNeeded: parameters.costExponent))
         writer.integer(UInt32(truncatingIfNeeded: parameters.blockSize))
         writer.integer(UInt32(truncatingIfNeeded: parameters.parallelism))
@@ -60,7 +77,8 @@ struct PasswordDerivation: Equatable {
         guard salt.count >= Self.saltLength else { throw SecureVaultError.generalCryptoError }
         do {
             return try KeyDerivation.scrypt(
-                SecretBytes(copying: password), salt: Array(salt), cost: parameters.cost,
+                form.input(SecretBytes(copying: password)), salt: Array(salt),
+                cost: parameters.cost,
                 blockSize: parameters.blockSize, parallelism: parameters.parallelism
             ).copied
         } catch {

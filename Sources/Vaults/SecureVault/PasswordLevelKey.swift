@@ -51,6 +51,12 @@ struct PasswordLevelKey {
         wrapped.erase()
     }
 
+    /// Throws if the key store cannot be read, or has lost the wrapped key.
+    func requireReadable() throws {
+        guard var wrapped = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
+        wrapped.erase()
+    }
+
     /// The key and how it was unwrapped.
     struct Opened {
         let key: SecretBytes

@@ -95,7 +95,9 @@ extension SecureStorageCryptoProvider {
     /// - Throws: `SecureVaultError.invalidPassword` for an empty password, `.generalCryptoError`
     ///   for a short salt.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
-        try PasswordDerivation(parameters: .default, salt: passwordSalt).key(of: password)
+        // Without a record of its own, so it cannot change.
+        try PasswordDerivation(parameters: .default, salt: passwordSalt, form: .bytes)
+            .key(of: password)
     }
 
     /// Encrypts with AES-256-GCM and a random 96-bit nonce: at most 2³² times with one key.

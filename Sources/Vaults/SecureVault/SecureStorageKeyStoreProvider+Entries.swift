@@ -82,7 +82,7 @@ extension SecureStorageKeyStoreProvider {
         } catch KeyStoreError.notFound {
             return nil
         } catch {
-            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error))
+            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error), cause: error)
         }
     }
 
@@ -103,7 +103,7 @@ extension SecureStorageKeyStoreProvider {
                 return SecretBytes(erasing: &data)
             }.copied
         } catch let error as KeyStoreError {
-            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error))
+            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error), cause: error)
         }
     }
 
@@ -119,7 +119,8 @@ extension SecureStorageKeyStoreProvider {
             try keyStore.store(
                 SecretBytes(copying: data), forName: Self.entry(name, serviceName))
         } catch {
-            throw SecureVaultError.keystoreUpdateError(status: KeyStoreStatus.of(error))
+            throw SecureVaultError.keystoreUpdateError(
+                status: KeyStoreStatus.of(error), cause: error)
         }
     }
 
@@ -133,7 +134,8 @@ extension SecureStorageKeyStoreProvider {
         do {
             try keyStore.remove(Self.entry(name, serviceName))
         } catch {
-            throw SecureVaultError.keystoreUpdateError(status: KeyStoreStatus.of(error))
+            throw SecureVaultError.keystoreUpdateError(
+                status: KeyStoreStatus.of(error), cause: error)
         }
     }
 

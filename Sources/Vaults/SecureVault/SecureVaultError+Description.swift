@@ -5,52 +5,37 @@ extension SecureVaultError: CustomStringConvertible {
     /// One line that says what failed and, where known, what to do.
     public var description: String {
         switch self {
-        case .initFailed(let cause): "the vault cannot be created: \(Self.text(of: cause))"
+        case .initFailed(let cause): "the vault cannot be created: \(CauseText.of(cause))"
         case .authRequired: "the password is required; call authWith(password:) first"
         case .invalidPassword: "wrong password; try again"
         case .noL1Key:
             "the device's key, which the data needs, is missing; restore the key store from a backup"
         case .noL2Key:
             "the key of L2 or the salt of its password is missing; restore the key store from a backup"
-        case .authError(let cause): "the password cannot be checked: \(Self.text(of: cause))"
+        case .authError(let cause): "the password cannot be checked: \(CauseText.of(cause))"
         case .failedToOpenDatabase(let cause):
-            "the database cannot be opened, and was not changed: \(Self.text(of: cause))"
-        case .databaseError(let cause): "the database failed: \(Self.text(of: cause))"
+            "the database cannot be opened, and was not changed: \(CauseText.of(cause))"
+        case .databaseError(let cause): "the database failed: \(CauseText.of(cause))"
         case .duplicateRecord: "the record already exists"
-        case .keystoreError(let status): "the key store failed: \(Self.text(ofStatus: status))"
+        case .keystoreError(let status, let cause):
+            "the key store failed: \(Self.text(ofStatus: status, cause))"
         case .secError(let status): "a system function failed (\(status))"
         case .generalCryptoError:
             "the data cannot be encrypted or decrypted: "
                 + "it was changed, or belongs to another key or place"
         case .encodingFailed: "the value cannot be encoded or decoded"
-        case .keystoreReadError(let status):
-            "the key store cannot be read: \(Self.text(ofStatus: status))"
-        case .keystoreUpdateError(let status):
-            "the key store cannot be written: \(Self.text(ofStatus: status))"
+        case .keystoreReadError(let status, let cause):
+            "the key store cannot be read: \(Self.text(ofStatus: status, cause))"
+        case .keystoreUpdateError(let status, let cause):
+            "the key store cannot be written: \(Self.text(ofStatus: status, cause))"
         }
     }
 
-    /// Returns the description of this package's errors, and only the type of others: they may
-    /// quote the input that they failed on, which can be a secret.
-    private static func text(of error: any Error) -> String {
-        ownText(of: error) ?? "an error of type \(type(of: error))"
-    }
-
-    private static func ownText(of error: any Error) -> String? {
-        switch error {
-        case let error as SecureVaultError: error.description
-        case let error as SecureStorageError: error.description
-        case let error as KeyStoreError: error.description
-        case let error as EnvelopeError: error.description
-        case let error as VaultBackupError: error.description
-        default: nil
-        }
-    }
-
-    private static func text(ofStatus status: Int32) -> String {
-        switch status {
+    private static func text(ofStatus status: Int32, _ cause: (any Error)?) -> String {
+        if let cause { return "\(CauseText.of(cause)) (\(status))" }
+        return switch status {
         case KeyStoreStatus.unavailable:
-            "it is locked or not available; try again later, and do not create a new key (\(status))"
+            "it is locked or not available; try again later (\(status))"
         case KeyStoreStatus.notFound: "no such entry exists (\(status))"
         case -25299: "the entry already exists (\(status))"
         case -25293: "it refused access; check its permissions (\(status))"
@@ -102,8 +87,8 @@ extension SecureVaultError: CustomNSError {
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         switch self {
-        case .keystoreError(let status), .keystoreReadError(let status),
-            .keystoreUpdateError(let status):
+        case .keystoreError(let status, _), .keystoreReadError(let status, _),
+            .keystoreUpdateError(let status, _):
             info[NSUnderlyingErrorKey] = NSError(domain: "keystoreError", code: Int(status))
         case .secError(let status):
             info[NSUnderlyingErrorKey] = NSError(domain: "secError", code: Int(status))
@@ -112,7 +97,7 @@ extension SecureVaultError: CustomNSError {
             if let cause = cause as? SecureVaultError {
                 return cause.errorUserInfo.merging(info) { _, outer in outer }
             }
-            if Self.ownText(of: cause) != nil { info[NSUnderlyingErrorKey] = cause }
+            if CauseText.own(cause) != nil { info[NSUnderlyingErrorKey] = cause }
             if let code = (cause as? SecureStorageError)?.primaryCode {
                 info["SQLiteResultCode"] = NSNumber(value: code)
             }

@@ -37,8 +37,9 @@ public enum SecureVaultError: Error {
     /// The record already exists; for vaults of apps.
     case duplicateRecord
 
-    /// The key store failed; the status is that of Apple's Security framework, on all platforms.
-    case keystoreError(status: Int32)
+    /// The key store failed; the status is that of Apple's Security framework, on all platforms,
+    /// and the cause a `KeyStoreError`, which names the entry.
+    case keystoreError(status: Int32, cause: (any Error)? = nil)
 
     /// A system function failed.
     case secError(status: Int32)
@@ -50,10 +51,10 @@ public enum SecureVaultError: Error {
     case encodingFailed
 
     /// An entry of the key store cannot be read; see ``isKeyStoreUnavailable``.
-    case keystoreReadError(status: Int32)
+    case keystoreReadError(status: Int32, cause: (any Error)? = nil)
 
     /// An entry of the key store cannot be written; see ``isKeyStoreUnavailable``.
-    case keystoreUpdateError(status: Int32)
+    case keystoreUpdateError(status: Int32, cause: (any Error)? = nil)
 }
 
 extension SecureVaultError {
@@ -62,9 +63,9 @@ extension SecureVaultError {
     /// It says nothing about which keys exist, so nothing was made or replaced.
     public var isKeyStoreUnavailable: Bool {
         switch self {
-        case .keystoreError(KeyStoreStatus.unavailable),
-            .keystoreReadError(KeyStoreStatus.unavailable),
-            .keystoreUpdateError(KeyStoreStatus.unavailable):
+        case .keystoreError(KeyStoreStatus.unavailable, _),
+            .keystoreReadError(KeyStoreStatus.unavailable, _),
+            .keystoreUpdateError(KeyStoreStatus.unavailable, _):
             true
         default: (cause as? SecureVaultError)?.isKeyStoreUnavailable ?? false
         }
@@ -75,6 +76,9 @@ extension SecureVaultError {
         switch self {
         case .initFailed(let cause), .authError(let cause), .failedToOpenDatabase(let cause),
             .databaseError(let cause):
+            cause
+        case .keystoreError(_, let cause), .keystoreReadError(_, let cause),
+            .keystoreUpdateError(_, let cause):
             cause
         default: nil
         }

@@ -164,6 +164,8 @@ public final class SecureVaultLevels: @unchecked Sendable {
             () -> (DataEncryptionKey, PasswordLevelKey.Opened?, SecretBytes?) in
             if let held = access.value { return (held, nil, nil) }
             guard let password = try generatedPassword() else {
+                // No password would help while the key store is locked.
+                try key.requireReadable()
                 throw SecureVaultError.authRequired
             }
             do {

@@ -79,9 +79,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         let current = try derivation()
         var key = try current.key(of: password)
         var others = try previousDerivation().map { [$0] } ?? []
-        if current.parameters.isWeaker(than: parameters) {
-            others.append(PasswordDerivation(parameters: parameters, salt: current.salt))
-        }
+        if let stronger = current.strengthened(to: parameters) { others.append(stronger) }
         guard !others.isEmpty, let wrapped = try? wrapped(), !opens(wrapped, key) else {
             return (key, current)
         }
@@ -107,10 +105,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         _ password: Data, _ opened: PasswordDerivation, rewrap: (_ key: Data) throws -> Void
     ) throws {
         let current = try derivation()
-        if opened.parameters.isWeaker(than: parameters) {
-            let stronger =
-                current.parameters.isWeaker(than: parameters)
-                ? PasswordDerivation(parameters: parameters, salt: current.salt) : current
+        if opened.strengthened(to: parameters) != nil {
+            let stronger = current.strengthened(to: parameters) ?? current
             var key = try stronger.key(of: password)
             defer { key.erase() }
             try rewrap(key)
@@ -121,7 +117,7 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
             guard try previousDerivation() != nil else { return }
             try keystore.removeData(
                 named: Self.previousEntryName, serviceName: keychainServiceName)
-        } else if current.parameters.isWeaker(than: opened.parameters) {
+        } else if current.isWeaker(than: opened) {
             try store(opened, Self.derivationEntryName)
         }
     }
@@ -169,7 +165,10 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         try keystore.readData(named: keychainAccountName, serviceName: keychainServiceName) {
             // With another salt, existing values would no longer be found.
             guard try keystore.encryptedL2Key() == nil else {
-                throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.notFound)
+                throw SecureVaultError.keystoreReadError(
+                    status: KeyStoreStatus.notFound,
+                    cause: KeyStoreError.notFound(
+                        name: "\(keychainServiceName).\(keychainAccountName)"))
             }
             return Data(RandomBytes.make(Self.hashingSaltLength))
         }
@@ -186,7 +185,10 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         do {
             return try PasswordDerivation(bytes: bytes)
         } catch {
-            throw SecureVaultError.authError(cause: error)
+            let cause = KeyStoreError.damaged(
+                name: "\(keychainServiceName).\(Self.derivationEntryName)", reason: "\(error)")
+            throw SecureVaultError.keystoreReadError(
+                status: KeyStoreStatus.of(cause), cause: cause)
         }
     }
 }

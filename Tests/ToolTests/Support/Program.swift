@@ -14,17 +14,7 @@ struct Program {
     }
 
     /// The executable built with the tests, next to their bundle.
-    static let path: String = {
-        let bundles = [CommandLine.arguments[0]] + Bundle.allBundles.map(\.bundlePath)
-        let bundle = bundles.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
-        var directory = URL(fileURLWithPath: bundle)
-        while directory.path != "/" {
-            directory.deleteLastPathComponent()
-            let program = directory.appendingPathComponent("securestorage").path
-            if FileManager.default.isExecutableFile(atPath: program) { return program }
-        }
-        return "securestorage"
-    }()
+    static let path = BuiltProgram.path("securestorage")
 
     /// Runs `program` in a directory.
     init(

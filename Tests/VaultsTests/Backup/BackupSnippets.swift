@@ -16,7 +16,7 @@ import Vaults
         try vault.withQueue { queue throws -> Void in
             // begin
             let code = RecoveryCode.random()
-            show(code.formatted)  // XXXXX-XXXXX-XXXXX-XXXXX, for someone to write down
+            show(code.formatted)  // XXXXXXX-XXXXXXX-XXXXXXX, for someone to write down
             try VaultBackup.make(
                 of: queue, at: backupURL, unlockedBy: [code], dataKeys: [.key(dataKey)],
                 label: VaultBackupLabel(deviceName: "Anna's laptop"), replacing: true)

@@ -305,6 +305,26 @@ import TestSupport
                 #expect(try FileManager.default.contentsOfDirectory(atPath: open.path) == [])
             }
         }
+
+        @Test func `a group's directory is refused below one that another user can change`()
+            async throws
+        {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                let parent = path + "/parent"
+                let shared = URL(fileURLWithPath: parent + "/shared")
+                try Users.share(shared)
+                for (owner, mode) in [(1000, 0o755), (0, 0o775), (0, 0o777)] as [(uid_t, mode_t)] {
+                    chown(parent, owner, 0)
+                    chmod(parent, mode)
+                    let error = dataVaultError { try DataVault.setAccessGroup(shared.path) }
+                    #expect(error?.code == 4)
+                    #expect(error?.description.contains("must belong to root") == true)
+                }
+                // Sticky, like /tmp.
+                chmod(parent, 0o1777)
+                try DataVault.setAccessGroup(shared.path)
+            }
+        }
     }
 
     extension VaultHome {

@@ -15,6 +15,12 @@ struct DataVaultLifecycleTests {
         container = try home.container()
     }
 
+    @Test func `deleting an unknown id leaves nothing`() throws {
+        let before = try home.fileNames()
+        #expect(try !container.delete(id: "unknown"))
+        #expect(try home.fileNames() == before)
+    }
+
     @Test func `a vault is unlocked when created, locked when found again, and deleted once`()
         throws
     {
@@ -235,6 +241,32 @@ struct DataVaultLifecycleTests {
     }
 
     #if os(Linux)
+        @Test func `an application's vaults are found by its name`() async throws {
+            await #expect(processExitsWith: .success) { [path = home.path as String] in
+                try Self.useNames(path)
+            }
+        }
+
+        private static func useNames(_ path: String) throws {
+            setenv("XDG_DATA_HOME", path, 1)
+            _ = try DataVault.create(id: "unnamed", password: "")
+            try DataVault.setApplicationName("org.example.notes")
+            #expect(try DataVault.ids() == [])
+            _ = try DataVault.create(id: "named", password: "")
+            #expect(
+                FileManager.default.fileExists(atPath: path + "/org.example.notes/DataVaults/Keys"))
+            // The program was renamed: its earlier name has the vaults.
+            try DataVault.setApplicationName(ProcessInfo.processInfo.processName)
+            #expect(try DataVault.ids() == ["unnamed"])
+            try DataVault.setApplicationName("org.example.notes")
+            #expect(try DataVault.ids() == ["named"])
+            for name in ["", ".", "..", ".hidden", "a/b", "a\0b"] {
+                #expect(vaultCode { try DataVault.setApplicationName(name) } == 4)
+            }
+            let long = String(repeating: "n", count: 256)
+            #expect(vaultCode { try DataVault.setApplicationName(long) } == 9)
+        }
+
         @Test func `the guide's calls use this program's vaults, or shared ones`() async throws {
             await #expect(processExitsWith: .success) { [path = home.path as String] in
                 setenv("XDG_DATA_HOME", path, 1)

@@ -210,7 +210,7 @@ struct DataVaultPolicyTests {
         let vault = try container.create(id: "a", password: "")
         let rules: [@Sendable (inout Policy, Int) -> Void] = [
             { $0.minLength = $1 }, { $0.minUniqueChars = $1 }, { $0.expirationDays = $1 },
-            { $0.lockTimeout = $1 }, { $0.retryLimit = $1 },
+            { $0.lockTimeout = $1 }, { $0.retryLimit = $1 }, { $0.retryDelay = $1 },
         ]
         for rule in rules {
             for number in [-1, .min, .max, 1 << 31] {
@@ -228,6 +228,35 @@ struct DataVaultPolicyTests {
             #expect(try vault.passwordPolicy == policy)
             try vault.setPasswordPolicy(Policy())
         }
+    }
+
+    @Test func `a policy decodes with missing rules, and what it encodes to`() throws {
+        let decoder = JSONDecoder()
+        let some = try decoder.decode(
+            Policy.self, from: Data(#"{"hasDigits": true, "retryLimit": 10}"#.utf8))
+        var expected = Policy()
+        expected.hasDigits = true
+        expected.retryLimit = 10
+        #expect(some.completed(by: Policy()) == expected)
+        #expect(some.expirationDays == nil)
+        #expect(throws: DecodingError.self) {
+            try decoder.decode(Policy.self, from: Data(#"{"hasDigits": 1.5}"#.utf8))
+        }
+        expected.retryDelay = 60
+        expected.lockTimeout = nil
+        expected.expirationDays = 90
+        #expect(try decoder.decode(Policy.self, from: JSONEncoder().encode(expected)) == expected)
+    }
+
+    @Test func `a password of a million characters is checked in a second`() throws {
+        let password = String(
+            (0..<1_000_000).map { Character(Unicode.Scalar(0x4e00 + $0 % 20_000)!) })
+        var policy = Policy()
+        policy.minUniqueChars = 20_000
+        let time = try ContinuousClock().measure { try policy.check(password) }
+        #expect(time < .seconds(5))
+        policy.minUniqueChars = 20_001
+        #expect(vaultCode { try policy.check(password) } == 56)
     }
 
     @Test func `validatePassword checks without counting a try, locked or not`() throws {

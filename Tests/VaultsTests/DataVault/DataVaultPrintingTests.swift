@@ -44,6 +44,28 @@ struct DataVaultPrintingTests {
         }
     }
 
+    @Test func `an error of the system prints its number and the path, any other only its type`() {
+        let full = NSError(
+            domain: NSPOSIXErrorDomain, code: Int(ENOSPC),
+            userInfo: [NSFilePathErrorKey: "/vaults/a"])
+        let text = DataVaultError.ioWriteError(cause: full).description
+        #expect(
+            text
+                == "the vault cannot be written: \"/vaults/a\": No space left on device (errno 28); "
+                + "free some space, then try again")
+        let cocoa = CocoaError(
+            .fileReadNoPermission,
+            userInfo: [
+                NSFilePathErrorKey: "/b", NSUnderlyingErrorKey: POSIXError(.EACCES) as NSError,
+            ])
+        #expect(
+            DataVaultError.ioReadError(cause: cocoa).description
+                == "the vault cannot be read: \"/b\": Permission denied (errno 13)")
+        let foreign = NSError(
+            domain: "App", code: 1, userInfo: [NSLocalizedDescriptionKey: Marker.text])
+        #expect(!DataVaultError.unknown(cause: foreign).description.contains(Marker.text))
+    }
+
     @Test func `errors have the original's codes, also as NSError, and their cause`() {
         let errors: [DataVaultError] = [
             .unknown(cause: nil), .alreadyExists, .conversionError, .doesNotExist,
@@ -51,11 +73,12 @@ struct DataVaultPrintingTests {
             .ioReadError(cause: CocoaError(.fileNoSuchFile)),
             .ioWriteError(cause: CocoaError(.fileNoSuchFile)), .locked, .nameTooLong,
             .valueTooLarge,
-            .dataTypeError, .outOfMemory, .passwordRequired, .passwordUnderMinLength,
+            .dataTypeError, .outOfMemory, .mustWait(seconds: 1), .passwordRequired,
+            .passwordUnderMinLength,
             .passwordRequiresDigit, .passwordRequiresUpper, .passwordRequiresLower,
             .passwordRequiresSpecial, .passwordUnderMinUnique, .passwordExpired,
         ]
-        #expect(errors.map(\.code) == Array(0...10) + [12, 13] + Array(50...57))
+        #expect(errors.map(\.code) == Array(0...10) + [12, 13, 14] + Array(50...57))
         #expect(errors.map { ($0 as NSError).code } == errors.map(\.code))
         #expect(errors.allSatisfy { ($0 as NSError).domain == "DataVaultError" })
         #expect(errors.map { $0.isPolicyViolation } == errors.map { (50...57).contains($0.code) })

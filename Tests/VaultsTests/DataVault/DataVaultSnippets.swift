@@ -69,7 +69,7 @@ import Vaults
         let vault = try container.create(id: "a", password: "P4sSw0rD1")
         // begin
         let key = SecretBytes.random(count: 32)
-        try key.withUnsafeBytes { try vault.setValue("orders.db", value: Data($0)) }
+        try vault.setSecret("orders.db", value: key)
         let db = SecureDatabaseStore(url: databaseURL)
         try db.open(with: .raw(key))
         // end

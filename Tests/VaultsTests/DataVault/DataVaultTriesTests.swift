@@ -308,8 +308,7 @@ struct DataVaultTriesTests {
             if disk.isFull { throw KeyStoreError.unavailable(reason: "the disk is full") }
         }
         let container = try home.container(store)
-        let vault = try container.create(id: "a", password: "P4sSw0rD1")
-        vault.lock()
+        let vault = try home.lockedVault(in: container)
         disk.isFull = true
         #expect(vaultCode { try vault.unlock(password: "P4sSw0rD1") } == 7)
         #expect(vaultCode { try vault.unlock(password: "wrong password") } == 7)

@@ -4,6 +4,32 @@ import Testing
 import TestSupport
 import Vaults
 
+/// The key stores of `Docs/Keys.md`.
+enum KeyStoresOfSystems {
+    static func files(_ directory: URL) throws -> any KeyStore {
+        // begin
+        let keyStore = try FileKeyStore(directory: directory.appendingPathComponent("keys"))
+        // end
+        return keyStore
+    }
+
+    #if os(Linux)
+        static func keyring() throws -> any KeyStore {
+            // begin
+            let keyStore = try SecretServiceKeyStore(service: "org.example.notes")
+            // end
+            return keyStore
+        }
+    #elseif canImport(Security)
+        static func keychain() throws -> any KeyStore {
+            // begin
+            let keyStore = try KeychainKeyStore(service: "org.example.notes")
+            // end
+            return keyStore
+        }
+    #endif
+}
+
 /// The snippets of `Docs/Keys.md`, compiled and run; `DocumentationTests` compares the text.
 struct SealedNotes {
     let db: SecureDatabaseStore

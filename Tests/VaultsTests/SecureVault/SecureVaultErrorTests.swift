@@ -37,6 +37,17 @@ import Vaults
         }
     }
 
+    @Test func `an error of the key store says which entry, and why`() {
+        let damaged = KeyStoreError.damaged(name: "SecureVault.l2-key", reason: "cut off: \"/k\"")
+        let error = SecureVaultError.keystoreReadError(status: -26275, cause: damaged)
+        #expect(error.cause as? KeyStoreError == damaged)
+        #expect(error.description.contains("\"SecureVault.l2-key\" is damaged: cut off: \"/k\""))
+        let full = SecureVaultError.keystoreUpdateError(
+            status: -25308, cause: KeyStoreError.unavailable(reason: "No space left on device"))
+        #expect(full.isKeyStoreUnavailable)
+        #expect(!full.description.contains("new key"))
+    }
+
     @Test func `SQLite's result code is included, even through nested causes`() {
         let cause = SecureStorageError.backingStoreError(code: 19, message: "m")
         let error = SecureVaultError.initFailed(cause: SecureVaultError.databaseError(cause: cause))

@@ -40,10 +40,13 @@ final class VaultHome: Sendable {
     }
 
     /// Returns the real container, except that deriving a password's key costs nothing.
-    func container(_ keyStore: (any KeyStore)? = nil) throws -> DataVaultContainer {
+    func container(
+        _ keyStore: (any KeyStore)? = nil, startedAs start: UInt8 = 0
+    ) throws -> DataVaultContainer {
         try DataVaultContainer(
             directory: directory, keyStore: keyStore ?? self.keyStore(), clock: clock,
-            date: { [date] in date.now }, makePasswordKey: { QuickPasswordKey(password: $0) })
+            date: { [date] in date.now }, start: { Data(repeating: 0xa0 + start, count: 16) },
+            makePasswordKey: { QuickPasswordKey(password: $0) })
     }
 
     /// Like `container()`, but each derivation passes a gate first.

@@ -1,0 +1,109 @@
+import TestSupport
+
+#if os(Linux)
+    import Foundation
+    import SecureStorage
+    import Testing
+
+    @testable import Vaults
+
+    /// Vaults on a disk that is full or read-only.
+    @Suite(
+        .timeLimit(.minutes(10)),
+        .enabled(if: SmallDisk.isAvailable, "needs a right to mount a tmpfs"))
+    struct DataVaultFullDiskTests {
+        /// A container whose keys are on the same disk.
+        private static func container(_ disk: String) throws -> DataVaultContainer {
+            let directory = URL(fileURLWithPath: disk).appendingPathComponent("vaults")
+            return try DataVaultContainer(directory: directory, keyStore: nil) {
+                QuickPasswordKey(password: $0)
+            }
+        }
+
+        private func makeVaults(_ disk: SmallDisk) throws {
+            let container = try Self.container(disk.directory.path)
+            for (id, limit) in [("a", 0), ("limited", 3)] {
+                var policy = DataVaultPasswordPolicy()
+                policy.retryLimit = limit
+                let vault = try container.create(id: id, password: "P4sSw0rD1", policy: policy)
+                try vault.setString("name", value: "value of \(id)")
+                vault.lock()
+            }
+        }
+
+        @Test func `a vault on a full disk opens, and can be read and deleted`() async throws {
+            let disk = try SmallDisk(kilobytes: 1024)
+            try makeVaults(disk)
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String] in
+                try Self.useFullDisk(disk)
+            }
+        }
+
+        private static func useFullDisk(_ disk: String) throws {
+            let container = try Self.container(disk)
+            let ballast = Ballast(directory: disk)
+            try ballast.fill()
+            let vault = try container.vault(id: "a")
+            #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+            try vault.unlock(password: "P4sSw0rD1")
+            #expect(try vault.getString("name") == "value of a")
+            let full = dataVaultError { try vault.setString("name", value: "other") }
+            #expect(full?.code == 7)
+            #expect(try vault.getString("name") == "value of a")
+            vault.lock()
+            try vault.unlock(password: "P4sSw0rD1")
+
+            #expect(try container.delete(id: "a"))
+            #expect(try !container.exists(id: "a"))
+            let names = try FileManager.default.contentsOfDirectory(atPath: disk + "/vaults")
+            #expect(names.filter { $0.hasSuffix(".vault") }.count == 1)
+        }
+
+        @Test func `a vault that limits tries does not open while none can be counted`()
+            async throws
+        {
+            let disk = try SmallDisk(kilobytes: 1024)
+            try makeVaults(disk)
+            await #expect(processExitsWith: .success) {
+                [disk = disk.directory.path as String] in
+                try Self.fillUp(disk)
+            }
+        }
+
+        private static func fillUp(_ disk: String) throws {
+            let container = try Self.container(disk)
+            let ballast = Ballast(directory: disk)
+            try ballast.fill()
+            let vault = try container.vault(id: "limited")
+            for password in ["wrong password", "P4sSw0rD1"] {
+                let error = dataVaultError { try vault.unlock(password: password) }
+                #expect(error?.code == 7)
+                #expect(error?.description.contains("No space left on device") == true)
+                #expect(error?.description.contains("free some space") == true)
+                #expect(error?.description.contains("new key") == false)
+            }
+            try ballast.remove()
+            try vault.unlock(password: "P4sSw0rD1")
+            #expect(try vault.getString("name") == "value of limited")
+        }
+
+        @Test func `a vault on a read-only disk opens and can be read`() throws {
+            let disk = try SmallDisk(kilobytes: 1024)
+            try makeVaults(disk)
+            let remount = try ChildProcess(
+                "mount", ["-o", "remount,ro", disk.directory.path])
+            try #require(remount.status == 0)
+            let container = try Self.container(disk.directory.path)
+            let vault = try container.vault(id: "a")
+            try vault.unlock(password: "P4sSw0rD1")
+            #expect(try vault.getString("name") == "value of a")
+            #expect(vaultCode { try vault.setString("name", value: "other") } == 7)
+            let limited = try container.vault(id: "limited")
+            let error = dataVaultError { try limited.unlock(password: "P4sSw0rD1") }
+            #expect(error?.code == 7)
+            #expect(error?.description.contains("Read-only file system") == true)
+            vault.lock()
+        }
+    }
+#endif

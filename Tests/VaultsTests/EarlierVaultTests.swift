@@ -1,0 +1,130 @@
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+@testable import PasswordManager
+@testable import SecureKeys
+@testable import Vaults
+
+/// Vaults that an earlier version made: they open, and the next unlock brings them up to date.
+@Suite(.timeLimit(.minutes(60))) struct EarlierVaultTests {
+    /// The files of a vault, in a directory for one test.
+    private final class Earlier: Sendable {
+        let url: URL
+
+        init(_ name: String) throws {
+            let fixture = try #require(
+                Bundle.module.url(forResource: "vaults-1", withExtension: "json"))
+            let vaults = try JSONDecoder().decode(
+                [String: [String: Data]].self, from: Data(contentsOf: fixture))
+            url = FileManager.default.temporaryDirectory
+                .appendingPathComponent("EarlierVaultTests-\(UUID().uuidString)")
+            for (path, bytes) in try #require(vaults[name]) {
+                let file = url.appendingPathComponent(path)
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+                try bytes.write(to: file)
+                chmod(file.path, 0o600)
+            }
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+    }
+
+    private static let id = "org.example.prompt"
+
+    private static func dataVault(_ path: String) throws -> DataVault {
+        try DataVaultContainer(directory: URL(fileURLWithPath: path)).vault(id: id)
+    }
+
+    private static func isUpgraded(_ vault: DataVault) throws -> Bool {
+        let record = try vault.container.records.read(vault.place)
+        guard case .password? = record?.keys?.records.first?.origin else { return false }
+        return true
+    }
+
+    @Test func `a data vault opens, and then takes the password in any spelling`() throws {
+        let earlier = try Earlier("dataVault")
+        let vault = try Self.dataVault(earlier.url.path)
+        #expect(try !Self.isUpgraded(vault))
+        #expect(try vault.passwordPolicy.retryDelay == 0)
+        #expect(vaultCode { try vault.unlock(password: "pa\u{308}ssword 1") } == 5)
+        #expect(try vault.triesLeft == 4)
+        try vault.unlock(password: "p\u{e4}ssword 1")
+        #expect(try vault.getString("token") == "secret value")
+        #expect(try Self.isUpgraded(vault))
+        #expect(try vault.triesLeft == 5)
+        vault.lock()
+        try vault.unlock(password: "pa\u{308}ssword 1")
+        #expect(try vault.getString("token") == "secret value")
+    }
+
+    @Test func `a vault in levels opens, and then takes the password in any spelling`() throws {
+        let earlier = try Earlier("secureVault")
+        let vault = try SecureVaultFactory.autofill(directory: earlier.url).makeVault(reporter: nil)
+        func auth(_ text: String) throws {
+            vault.lock()
+            try vault.authWith(password: SecretBytes(utf8: text))
+        }
+        #expect(throws: SecureVaultError.self) { try auth("pa\u{308}ssword 2") }
+        try auth("p\u{e4}ssword 2")
+        try auth("pa\u{308}ssword 2")
+        let credentials = try vault.websiteCredentialsFor(domain: "example.org")
+        #expect(credentials.map(\.account.username) == ["ada"])
+        #expect(credentials.first?.password == SecretBytes(utf8: "hunter two"))
+    }
+
+    @Test func `a kill during the upgrade of a data vault loses nothing`() async throws {
+        let kills = SuddenDeath.count(2)
+        var moment = SuddenDeath.Moment()
+        var upgraded = 0
+        for round in 1...kills {
+            let earlier = try Earlier("dataVault")
+            let delay = moment.next()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = earlier.url.path as String, delay = delay as Int] in
+                let vault = try Self.dataVault(path)
+                SuddenDeath.after(microseconds: delay)
+                try vault.unlock(password: "p\u{e4}ssword 1")
+                close(open(path + "/unlocked", O_WRONLY | O_CREAT, 0o600))
+                SuddenDeath.now()
+            }
+            let done = earlier.url.appendingPathComponent("unlocked").path
+            moment.note(wasTooLate: FileManager.default.fileExists(atPath: done))
+            let vault = try Self.dataVault(earlier.url.path)
+            if try Self.isUpgraded(vault) { upgraded += 1 }
+            try await vault.unlock(password: "p\u{e4}ssword 1")
+            #expect(try vault.getString("token") == "secret value", "round \(round)")
+            #expect(try Self.isUpgraded(vault))
+        }
+        SuddenDeath.report("kills of upgrades of data vaults: \(kills), \(upgraded) were complete")
+    }
+
+    @Test func `a kill during the upgrade of a vault in levels loses nothing`() async throws {
+        let kills = SuddenDeath.count(2)
+        var moment = SuddenDeath.Moment()
+        for _ in 1...kills {
+            let earlier = try Earlier("secureVault")
+            let delay = moment.next()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = earlier.url.path as String, delay = delay as Int] in
+                let vault = try SecureVaultFactory.autofill(directory: URL(fileURLWithPath: path))
+                    .makeVault(reporter: nil)
+                SuddenDeath.after(microseconds: delay)
+                try vault.authWith(password: SecretBytes(utf8: "p\u{e4}ssword 2"))
+                close(open(path + "/unlocked", O_WRONLY | O_CREAT, 0o600))
+                SuddenDeath.now()
+            }
+            let done = earlier.url.appendingPathComponent("unlocked").path
+            moment.note(wasTooLate: FileManager.default.fileExists(atPath: done))
+            let vault = try SecureVaultFactory.autofill(directory: earlier.url)
+                .makeVault(reporter: nil)
+            try vault.authWith(password: SecretBytes(utf8: "p\u{e4}ssword 2"))
+            vault.lock()
+            try vault.authWith(password: SecretBytes(utf8: "pa\u{308}ssword 2"))
+        }
+        SuddenDeath.report("kills of upgrades of vaults in levels: \(kills)")
+    }
+}
