@@ -58,6 +58,7 @@ import Testing
             "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/DataVault/DataVaultSnippets.swift",
             "../../VaultsTests/SecureVault/KeySnippets.swift",
+            "../../VaultsTests/SecureVault/SecureVaultAsyncTests.swift",
             "../../VaultsTests/SecureVault/SecureVaultBackupTests.swift",
             "../../VaultsTests/SecureVault/Support/NoteVault.swift",
         ].map { name in

@@ -239,7 +239,7 @@ struct SecureVaultLevelsTests {
         gate.isOpen = true
         #expect(await errors == ["authRequired", "authRequired"])
         #expect(!levels.isL2Unlocked)
-        try levels.authWith(password: Self.password)
+        try await levels.authWith(password: Self.password)
         #expect(levels.isL2Unlocked)
     }
 
@@ -310,8 +310,8 @@ struct SecureVaultLevelsTests {
         defer { providers.database.db.close() }
         let vault = NoteVault(providers: providers)
         try vault.store("a", "text")
-        try vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([0]))
-        let sealed = try vault.levels.withL3(password: SecretBytes(copying: Data([0]))) {
+        try await vault.levels.resetL2Password(oldPassword: nil, newPassword: Data([0]))
+        let sealed = try await vault.levels.withL3(password: SecretBytes(copying: Data([0]))) {
             try $0.encrypt(Data("card".utf8))
         }
         let reads = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -349,43 +349,4 @@ struct SecureVaultLevelsTests {
         #expect(reads > 0)
         #expect(try vault.text(1) == "text")
     }
-}
-
-/// A provider whose key derivation a test can block.
-private final class GatedCryptoProvider: SecureStorageCryptoProvider, @unchecked Sendable {
-    // @unchecked: the two variables are only touched under `condition`.
-    private let base: NoOpCryptoProvider
-    private let condition = NSCondition()
-    private var open = true
-    private var waiters = 0
-
-    init(_ base: NoOpCryptoProvider) { self.base = base }
-
-    var isOpen: Bool {
-        get { condition.withLock { open } }
-        set {
-            condition.withLock {
-                open = newValue
-                condition.broadcast()
-            }
-        }
-    }
-
-    var waiting: Int { condition.withLock { waiters } }
-    var passwordSalt: Data { base.passwordSalt }
-    var hashingSalt: Data? { base.hashingSalt }
-    var keychainServiceName: String { base.keychainServiceName }
-    var keychainAccountName: String { base.keychainAccountName }
-
-    func deriveKeyFromPassword(_ password: Data) throws -> Data {
-        condition.withLock {
-            waiters += 1
-            while !open { condition.wait() }
-            waiters -= 1
-        }
-        return try base.deriveKeyFromPassword(password)
-    }
-
-    func encrypt(_ data: Data, withKey key: Data) throws -> Data { data }
-    func decrypt(_ data: Data, withKey key: Data) throws -> Data { Data(data) }
 }
