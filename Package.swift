@@ -219,8 +219,8 @@ let package = Package(
             name: "VaultsTests",
             dependencies: [
                 "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "SecureKeys",
-                "SecureStorage", "TestSupport", "TypedPasswords", "VaultPrompt", "Vaults",
-                "VaultsTestKit",
+                "SecureStorage", "SecureStoragePlatform", "TestSupport", "TypedPasswords",
+                "VaultPrompt", "Vaults", "VaultsTestKit",
             ],
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/vaults-1.json")],

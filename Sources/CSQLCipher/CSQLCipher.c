@@ -86,9 +86,9 @@ static void *clearing_realloc(void *block, int size) {
 
 int csqlcipher_clear_freed_memory(void) {
     sqlite3_mem_methods methods;
+    if (allocator.xFree) return SQLITE_OK;
     int code = sqlite3_config(SQLITE_CONFIG_GETMALLOC, &methods);
     if (code != SQLITE_OK) return code;
-    if (methods.xFree == clearing_free) return SQLITE_OK;
     allocator = methods;
     methods.xFree = clearing_free;
     methods.xRealloc = clearing_realloc;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -160,15 +161,17 @@ static void *map_pages(unsigned long length) {
 
 // For a process that may have no more mappings: ordinary memory is better than the end of the
 // process. Its address tells it from a slot or a page, which are aligned to 16.
-enum { offset = 8 };
+enum { alignment = 16, offset = 8 };
 
 static void *allocate_ordinary(unsigned long length) {
+    void *block;
     if (length > UINTPTR_MAX - offset) return NULL;
-    unsigned char *block = calloc(1, length + offset);
-    return block ? block + offset : NULL;
+    if (posix_memalign(&block, alignment, length + offset) != 0) return NULL;
+    memset(block, 0, length + offset);
+    return (unsigned char *)block + offset;
 }
 
-static int is_ordinary(void *bytes) { return (uintptr_t)bytes % 16 == offset; }
+static int is_ordinary(void *bytes) { return (uintptr_t)bytes % alignment == offset; }
 
 void *cplatform_allocate_secret(unsigned long length) {
     int class = class_of(length);

@@ -65,10 +65,9 @@ public final class SecretBytes: @unchecked Sendable {
     ///
     /// - Parameter data: The only copy: others share memory with it until one of them changes.
     public convenience init(erasing data: inout Data) {
-        let length = data.count
-        self.init(count: length) { data.copyBytes(to: $0) }
+        self.init(copying: data)
         data.withUnsafeMutableBytes { bytes in
-            if let base = bytes.baseAddress { cplatform_erase(base, UInt(length)) }
+            if let base = bytes.baseAddress { cplatform_erase(base, UInt(bytes.count)) }
         }
         data = Data()
     }

@@ -1,41 +1,41 @@
 internal import CSecureStoragePlatform
 package import Foundation
 
-/// A moment on this machine: by the date, which can be set, and by the time since the machine
-/// started, which cannot.
+/// A moment of one run of this machine, by a clock that cannot be set.
 package struct MachineMoment: Sendable, Equatable {
-    /// Seconds since 1970.
-    package var date: Int64
-    /// Seconds since the machine started, sleep included; can be negative for a moment before that.
+    /// Milliseconds since the machine started, sleep included.
     package var uptime: Int64
     /// 16 bytes that differ for each start of the machine; zeros if the system does not tell.
     package let start: Data
 
     package static let startLength = 16
 
-    package init(date: Int64, uptime: Int64, start: Data) {
-        self.date = date
+    package init(uptime: Int64, start: Data) {
         self.uptime = uptime
         self.start = start
     }
 
-    /// Returns how many seconds have passed until `later`, at least 0: by the uptime if the machine
-    /// was not started again in between, otherwise by the date.
-    package func seconds(until later: MachineMoment) -> Int64 {
-        let isSameRun = start == later.start && start.contains { $0 != 0 }
-        let (seconds, overflows) =
-            isSameRun
-            ? later.uptime.subtractingReportingOverflow(uptime)
-            : later.date.subtractingReportingOverflow(date)
-        return overflows ? 0 : max(0, seconds)
+    package static var now: MachineMoment {
+        MachineMoment(uptime: cplatform_uptime() / 1_000_000, start: currentStart)
+    }
+
+    /// Returns how many milliseconds have certainly passed until `later`, at least 0.
+    ///
+    /// If the machine was started again in between, only those since its start count: how long it
+    /// was off is known only by the date, which can be set.
+    package func milliseconds(until later: MachineMoment) -> Int64 {
+        let isSameRun = start == later.start && later.uptime >= uptime
+        let (passed, overflows) =
+            isSameRun ? later.uptime.subtractingReportingOverflow(uptime) : (later.uptime, false)
+        return overflows ? 0 : max(0, passed)
     }
 
     /// The identity of this run of the machine.
-    package static let currentStart: Data = {
-        var bytes = Data(count: startLength)
-        guard let text = startText, let uuid = UUID(uuidString: text)?.uuid else { return bytes }
-        withUnsafeBytes(of: uuid) { bytes = Data($0) }
-        return bytes
+    private static let currentStart: Data = {
+        guard let text = startText, let uuid = UUID(uuidString: text)?.uuid else {
+            return Data(count: startLength)
+        }
+        return withUnsafeBytes(of: uuid) { Data($0) }
     }()
 
     private static var startText: String? {
@@ -48,7 +48,7 @@ package struct MachineMoment: Sendable, Equatable {
             return String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
         #else
             let url = URL(fileURLWithPath: "/proc/sys/kernel/random/boot_id")
-            let bytes = try? FileHandle(forReadingFrom: url).readToEnd()
+            let bytes = (try? FileHandle(forReadingFrom: url))?.readDataToEndOfFile()
             return bytes.map { String(decoding: $0.prefix { $0 > 0x20 }, as: UTF8.self) }
         #endif
     }

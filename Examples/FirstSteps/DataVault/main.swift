@@ -17,7 +17,7 @@ do {
         vault.lock()
     } else {
         var policy = DataVaultPasswordPolicy()
-        policy.minLength = 8
+        policy.defaultPasswordAllowed = false
         policy.retryLimit = 10
         let vault = try container.create(id: "main", password: password, policy: policy)
         try vault.setString("token", value: "abc-123")

@@ -77,12 +77,34 @@ struct ExtendedNonceCipher: Sendable {
     private static func encrypt(
         _ block: (UInt64, UInt64), _ key: SymmetricKey
     ) throws -> (UInt64, UInt64) {
-        var words = (block.0.bigEndian, block.1.bigEndian)
+        var bytes = BlockBytes(words: (block.0.bigEndian, block.1.bigEndian))
+        try AES.permute(&bytes, key: key)
+        return (UInt64(bigEndian: bytes.words.0), UInt64(bigEndian: bytes.words.1))
+    }
+}
+
+/// The 16 bytes of a block, on the stack.
+///
+/// swift-crypto lends the storage of any collection; for the standard library's buffer pointer, the
+/// generic code of that takes longer than the cipher.
+private struct BlockBytes: MutableCollection, RandomAccessCollection {
+    var words: (UInt64, UInt64)
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { 16 }
+
+    subscript(index: Int) -> UInt8 {
+        get { Swift.withUnsafeBytes(of: words) { $0[index] } }
+        set { withUnsafeMutableBytes(of: &words) { $0[index] = newValue } }
+    }
+
+    mutating func withContiguousMutableStorageIfAvailable<R>(
+        _ body: (inout UnsafeMutableBufferPointer<UInt8>) throws -> R
+    ) rethrows -> R? {
         try withUnsafeMutableBytes(of: &words) { bytes in
             var bytes = bytes.bindMemory(to: UInt8.self)
-            try AES.permute(&bytes, key: key)
+            return try body(&bytes)
         }
-        return (UInt64(bigEndian: words.0), UInt64(bigEndian: words.1))
     }
 }
 

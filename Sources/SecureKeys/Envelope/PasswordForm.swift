@@ -36,7 +36,8 @@ extension PasswordForm {
         password.withUnsafeBytes { bytes -> SecretBytes? in
             // Already prepared, and the usual case: no `String` of it is made.
             guard bytes.contains(where: { $0 >= 0x80 }) else { return nil }
-            guard var text = String(validating: bytes, as: UTF8.self) else { return nil }
+            var text = String(decoding: bytes, as: UTF8.self)
+            guard text.utf8.elementsEqual(bytes) else { return nil }
             defer { text.overwrite() }
             var composed = text.precomposedStringWithCanonicalMapping
             defer { composed.overwrite() }
@@ -62,7 +63,8 @@ extension SecretBytes {
 }
 
 extension String {
-    /// Overwrites the text's own memory, which no one else may use.
+    /// Overwrites the text's own memory, which no one else may use, as far as possible: a short
+    /// text is in registers or on the stack.
     fileprivate mutating func overwrite() {
         _ = withUTF8 { text in
             UnsafeMutableRawBufferPointer(mutating: UnsafeRawBufferPointer(text))

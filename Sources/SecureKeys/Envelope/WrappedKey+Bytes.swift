@@ -2,7 +2,8 @@ public import Foundation
 
 extension WrappedKey {
     static let magic: StaticString = "SSWK"
-    static let version: UInt8 = 1
+    /// Of records of a password; all others have version 1.
+    static let version: UInt8 = 2
     static let saltLength = 16
     /// The shortest record has names of one byte and no parameters; the longest has names of 255
     /// bytes and the parameters of a password.
@@ -10,7 +11,7 @@ extension WrappedKey {
 
     /// The encoded record.
     public var bytes: Data {
-        var writer = RecordFrame.begin(Self.magic, version: Self.version)
+        var writer = Self.begin(origin)
         writer = Self.header(dataKeyName, keyEncryptionKeyName, origin, after: writer)
         writer.raw(box)
         return RecordFrame.end(writer)
@@ -23,9 +24,13 @@ extension WrappedKey {
     /// - Throws: `EnvelopeError`: `.damaged`, `.unsupportedVersion`, or `.unacceptableParameters`
     ///   if the record requests a key derivation that is too weak or too costly.
     public init(bytes: Data) throws {
-        var reader = try RecordFrame.open(
-            bytes, Self.magic, version: Self.version, lengths: Self.lengths)
+        var (version, reader) = try RecordFrame.open(
+            bytes, Self.magic, versions: 1...Self.version, lengths: Self.lengths)
         let kind = try reader.byte()
+        guard (kind == 3) == (version == 2) else {
+            throw EnvelopeError.damaged(
+                reason: "key kind \(kind) in a record of version \(version)")
+        }
         dataKeyName = try reader.name()
         keyEncryptionKeyName = try reader.name()
         switch kind {
@@ -53,7 +58,12 @@ extension WrappedKey {
 
     /// Returns the beginning of the record, which its ciphertext is authenticated with.
     static func header(_ dataKey: String, _ key: String, _ origin: Origin) -> [UInt8] {
-        header(dataKey, key, origin, after: RecordFrame.begin(magic, version: version)).bytes
+        header(dataKey, key, origin, after: begin(origin)).bytes
+    }
+
+    private static func begin(_ origin: Origin) -> ByteWriter {
+        if case .password = origin { return RecordFrame.begin(magic, version: version) }
+        return RecordFrame.begin(magic, version: 1)
     }
 
     private static func header(

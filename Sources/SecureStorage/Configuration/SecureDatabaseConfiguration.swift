@@ -85,6 +85,9 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// throws code `.readOnly`.
     public var isReadOnly = false
 
+    /// Whether a read-only store creates no side files, since the disk has no room for them.
+    package var isForFullDisk = false
+
     /// Whether foreign key constraints are enforced (`PRAGMA foreign_keys`).
     ///
     /// Default: true.

@@ -21,7 +21,7 @@ struct FileStamp: Equatable {
     ) -> FileStamp? {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard configuration.isReadOnly,
-            access(path, W_OK) != 0 || DiskState.refusesWrites(inDirectory: directory)
+            configuration.isForFullDisk || access(path, W_OK) != 0 || access(directory, W_OK) != 0
         else { return nil }
         return FileStamp(path)
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 internal import SecureStorage
 
 /// The encrypted database of a backup while it is in a workspace.
@@ -43,9 +44,7 @@ struct BackupDatabase {
 
     /// Whether the disk has no room for a log and its index.
     private var isDiskFull: Bool {
-        var space = statvfs()
-        guard statvfs(url.deletingLastPathComponent().path, &space) == 0 else { return false }
-        return UInt64(space.f_bavail) * UInt64(space.f_frsize) < 128 << 10
+        !DiskState.hasSpace(for: 128 << 10, inDirectory: url.deletingLastPathComponent().path)
     }
 
     /// Checks that the database is intact and is the one its backup describes.

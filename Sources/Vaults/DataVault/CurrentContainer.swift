@@ -69,9 +69,12 @@ final class CurrentContainer: Sendable {
             !name.utf8.contains(where: { $0 == 0x2f || $0 == 0 })
         else {
             throw DataVaultError.invalidArg(
-                reason: "the application's name is empty, begins with a dot, or contains a slash")
+                reason:
+                    "the application's name is empty, begins with a dot, or contains a slash or a NUL"
+            )
         }
-        guard name.utf8.count <= DataVault.nameLengthLimit else { throw DataVaultError.nameTooLong }
+        // The keychain's service has a prefix.
+        guard name.utf8.count <= 200 else { throw DataVaultError.nameTooLong }
         try state.withLock { _ = try $0.use(.application(Array(name.utf8))) }
     }
 

@@ -73,7 +73,7 @@ extension DataVault {
     /// identifier are found by the name of its file: a renamed program finds its vaults with its
     /// earlier name.
     ///
-    /// - Parameter name: Such as `org.example.notes`: 1 to 255 bytes without a slash, not beginning
+    /// - Parameter name: Such as `org.example.notes`: 1 to 200 bytes without a slash, not beginning
     ///   with a dot.
     /// - Throws: `DataVaultError`: `.invalidArg`, `.nameTooLong`, `.ioReadError`, `.ioWriteError`.
     public static func setApplicationName(_ name: String) throws {

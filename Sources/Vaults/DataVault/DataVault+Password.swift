@@ -35,7 +35,7 @@ extension DataVault {
     /// happen to whoever finds the device unlocked; the vault stays unlocked.
     ///
     /// A wrong password counts as a try, as for `unlock(password:)`. Policy and age of the password
-    /// are not checked.
+    /// are not checked. A `lock()` on another thread during the call does not change its result.
     ///
     /// - Parameter password: Empty for the default password.
     /// - Throws: `DataVaultError`: `.locked`; `.invalidPassword`, `.mustWait`; `.doesNotExist` with
@@ -72,7 +72,9 @@ extension DataVault {
                     throw DataVaultError.doesNotExist
                 }
                 try record.policy.check(characters)
-                if isExpired(record), container.records.isPassword(password, of: record, place) {
+                if isExpired(record),
+                    try container.records.isPassword(password, of: &record, place)
+                {
                     throw Self.isSamePassword
                 }
                 record.forgetTries()
@@ -108,7 +110,10 @@ extension DataVault {
         try withRecord { record in
             try record.policy.check(characters)
             let key = try container.records.check(old, of: &record, place)
-            guard !isExpired(record) || old != new else { throw Self.isSamePassword }
+            // Not a comparison of bytes: two spellings are one password.
+            if isExpired(record), try container.records.isPassword(new, of: &record, place) {
+                throw Self.isSamePassword
+            }
             // Before the new password is stored: a caller that gets an error keeps the old one.
             let opened = isLocked ? try open(record, key) : nil
             do {
@@ -161,7 +166,8 @@ extension DataVault {
     /// Sets the policy of an unlocked vault, or a stricter one of a locked vault; the next unlock
     /// checks whether the password complies.
     ///
-    /// Without the password, no rule can be removed and the limit of tries cannot be relaxed: that
+    /// Without the password, no rule can be removed and the limit of tries and the delay after them
+    /// cannot be relaxed: that
     /// requires an unlocked vault, or the password with `setPasswordPolicy(_:password:)`. Earlier
     /// wrong passwords count under a new ``DataVaultPasswordPolicy/retryLimit``; one try always
     /// remains.
@@ -193,8 +199,9 @@ extension DataVault {
     /// - Parameters:
     ///   - policy: As for ``setPasswordPolicy(_:)`` of an unlocked vault.
     ///   - password: The current password, even if it has expired or breaks a rule.
-    /// - Throws: `DataVaultError`: `.invalidPassword`; `.doesNotExist` with `isSelfDestructed` if
-    ///   that was one wrong password too many; and as ``setPasswordPolicy(_:)``.
+    /// - Throws: `DataVaultError`: `.invalidPassword`, `.mustWait`; `.doesNotExist` with
+    ///   `isSelfDestructed` if that was one wrong password too many; and as
+    ///   ``setPasswordPolicy(_:)``.
     public func setPasswordPolicy(
         _ policy: DataVaultPasswordPolicy, password: some DataVaultPassword
     ) throws {

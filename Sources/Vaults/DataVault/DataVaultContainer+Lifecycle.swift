@@ -145,8 +145,10 @@ extension DataVaultContainer {
             case .ready:
                 var destroyed = record.destroyed(.deleted)
                 guard (try? records.store(&destroyed, place)) != nil else {
-                    // The disk may be full; removing needs no space.
-                    return try removeAll(place)
+                    // The disk may be full. Removing needs no space, and makes room for the record.
+                    let remains = try removeAll(place)
+                    destroyed = record.destroyed(.deleted)
+                    return (try? records.insert(&destroyed, place)) == nil ? remains : .record
                 }
                 // Not left to `finishDestruction`, which runs later if this is the handler's own
                 // thread.

@@ -37,7 +37,8 @@ public final class DataVaultContainer: Sendable {
     ///     a key stored beside them, and any number of passwords can be tried on a copy of the
     ///     directory.
     ///   - sharedWithGroup: Pass true for programs of several users: the directory must exist,
-    ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`). Members of its group can
+    ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`), below directories of root
+    ///     that no user outside of the group can write to. Members of its group can
     ///     try passwords, delete vaults and copy the files, including the keys, which are then
     ///     stored beside the vaults. A key store that you pass must serve all of them.
     ///   - parameters: The cost of guessing a password; existing vaults keep theirs until they are
@@ -59,7 +60,7 @@ public final class DataVaultContainer: Sendable {
         directory: URL, keyStore: (any KeyStore)?, access: FileAccess = .owner,
         clock: any IdleClock = SystemIdleClock(),
         date: @escaping @Sendable () -> Date = { Date() },
-        start: @escaping @Sendable () -> Data = { MachineMoment.currentStart },
+        moment: @escaping @Sendable () -> MachineMoment = { .now },
         makePasswordKey: @escaping @Sendable (SecretBytes) -> any KeyEncryptionKeySource
     ) throws {
         self.directory = try Self.prepare(directory, for: access)
@@ -78,12 +79,7 @@ public final class DataVaultContainer: Sendable {
                             directory: URL(fileURLWithPath: path), sharedWithGroup: true)
                     }
                 },
-            date: date,
-            moment: {
-                MachineMoment(
-                    date: Int64(date().timeIntervalSince1970),
-                    uptime: clock.now.components.seconds, start: start())
-            }, makePasswordKey: makePasswordKey)
+            date: date, moment: moment, makePasswordKey: makePasswordKey)
     }
 
     func place(_ id: String) throws -> VaultPlace {
@@ -149,7 +145,7 @@ public final class DataVaultContainer: Sendable {
                 throw DataVaultError.invalidArg(
                     reason:
                         "the directory above, \(KeyStoreError.quoted(parent.path)), must belong to "
-                        + "root and be writable by no one else")
+                        + "root and not be writable by others")
             }
         }
     }

@@ -26,7 +26,7 @@ extension DataVaultError: CustomStringConvertible {
         case .dataTypeError: "the value is neither a string nor data"
         case .outOfMemory: "not enough memory; free some and try again"
         case .mustWait(let seconds):
-            "too many wrong passwords; wait \(seconds) seconds, then try again"
+            "too many wrong passwords; try again in \(seconds) s"
         case .passwordRequired: "the password must not be empty"
         case .passwordUnderMinLength: "the password is too short"
         case .passwordRequiresDigit: "the password needs a digit"

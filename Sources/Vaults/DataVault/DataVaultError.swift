@@ -4,7 +4,8 @@ internal import SecureStorage
 /// Errors of a ``DataVault``, distinguished by how a caller can react.
 ///
 /// The codes are those of the original: ``code``. An error contains no key, no password and no
-/// value, and prints a cause only if that is an error of this package.
+/// value, and prints a cause only if that is an error of this package, or of the system: its number
+/// and the path.
 public enum DataVaultError: Error, Sendable {
     /// Anything else; code 0.
     case unknown(cause: (any Error)?)

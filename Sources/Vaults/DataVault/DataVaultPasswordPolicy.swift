@@ -59,9 +59,9 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
     /// is tried; 0 for never.
     ///
     /// Default: 0. Each further wrong password doubles it, up to a day. A call in that time throws
-    /// `DataVaultError.mustWait(seconds:)`, does not try the password, and does not count. Setting
-    /// the machine's date back does not shorten the time, and neither does ending the program; it
-    /// goes on while the machine is off, by the date.
+    /// `DataVaultError.mustWait(seconds:)`, does not try the password, and does not count. At most
+    /// 86,400. The time passes while the machine runs or sleeps, whatever its date; it begins again
+    /// when the machine is started.
     public var retryDelay = 0
 
     /// The ``retryLimit`` of a vault that does not destroy itself.
@@ -91,9 +91,14 @@ extension DataVaultPasswordPolicy {
         for (name, number) in [
             ("minLength", minLength), ("minUniqueChars", minUniqueChars),
             ("expirationDays", expirationDays ?? 0), ("lockTimeout", lockTimeout ?? 0),
-            ("retryLimit", retryLimit), ("retryDelay", retryDelay),
+            ("retryLimit", retryLimit),
         ] where !(0...Self.largestNumber).contains(number) {
             throw DataVaultError.invalidArg(reason: "\(name) is \(number)")
+        }
+        // Anyone can make a locked vault's policy stricter, but must not make it useless.
+        guard (0...Self.longestDelay).contains(retryDelay) else {
+            throw DataVaultError.invalidArg(
+                reason: "retryDelay is \(retryDelay); it is at most a day")
         }
     }
 
@@ -119,10 +124,12 @@ extension DataVaultPasswordPolicy {
     /// Returns the number of seconds to wait after a number of wrong passwords.
     func delay(afterTries tries: Int) -> Int {
         guard retryDelay > 0, tries >= Self.triesWithoutDelay else { return 0 }
-        let longest = max(retryDelay, Self.longestDelay)
-        let doublings = min(tries - Self.triesWithoutDelay, 17)
-        let (delay, overflows) = retryDelay.multipliedReportingOverflow(by: 1 << doublings)
-        return overflows ? longest : min(delay, longest)
+        var delay = retryDelay
+        for _ in Self.triesWithoutDelay..<max(Self.triesWithoutDelay, min(tries, 32))
+        where delay < Self.longestDelay {
+            delay *= 2
+        }
+        return min(delay, Self.longestDelay)
     }
 
     /// This policy as a locked vault shows it.

@@ -26,14 +26,21 @@ struct ProcessLock {
     func held<R>(patience: Duration, _ body: () throws -> R) throws -> R? {
         let lock: LockFile?
         do {
-            lock = try LockFile.take(path, patience: patience) { try access.openLockFile(path) }
-        } catch let error as SystemError where error.code == EROFS {
-            // Nothing here can be written, so there is nothing to exclude others from.
-            return try body()
+            lock = try LockFile.take(path, patience: patience) { try openFile() }
         } catch let error as SystemError {
             throw DataVaultError.ioWriteError(cause: VaultPlace.systemError(error.code, path))
         }
         guard let lock else { return nil }
         return try withExtendedLifetime(lock) { try body() }
+    }
+
+    private func openFile() throws -> Descriptor {
+        do {
+            return try access.openLockFile(path)
+        } catch let error as SystemError where error.code == EROFS {
+            // The file of an existing vault can be locked all the same: its key store may be
+            // somewhere else.
+            return try Descriptor(path, O_RDONLY | O_NOFOLLOW)
+        }
     }
 }

@@ -85,19 +85,9 @@ struct VaultRecord {
     /// How many seconds from `now` no password is tried.
     func secondsToWait(at now: MachineMoment) -> Int {
         guard let lastTry else { return 0 }
-        let passed = Int(clamping: lastTry.seconds(until: now))
-        return max(0, policy.delay(afterTries: Int(clamping: tries)) - passed)
-    }
-
-    /// Lets a delay go on that began in an earlier run of the machine: by the uptime from now on.
-    ///
-    /// - Returns: Whether the record was changed.
-    mutating func resumeDelay(at now: MachineMoment) -> Bool {
-        guard let lastTry, lastTry.start != now.start else { return false }
-        let passed = lastTry.seconds(until: now)
-        self.lastTry = MachineMoment(
-            date: now.date &- passed, uptime: now.uptime &- passed, start: now.start)
-        return true
+        let delay = Int64(policy.delay(afterTries: Int(clamping: tries))) * 1000
+        let left = delay - lastTry.milliseconds(until: now)
+        return left > 0 ? Int((left + 999) / 1000) : 0
     }
 
     /// Whether the try counted last destroys the vault if its password is wrong.
@@ -177,7 +167,6 @@ struct VaultRecord {
         writer.part(keys?.bytes ?? Data())
         writer.integer(UInt32(truncatingIfNeeded: policy.retryDelay))
         let last = lastTry ?? .never
-        writer.integer(UInt64(bitPattern: last.date))
         writer.integer(UInt64(bitPattern: last.uptime))
         writer.raw(last.start)
         return Data(writer.bytes)
@@ -210,7 +199,6 @@ struct VaultRecord {
         if version > 1 {
             policy.retryDelay = try reader.number()
             let last = MachineMoment(
-                date: Int64(bitPattern: try reader.integer(UInt64.self)),
                 uptime: Int64(bitPattern: try reader.integer(UInt64.self)),
                 start: Data(try reader.take(MachineMoment.startLength)))
             lastTry = last == .never ? nil : last
@@ -226,7 +214,7 @@ struct VaultRecord {
 
 extension MachineMoment {
     fileprivate static let never = MachineMoment(
-        date: 0, uptime: 0, start: Data(count: startLength))
+        uptime: 0, start: Data(count: startLength))
 }
 
 extension ByteReader {

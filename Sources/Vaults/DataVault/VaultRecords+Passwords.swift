@@ -53,7 +53,7 @@ extension VaultRecords {
         upgrading: Bool = false
     ) throws -> DataEncryptionKey {
         let now = moment()
-        try requireWaited(&record, place, now)
+        try Self.requireWaited(record, now)
         let before = record
         if record.tries < .max { record.tries += 1 }
         record.lastTry = now
@@ -86,14 +86,9 @@ extension VaultRecords {
     }
 
     /// - Throws: `DataVaultError.mustWait` while no password may be tried.
-    private func requireWaited(
-        _ record: inout VaultRecord, _ place: VaultPlace, _ now: MachineMoment
-    ) throws {
+    private static func requireWaited(_ record: VaultRecord, _ now: MachineMoment) throws {
         let seconds = record.secondsToWait(at: now)
-        guard seconds > 0 else { return }
-        // From now on by a clock that cannot be set.
-        if record.resumeDelay(at: now) { try store(&record, place) }
-        throw DataVaultError.mustWait(seconds: seconds)
+        guard seconds == 0 else { throw DataVaultError.mustWait(seconds: seconds) }
     }
 
     /// Stores a record with another count of tries.
@@ -109,9 +104,18 @@ extension VaultRecords {
         }
     }
 
-    /// Returns whether this is the password of a vault that is unlocked; does not count as a try.
-    func isPassword(_ password: SecretBytes, of record: VaultRecord, _ place: VaultPlace) -> Bool {
-        (try? unwrap(record, with: password, place)) != nil
+    /// Returns whether this is the password of a vault that is unlocked.
+    ///
+    /// Counts a try, durably, before it answers: the caller resets the count with a new password.
+    func isPassword(
+        _ password: SecretBytes, of record: inout VaultRecord, _ place: VaultPlace
+    ) throws -> Bool {
+        let now = moment()
+        try Self.requireWaited(record, now)
+        if record.tries < .max { record.tries += 1 }
+        record.lastTry = now
+        try store(&record, place)
+        return (try? unwrap(record, with: password, place)) != nil
     }
 
     /// Wraps the vault's key with another password.

@@ -9,7 +9,7 @@ struct VaultRecords: Sendable {
     let keyStore: any KeyStore
     /// The machine's date, for the age of passwords.
     let date: @Sendable () -> Date
-    /// The machine's date and uptime, for the time between tries.
+    /// The moment, for the time between tries.
     let moment: @Sendable () -> MachineMoment
     /// Makes the key source of a password; replaced in tests of everything but guessing.
     let makePasswordKey: @Sendable (SecretBytes) -> any KeyEncryptionKeySource
@@ -26,8 +26,8 @@ struct VaultRecords: Sendable {
             let key = try deviceKey()
             do {
                 return try VaultRecord(bytes: bytes, of: place.id, key: key)
-            } catch let error as EnvelopeError {
-                throw KeyStoreError.damaged(name: place.entryName, reason: error.description)
+            } catch EnvelopeError.damaged(let reason) {
+                throw KeyStoreError.damaged(name: place.entryName, reason: reason)
             }
         }
     }

@@ -76,6 +76,7 @@ final class VaultValues: Sendable {
         configuration.secondInstance = .allowed
         configuration.busyTimeout = .seconds(30)
         configuration.isReadOnly = isReadOnly
+        configuration.isForFullDisk = isReadOnly
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 

@@ -6,7 +6,8 @@
 /// ``failedToOpenDatabase(cause:)``.
 ///
 /// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 15, in the order below.
-/// It holds no key and no password, and prints a cause only if that is an error of this package.
+/// It holds no key and no password, and prints a cause only if that is an error of this package, or
+/// of the system: its number and the path.
 public enum SecureVaultError: Error {
     /// The vault could not be made.
     case initFailed(cause: any Error)

@@ -79,7 +79,13 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         let current = try derivation()
         var key = try current.key(of: password)
         var others = try previousDerivation().map { [$0] } ?? []
-        if let stronger = current.strengthened(to: parameters) { others.append(stronger) }
+        // An upgrade that was killed, to the parameters of this program, or of one that requests
+        // no stronger ones than the vault has.
+        for wanted in [parameters, current.parameters] {
+            guard let stronger = current.strengthened(to: wanted), !others.contains(stronger)
+            else { continue }
+            others.append(stronger)
+        }
         guard !others.isEmpty, let wrapped = try? wrapped(), !opens(wrapped, key) else {
             return (key, current)
         }
@@ -184,11 +190,13 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         }
         do {
             return try PasswordDerivation(bytes: bytes)
-        } catch {
+        } catch EnvelopeError.damaged(let reason) {
             let cause = KeyStoreError.damaged(
-                name: "\(keychainServiceName).\(Self.derivationEntryName)", reason: "\(error)")
+                name: "\(keychainServiceName).\(Self.derivationEntryName)", reason: reason)
             throw SecureVaultError.keystoreReadError(
                 status: KeyStoreStatus.of(cause), cause: cause)
+        } catch {
+            throw SecureVaultError.authError(cause: error)
         }
     }
 }

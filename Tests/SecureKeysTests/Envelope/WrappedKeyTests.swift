@@ -55,8 +55,8 @@ import TestSupport
 
     @Test func `a record of a newer version is refused with its version`() throws {
         var bytes = try WrappedKey(wrapping: data, with: device).bytes
-        bytes[4] = 2
-        #expect(throws: EnvelopeError.unsupportedVersion(2)) {
+        bytes[4] = 3
+        #expect(throws: EnvelopeError.unsupportedVersion(3)) {
             try WrappedKey(bytes: SealedBytes.withChecksum(bytes))
         }
     }

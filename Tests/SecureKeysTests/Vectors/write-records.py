@@ -37,7 +37,7 @@ def fixed(label, count):
 
 
 def wrapped(data_key, kind, data_name, key_name, key, parameters=b""):
-    header = b"SSWK\1" + bytes([kind]) + name(data_name) + name(key_name) + parameters
+    header = b"SSWK" + bytes([2 if kind == 3 else 1, kind]) + name(data_name) + name(key_name) + parameters
     nonce = fixed("nonce " + key_name, 12)
     return checked(header + nonce + AESGCM(key).encrypt(nonce, data_key, header))
 

@@ -72,8 +72,13 @@ import TestSupport
         }
         _ = open("right")
 
-        // The formats of other versions, with a third of the rounds, are tried with it.
-        #expect(open("wrong") < open("right") * 1.8)
+        // The formats of other versions, with a third of the rounds, are tried with it. A machine
+        // that is shared can take longer at any moment, so the shortest of several counts.
+        var (wrong, right) = (open("wrong"), open("right"))
+        for _ in 1...4 where wrong >= right * 1.8 {
+            (wrong, right) = (min(wrong, open("wrong")), min(right, open("right")))
+        }
+        #expect(wrong < right * 1.8)
     }
 
     /// SQLite itself would play back a journal before reading the first page, and checkpoint a log

@@ -210,7 +210,7 @@ struct DataVaultPolicyTests {
         let vault = try container.create(id: "a", password: "")
         let rules: [@Sendable (inout Policy, Int) -> Void] = [
             { $0.minLength = $1 }, { $0.minUniqueChars = $1 }, { $0.expirationDays = $1 },
-            { $0.lockTimeout = $1 }, { $0.retryLimit = $1 }, { $0.retryDelay = $1 },
+            { $0.lockTimeout = $1 }, { $0.retryLimit = $1 },
         ]
         for rule in rules {
             for number in [-1, .min, .max, 1 << 31] {
@@ -228,6 +228,37 @@ struct DataVaultPolicyTests {
             #expect(try vault.passwordPolicy == policy)
             try vault.setPasswordPolicy(Policy())
         }
+    }
+
+    @Test func `a delay of more than a day is refused, since anyone could set it`() throws {
+        let vault = try container.create(id: "a", password: "P4sSw0rD1")
+        vault.lock()
+        var policy = Policy()
+        for seconds in [-1, 86_401, .max] {
+            policy.retryDelay = seconds
+            #expect(vaultCode { try vault.setPasswordPolicy(policy) } == 4)
+        }
+        policy.retryDelay = 86_400
+        try vault.setPasswordPolicy(policy)
+    }
+
+    @Test func `an expired password cannot be set again in another spelling`() throws {
+        var policy = Policy()
+        policy.expirationDays = 1
+        // With a real derivation.
+        let container = try DataVaultContainer(
+            directory: home.directory, keyStore: home.keyStore(),
+            date: { [date = home.date] in date.now }
+        ) { PasswordKey($0, parameters: (try? .cheapest) ?? .default) }
+        let vault = try container.create(id: "a", password: "p\u{e4}ssword", policy: policy)
+        vault.lock()
+        home.date.advance(days: 2)
+        #expect(vaultCode { try vault.unlock(password: "p\u{e4}ssword") } == 57)
+        for spelling in ["p\u{e4}ssword", "pa\u{308}ssword"] {
+            #expect(
+                vaultCode { try vault.changePassword("p\u{e4}ssword", newPassword: spelling) } == 4)
+        }
+        try vault.changePassword("p\u{e4}ssword", newPassword: "password")
     }
 
     @Test func `a policy decodes with missing rules, and what it encodes to`() throws {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import SecureStorage
+import SecureStoragePlatform
 import TestSupport
 import VaultsTestKit
 
@@ -41,12 +42,19 @@ final class VaultHome: Sendable {
 
     /// Returns the real container, except that deriving a password's key costs nothing.
     func container(
-        _ keyStore: (any KeyStore)? = nil, startedAs start: UInt8 = 0
+        _ keyStore: (any KeyStore)? = nil, startedAs start: UInt8 = 0, clock: ManualClock? = nil
     ) throws -> DataVaultContainer {
-        try DataVaultContainer(
-            directory: directory, keyStore: keyStore ?? self.keyStore(), clock: clock,
-            date: { [date] in date.now }, start: { Data(repeating: 0xa0 + start, count: 16) },
-            makePasswordKey: { QuickPasswordKey(password: $0) })
+        let clock = clock ?? self.clock
+        return
+            try DataVaultContainer(
+                directory: directory, keyStore: keyStore ?? self.keyStore(), clock: clock,
+                date: { [date] in date.now },
+                moment: {
+                    MachineMoment(
+                        uptime: Int64(clock.now / .milliseconds(1)),
+                        start: Data(repeating: 0xa0 + start, count: 16))
+                },
+                makePasswordKey: { QuickPasswordKey(password: $0) })
     }
 
     /// Like `container()`, but each derivation passes a gate first.
