@@ -43,7 +43,7 @@ extension SecureVaultFactory {
     ///
     /// - Parameters:
     ///   - backup: A backup made by
-    ///     ``SecureVaultLevels/makeBackup(at:unlockedBy:password:label:replacing:progress:)``.
+    ///     `SecureVaultLevels.makeBackup`.
     ///   - url: The file URL of the vault's database, as the factory's database provider uses it;
     ///     its directory must exist.
     ///   - source: The password, recovery code or key of the backup.

@@ -66,7 +66,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// Unlocks L2.
     ///
     /// - Parameter password: The user's password; the caller remains responsible for clearing it.
-    /// - Throws: As ``authWith(password:)-(SecretBytes)``.
+    /// - Throws: As `authWith(password:)` with `SecretBytes`.
     public func authWith(password: Data) throws {
         try authWith(password: SecretBytes(copying: password))
     }
@@ -74,7 +74,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// Changes the password.
     ///
     /// No data is re-encrypted. The call locks L2, even when it fails: the next use of L2 requires
-    /// the password, also inside a ``withL2(_:)`` that is running on another thread. A crash leaves
+    /// the password, also inside a `withL2(_:)` that is running on another thread. A crash leaves
     /// the old password or the new one. If two processes change the password concurrently, one of
     /// them gets an error that its old password is wrong. The database must be open.
     ///
@@ -101,7 +101,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// - Parameters:
     ///   - oldPassword: The current password, or nil when the user has not set one yet.
     ///   - newPassword: At least one byte.
-    /// - Throws: As ``resetL2Password(oldPassword:newPassword:)-(SecretBytes?,_)``.
+    /// - Throws: As `resetL2Password(oldPassword:newPassword:)` with `SecretBytes`.
     public func resetL2Password(oldPassword: Data?, newPassword: Data) throws {
         try resetL2Password(
             oldPassword: oldPassword.map { SecretBytes(copying: $0) },
