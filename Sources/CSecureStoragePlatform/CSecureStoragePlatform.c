@@ -12,6 +12,9 @@
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/stat.h>
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -91,6 +94,20 @@ long long cplatform_uptime(void) {
     struct timespec time = {0, 0};
     (void)clock_gettime(clock, &time);  // cannot fail for a clock that the system supports
     return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void cplatform_machine_start(char text[37]) {
+    memset(text, 0, 37);
+#if defined(__APPLE__)
+    size_t size = 37;
+    if (sysctlbyname("kern.bootsessionuuid", text, &size, NULL, 0) != 0) text[0] = 0;
+#else
+    int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    // The kernel gives the line in one call. A UUID has 36 characters.
+    if (read(descriptor, text, 36) != 36) text[0] = 0;
+    close(descriptor);
+#endif
 }
 
 int cplatform_catch(int signal, void (*handler)(int), void *before) {

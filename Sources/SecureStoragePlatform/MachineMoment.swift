@@ -5,7 +5,7 @@ package import Foundation
 package struct MachineMoment: Sendable, Equatable {
     /// Milliseconds since the machine started, sleep included.
     package var uptime: Int64
-    /// 16 bytes that differ for each start of the machine; zeros if the system does not tell.
+    /// 16 bytes that differ for each start of the machine; zeros if they are unknown.
     package let start: Data
 
     package static let startLength = 16
@@ -32,24 +32,11 @@ package struct MachineMoment: Sendable, Equatable {
 
     /// The identity of this run of the machine.
     private static let currentStart: Data = {
-        guard let text = startText, let uuid = UUID(uuidString: text)?.uuid else {
+        var text = [CChar](repeating: 0, count: 37)
+        cplatform_machine_start(&text)
+        guard let uuid = UUID(uuidString: String(cString: text))?.uuid else {
             return Data(count: startLength)
         }
         return withUnsafeBytes(of: uuid) { Data($0) }
     }()
-
-    private static var startText: String? {
-        #if canImport(Darwin)
-            var text = [UInt8](repeating: 0, count: 64)
-            var size = text.count - 1
-            guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else {
-                return nil
-            }
-            return String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
-        #else
-            let url = URL(fileURLWithPath: "/proc/sys/kernel/random/boot_id")
-            let bytes = (try? FileHandle(forReadingFrom: url))?.readDataToEndOfFile()
-            return bytes.map { String(decoding: $0.prefix { $0 > 0x20 }, as: UTF8.self) }
-        #endif
-    }
 }

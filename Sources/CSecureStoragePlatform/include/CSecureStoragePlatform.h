@@ -36,6 +36,10 @@ void cplatform_modified(const void *status, long long *parts);
 /// sleeps and that cannot be set.
 long long cplatform_uptime(void);
 
+/// Stores the UUID that the system gave to its last start, as text with a NUL at its end; no text
+/// if it is unknown.
+void cplatform_machine_start(char text[37]);
+
 /// Installs a handler without `SA_RESTART`, so that the system calls that it interrupts return;
 /// `before`, a `struct sigaction`, may be NULL. Returns 0, or -1 with `errno` set.
 int cplatform_catch(int signal, void (*handler)(int), void *before);

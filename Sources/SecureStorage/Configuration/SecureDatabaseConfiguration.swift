@@ -83,10 +83,18 @@ public struct SecureDatabaseConfiguration: Sendable {
     ///
     /// Default: false. If true, opening a missing file is an error, and a statement that writes
     /// throws code `.readOnly`.
-    public var isReadOnly = false
+    public var isReadOnly: Bool {
+        get { use != .readingAndWriting }
+        set { use = newValue ? .reading : .readingAndWriting }
+    }
 
-    /// Whether a read-only store creates no side files, since the disk has no room for them.
-    package var isForFullDisk = false
+    package var use = FileUse.readingAndWriting
+
+    package enum FileUse: Sendable {
+        case readingAndWriting, reading
+        /// Reading without side files, since the disk has no room for them.
+        case readingOnFullDisk
+    }
 
     /// Whether foreign key constraints are enforced (`PRAGMA foreign_keys`).
     ///

@@ -21,7 +21,8 @@ struct FileStamp: Equatable {
     ) -> FileStamp? {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard configuration.isReadOnly,
-            configuration.isForFullDisk || access(path, W_OK) != 0 || access(directory, W_OK) != 0
+            configuration.use == .readingOnFullDisk || access(path, W_OK) != 0
+                || access(directory, W_OK) != 0
         else { return nil }
         return FileStamp(path)
     }

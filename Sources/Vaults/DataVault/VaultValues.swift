@@ -75,8 +75,7 @@ final class VaultValues: Sendable {
         // One that is no longer referenced may still be closing while the next one opens.
         configuration.secondInstance = .allowed
         configuration.busyTimeout = .seconds(30)
-        configuration.isReadOnly = isReadOnly
-        configuration.isForFullDisk = isReadOnly
+        if isReadOnly { configuration.use = .readingOnFullDisk }
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 
