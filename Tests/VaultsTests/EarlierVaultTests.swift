@@ -45,6 +45,14 @@ import Testing
         return true
     }
 
+    private static func isUpgradedLevels(_ directory: URL) throws -> Bool {
+        let keys = try FileKeyStore(directory: directory.appendingPathComponent("keys"))
+        let name = try #require(try keys.names().first { $0.hasSuffix(".l2-key") })
+        guard let record = try? WrappedKey(bytes: keys.read(name).copied) else { return false }
+        if case .password = record.origin { return true }
+        return false
+    }
+
     @Test func `a data vault opens, and then takes the password in any spelling`() throws {
         let earlier = try Earlier("dataVault")
         let vault = try Self.dataVault(earlier.url.path)
@@ -69,7 +77,9 @@ import Testing
             try vault.authWith(password: SecretBytes(utf8: text))
         }
         #expect(throws: SecureVaultError.self) { try auth("pa\u{308}ssword 2") }
+        #expect(try !Self.isUpgradedLevels(earlier.url))
         try auth("p\u{e4}ssword 2")
+        #expect(try Self.isUpgradedLevels(earlier.url))
         try auth("pa\u{308}ssword 2")
         let credentials = try vault.websiteCredentialsFor(domain: "example.org")
         #expect(credentials.map(\.account.username) == ["ada"])
@@ -105,6 +115,7 @@ import Testing
     @Test func `a kill during the upgrade of a vault in levels loses nothing`() async throws {
         let kills = SuddenDeath.count(2)
         var moment = SuddenDeath.Moment()
+        var upgraded = 0
         for _ in 1...kills {
             let earlier = try Earlier("secureVault")
             let delay = moment.next()
@@ -119,12 +130,16 @@ import Testing
             }
             let done = earlier.url.appendingPathComponent("unlocked").path
             moment.note(wasTooLate: FileManager.default.fileExists(atPath: done))
+            if try Self.isUpgradedLevels(earlier.url) { upgraded += 1 }
             let vault = try SecureVaultFactory.autofill(directory: earlier.url)
                 .makeVault(reporter: nil)
             try vault.authWith(password: SecretBytes(utf8: "p\u{e4}ssword 2"))
             vault.lock()
             try vault.authWith(password: SecretBytes(utf8: "pa\u{308}ssword 2"))
+            let credentials = try vault.websiteCredentialsFor(domain: "example.org")
+            #expect(credentials.first?.password == SecretBytes(utf8: "hunter two"))
         }
-        SuddenDeath.report("kills of upgrades of vaults in levels: \(kills)")
+        SuddenDeath.report(
+            "kills of upgrades of vaults in levels: \(kills), \(upgraded) were complete")
     }
 }

@@ -12,7 +12,8 @@ public final class KeyEncryptionKey: Sendable {
     let origin: WrappedKey.Origin
     package let material: KeyMaterial
 
-    init(name: String, bytes: SecretBytes, origin: WrappedKey.Origin) throws {
+    /// Creates a key that was derived in the way that `origin` describes.
+    package init(name: String, bytes: SecretBytes, origin: WrappedKey.Origin) throws {
         self.name = name
         self.origin = origin
         material = try KeyMaterial(name: name, bytes: bytes)

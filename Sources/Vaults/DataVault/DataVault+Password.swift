@@ -77,7 +77,7 @@ extension DataVault {
                 {
                     throw Self.isSamePassword
                 }
-                record.forgetTries()
+                record.tries = PasswordTries()
                 try container.records.setPassword(password, of: &record, place, opened.key)
                 try container.records.store(&record, place)
             }

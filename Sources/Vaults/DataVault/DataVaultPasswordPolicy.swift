@@ -96,7 +96,7 @@ extension DataVaultPasswordPolicy {
             throw DataVaultError.invalidArg(reason: "\(name) is \(number)")
         }
         // Anyone can make a locked vault's policy stricter, but must not make it useless.
-        guard (0...Self.longestDelay).contains(retryDelay) else {
+        guard (0...RetryDelay.longest).contains(retryDelay) else {
             throw DataVaultError.invalidArg(
                 reason: "retryDelay is \(retryDelay); it is at most a day")
         }
@@ -118,19 +118,7 @@ extension DataVaultPasswordPolicy {
     /// Whether wrong passwords have consequences, so that none may go uncounted.
     var limitsTries: Bool { retryLimit > 0 || retryDelay > 0 }
 
-    private static let triesWithoutDelay = 3
-    private static let longestDelay = 86_400
-
-    /// Returns the number of seconds to wait after a number of wrong passwords.
-    func delay(afterTries tries: Int) -> Int {
-        guard retryDelay > 0, tries >= Self.triesWithoutDelay else { return 0 }
-        var delay = retryDelay
-        for _ in Self.triesWithoutDelay..<max(Self.triesWithoutDelay, min(tries, 32))
-        where delay < Self.longestDelay {
-            delay *= 2
-        }
-        return min(delay, Self.longestDelay)
-    }
+    var delay: RetryDelay { RetryDelay(seconds: retryDelay) }
 
     /// This policy as a locked vault shows it.
     var asSeenWhileLocked: DataVaultPasswordPolicy {

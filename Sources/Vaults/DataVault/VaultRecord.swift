@@ -32,10 +32,7 @@ struct VaultRecord {
     var state: State
     /// 16 random bytes, which differ from those of any other vault with the same id.
     let incarnation: Data
-    /// The number of passwords tried, and not found right, since the last right one.
-    var tries: UInt32 = 0
-    /// When the last try that was not found right began; nil if there was none.
-    var lastTry: MachineMoment?
+    var tries = PasswordTries()
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
     var usesDefaultPassword = false
@@ -73,25 +70,13 @@ struct VaultRecord {
     ///
     /// At least one, even if the process was killed while the last one was checked.
     var triesLeft: Int? {
-        policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries))
-    }
-
-    /// After a right password.
-    mutating func forgetTries() {
-        tries = 0
-        lastTry = nil
-    }
-
-    /// How many seconds from `now` no password is tried.
-    func secondsToWait(at now: MachineMoment) -> Int {
-        guard let lastTry else { return 0 }
-        let delay = Int64(policy.delay(afterTries: Int(clamping: tries))) * 1000
-        let left = delay - lastTry.milliseconds(until: now)
-        return left > 0 ? Int((left + 999) / 1000) : 0
+        policy.retryLimit == 0 ? nil : max(1, policy.retryLimit - Int(clamping: tries.count))
     }
 
     /// Whether the try counted last destroys the vault if its password is wrong.
-    var isOutOfTries: Bool { policy.retryLimit > 0 && Int(clamping: tries) >= policy.retryLimit }
+    var isOutOfTries: Bool {
+        policy.retryLimit > 0 && Int(clamping: tries.count) >= policy.retryLimit
+    }
 
     /// The basis on which a right password was found unacceptable: it changes with the password and
     /// the policy.
@@ -153,7 +138,7 @@ struct VaultRecord {
         var writer = ByteWriter(capacity: 512)
         writer.byte(state.rawValue)
         writer.raw(incarnation)
-        writer.integer(tries)
+        writer.integer(tries.count)
         writer.integer(UInt64(bitPattern: passwordSetAt))
         let flags = [
             usesDefaultPassword, policy.defaultPasswordAllowed, policy.hasDigits, policy.hasUpper,
@@ -166,9 +151,7 @@ struct VaultRecord {
         ] { writer.integer(UInt32(truncatingIfNeeded: number)) }
         writer.part(keys?.bytes ?? Data())
         writer.integer(UInt32(truncatingIfNeeded: policy.retryDelay))
-        let last = lastTry ?? .never
-        writer.integer(UInt64(bitPattern: last.uptime))
-        writer.raw(last.start)
+        tries.writeLast(to: &writer)
         return Data(writer.bytes)
     }
 
@@ -179,7 +162,7 @@ struct VaultRecord {
         }
         self.state = state
         incarnation = Data(try reader.take(Self.incarnationLength))
-        tries = try reader.integer(UInt32.self)
+        let count = try reader.integer(UInt32.self)
         passwordSetAt = Int64(bitPattern: try reader.integer(UInt64.self))
         let flags = try reader.byte()
         func flag(_ bit: Int) -> Bool { flags >> bit & 1 == 1 }
@@ -198,10 +181,9 @@ struct VaultRecord {
         let set = Data(try reader.part())
         if version > 1 {
             policy.retryDelay = try reader.number()
-            let last = MachineMoment(
-                uptime: Int64(bitPattern: try reader.integer(UInt64.self)),
-                start: Data(try reader.take(MachineMoment.startLength)))
-            lastTry = last == .never ? nil : last
+            tries = PasswordTries(count: count, last: try PasswordTries.last(from: &reader))
+        } else {
+            tries = PasswordTries(count: count, last: nil)
         }
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)
@@ -210,11 +192,6 @@ struct VaultRecord {
                 reason: "the vault's key and its state contradict each other")
         }
     }
-}
-
-extension MachineMoment {
-    fileprivate static let never = MachineMoment(
-        uptime: 0, start: Data(count: startLength))
 }
 
 extension ByteReader {

@@ -55,8 +55,7 @@ extension VaultRecords {
         let now = moment()
         try Self.requireWaited(record, now)
         let before = record
-        if record.tries < .max { record.tries += 1 }
-        record.lastTry = now
+        record.tries.begin(at: now)
         try storeCount(&record, place)
         let key: DataEncryptionKey
         do {
@@ -74,12 +73,12 @@ extension VaultRecords {
         } catch {
             // The password was not checked, so this was not a try. If that cannot be stored, it
             // remains one.
-            (record.tries, record.lastTry) = (before.tries, before.lastTry)
+            record.tries = before.tries
             try? store(&record, place)
             if case EnvelopeError.limitReached = error { throw DataVaultError.outOfMemory }
             return try DataVaultError.reading { throw error }
         }
-        record.forgetTries()
+        record.tries = PasswordTries()
         if upgrading { try upgrade(&record, to: source(password, place), key) }
         try storeCount(&record, place)
         return key
@@ -87,7 +86,7 @@ extension VaultRecords {
 
     /// - Throws: `DataVaultError.mustWait` while no password may be tried.
     private static func requireWaited(_ record: VaultRecord, _ now: MachineMoment) throws {
-        let seconds = record.secondsToWait(at: now)
+        let seconds = record.tries.secondsToWait(record.policy.delay, at: now)
         guard seconds == 0 else { throw DataVaultError.mustWait(seconds: seconds) }
     }
 
@@ -112,8 +111,7 @@ extension VaultRecords {
     ) throws -> Bool {
         let now = moment()
         try Self.requireWaited(record, now)
-        if record.tries < .max { record.tries += 1 }
-        record.lastTry = now
+        record.tries.begin(at: now)
         try store(&record, place)
         return (try? unwrap(record, with: password, place)) != nil
     }

@@ -27,19 +27,23 @@ struct PasswordDerivation: Equatable {
         self.form = form
     }
 
-    /// Whether another one of the same salt is to be preferred.
-    func isWeaker(than other: PasswordDerivation) -> Bool {
-        parameters.isWeaker(than: other.parameters)
-            || form == .bytes && other.form == .text
-                && !other.parameters.isWeaker(than: parameters)
-    }
-
     /// Returns the derivation with the same salt to be preferred, given the requested parameters;
     /// nil if this one is no weaker.
     func strengthened(to wanted: ScryptParameters) -> PasswordDerivation? {
         let isWeak = parameters.isWeaker(than: wanted)
         guard isWeak || form == .bytes else { return nil }
         return PasswordDerivation(parameters: isWeak ? wanted : parameters, salt: salt)
+    }
+
+    /// Creates the derivation of a wrapped key; nil if it is not a password's.
+    init?(of key: WrappedKey) {
+        switch key.origin {
+        case .password(let parameters, let salt):
+            self.init(parameters: parameters, salt: salt, form: .text)
+        case .earlierPassword(let parameters, let salt):
+            self.init(parameters: parameters, salt: salt, form: .bytes)
+        case .key, .recoveryCode: return nil
+        }
     }
 
     /// Creates a derivation with a random salt.

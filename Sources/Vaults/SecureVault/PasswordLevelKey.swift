@@ -45,60 +45,116 @@ struct PasswordLevelKey {
             named: keystore.l2KeyEntryName, serviceName: keystore.keychainServiceName
         ) {
             var key = try crypto.generateSecretKey()
-            defer { key.erase() }
-            return try wrap(key, password)
+            return try self.wrapped(
+                SecretBytes(erasing: &key), with: SecretBytes(copying: password),
+                isGenerated: true)
         }
         wrapped.erase()
     }
 
-    /// Throws if the key store cannot be read, or has lost the wrapped key.
-    func requireReadable() throws {
-        guard var wrapped = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
-        wrapped.erase()
+    /// Returns the generated password; nil when the user's password is required.
+    ///
+    /// - Throws: `.noL2Key` when the key store has lost the wrapped key, and `.keystoreReadError`
+    ///   when it has lost the generated password.
+    func generatedPassword() throws -> SecretBytes? {
+        let password = try storedPassword()
+        // Not before: a generated password is removed after the user's has replaced it here.
+        guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
+        switch try levelRecord(record)?.isOfGeneratedPassword {
+        case true where password == nil:
+            let entry = "\(keystore.keychainServiceName).\(keystore.generatedPasswordEntryName)"
+            throw SecureVaultError.keystoreReadError(
+                status: KeyStoreStatus.notFound, cause: KeyStoreError.notFound(name: entry))
+        case false: return nil
+        default: return password
+        }
+    }
+
+    private func storedPassword() throws -> SecretBytes? {
+        guard var password = try keystore.generatedPassword() else { return nil }
+        return SecretBytes(erasing: &password)
     }
 
     /// The key and how it was unwrapped.
     struct Opened {
         let key: SecretBytes
         let record: Data
-        /// nil when the crypto provider is an app's own.
-        let derivation: PasswordDerivation?
+        /// The parameters with which to wrap it again, because the record is weaker than a new one
+        /// would be; nil when it is not, or the crypto provider is an app's own.
+        let stronger: ScryptParameters?
     }
 
     /// - Throws: `.invalidPassword`, `.noL2Key`, and any error of the key store.
     func unwrap(with password: SecretBytes) throws -> Opened {
-        guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
-        var wrapping: Data
-        var derivation: PasswordDerivation?
-        if let crypto = crypto as? VaultCryptoProvider {
-            (wrapping, derivation) = try password.withData {
-                try crypto.wrappingKey(of: $0) { record }
+        guard password.count > 0 else { throw SecureVaultError.invalidPassword }
+        var attempts = 0
+        while true {
+            guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
+            do {
+                return try unwrap(record, with: password)
+            } catch SecureVaultError.invalidPassword {
+                attempts += 1
+                // If another caller has replaced the record, the password may be that of the new.
+                guard attempts < 3, try keystore.encryptedL2Key() != record else {
+                    throw SecureVaultError.invalidPassword
+                }
             }
-        } else {
-            wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
         }
-        defer { wrapping.erase() }
-        var key = try crypto.decrypt(record, withKey: wrapping)
-        return Opened(key: SecretBytes(erasing: &key), record: record, derivation: derivation)
     }
 
-    /// Wraps the key again after an unlock if its derivation is weaker than configured.
+    private func unwrap(_ record: Data, with password: SecretBytes) throws -> Opened {
+        guard let crypto = crypto as? VaultCryptoProvider else {
+            var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
+            defer { wrapping.erase() }
+            var key = try crypto.decrypt(record, withKey: wrapping)
+            return Opened(key: SecretBytes(erasing: &key), record: record, stronger: nil)
+        }
+        guard let wrapped = try levelRecord(record) else {
+            var (wrapping, derivation) = try password.withData {
+                try crypto.wrappingKey(of: $0) { record }
+            }
+            defer { wrapping.erase() }
+            var key = try crypto.decrypt(record, withKey: wrapping)
+            return Opened(
+                key: SecretBytes(erasing: &key), record: record,
+                stronger: derivation.parameters.isWeaker(than: crypto.parameters)
+                    ? crypto.parameters : derivation.parameters)
+        }
+        return Opened(
+            key: try wrapped.unwrap(with: password), record: record,
+            stronger: wrapped.key.strongerParameters(than: crypto.parameters))
+    }
+
+    /// nil for a record of an earlier version, or of an app's own crypto provider.
+    private func levelRecord(_ bytes: Data) throws -> PasswordLevelRecord? {
+        guard crypto is VaultCryptoProvider else { return nil }
+        return try PasswordLevelRecord(bytes, in: keystore)
+    }
+
+    /// Wraps the key again after an unlock if the record is weaker than a new one would be.
     func settle(
         _ opened: Opened, _ password: SecretBytes, _ exclusively: Exclusively
     ) throws {
-        guard let crypto = crypto as? VaultCryptoProvider, let derivation = opened.derivation
-        else { return }
-        try password.withData { password in
-            try crypto.settle(password, derivation) { wrapping in
-                let stronger = try opened.key.withData { try crypto.encrypt($0, withKey: wrapping) }
-                try replace(opened.record, with: stronger, exclusively)
-            }
-        }
+        guard let parameters = opened.stronger else { return }
+        let record = try PasswordLevelRecord(
+            wrapping: opened.key, with: password, isGenerated: storedPassword() == password,
+            parameters)
+        try replace(opened.record, with: record.bytes, exclusively)
     }
 
-    /// Returns the key store's record of the key under a password.
-    func wrapped(_ key: SecretBytes, with password: SecretBytes) throws -> Data {
-        try key.withData { key in try password.withData { try wrap(key, $0) } }
+    /// Returns the key store's record of the key under a password, with a new salt unless the
+    /// crypto provider is an app's own.
+    func wrapped(
+        _ key: SecretBytes, with password: SecretBytes, isGenerated: Bool = false
+    ) throws -> Data {
+        if let crypto = crypto as? VaultCryptoProvider {
+            return try PasswordLevelRecord(
+                wrapping: key, with: password, isGenerated: isGenerated, crypto.parameters
+            ).bytes
+        }
+        var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
+        defer { wrapping.erase() }
+        return try key.withData { try crypto.encrypt($0, withKey: wrapping) }
     }
 
     /// Runs a block while no other process changes the record.
@@ -115,28 +171,5 @@ struct PasswordLevelKey {
             guard try keystore.encryptedL2Key() == record else { throw Conflict() }
             try keystore.storeEncryptedL2Key(new)
         }
-    }
-
-    /// Returns the key store's entries for the key under a password, with a new salt unless the
-    /// crypto provider is an app's own; the entries are valid only together.
-    func newEntries(
-        _ key: SecretBytes, with password: SecretBytes
-    ) throws -> [(name: String, data: Data)] {
-        try password.withData { password in
-            guard let crypto = crypto as? VaultCryptoProvider else {
-                let wrapped = try key.withData { try wrap($0, password) }
-                return [(keystore.l2KeyEntryName, wrapped)]
-            }
-            var (derivation, wrapping) = try crypto.newDerivation(for: password)
-            defer { wrapping.erase() }
-            let wrapped = try key.withData { try crypto.encrypt($0, withKey: wrapping) }
-            return [derivation, (keystore.l2KeyEntryName, wrapped)]
-        }
-    }
-
-    private func wrap(_ key: Data, _ password: Data) throws -> Data {
-        var wrapping = try crypto.deriveKeyFromPassword(password)
-        defer { wrapping.erase() }
-        return try crypto.encrypt(key, withKey: wrapping)
     }
 }

@@ -128,6 +128,11 @@ extension SecureStorageCryptoProvider {
     /// - Throws: `SecureVaultError`: `.generalCryptoError` for data that is too short or a key of
     ///   another length, otherwise `.invalidPassword`.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {
+        try Self.open(data, withKey: key)
+    }
+
+    /// Opens a box.
+    static func open(_ data: Data, withKey key: Data) throws -> Data {
         guard key.count == KeyMaterial.length, data.count >= AESGCM.overhead else {
             throw SecureVaultError.generalCryptoError
         }

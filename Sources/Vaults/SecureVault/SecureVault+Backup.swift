@@ -105,9 +105,9 @@ extension PasswordLevelKey {
             password = SecretBytes(erasing: &generated)
             restored.entries.append((keystore.generatedPasswordEntryName, password))
         }
-        for entry in try newEntries(levels.root, with: password) {
-            restored.entries.append((entry.name, SecretBytes(copying: entry.data)))
-        }
+        let wrapped = try wrapped(
+            levels.root, with: password, isGenerated: newPassword == nil)
+        restored.entries.append((keystore.l2KeyEntryName, SecretBytes(copying: wrapped)))
         return restored
     }
 }

@@ -28,6 +28,7 @@ extension SecureVaultError: CustomStringConvertible {
             "the key store cannot be read: \(Self.text(ofStatus: status, cause))"
         case .keystoreUpdateError(let status, let cause):
             "the key store cannot be written: \(Self.text(ofStatus: status, cause))"
+        case .mustWait(let seconds): "too many wrong passwords; try again in \(seconds) s"
         }
     }
 
@@ -59,7 +60,7 @@ extension SecureVaultError: CustomNSError {
     /// `SecureVaultError`.
     public static var errorDomain: String { "SecureVaultError" }
 
-    /// 1 to 15, in the order of the cases.
+    /// 1 to 16, in the order of the cases.
     public var errorCode: Int {
         switch self {
         case .initFailed: 1
@@ -77,6 +78,7 @@ extension SecureVaultError: CustomNSError {
         case .encodingFailed: 13
         case .keystoreReadError: 14
         case .keystoreUpdateError: 15
+        case .mustWait: 16
         }
     }
 

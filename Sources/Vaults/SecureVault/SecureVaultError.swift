@@ -5,7 +5,7 @@
 /// SecureStorage is a different one: it is the cause of ``databaseError(cause:)`` and
 /// ``failedToOpenDatabase(cause:)``.
 ///
-/// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 15, in the order below.
+/// As an `NSError` it has the domain `SecureVaultError` and the codes 1 to 16, in the order below.
 /// It holds no key and no password, and prints a cause only if that is an error of this package, or
 /// of the system: its number and the path.
 public enum SecureVaultError: Error {
@@ -56,6 +56,10 @@ public enum SecureVaultError: Error {
 
     /// An entry of the key store cannot be written; see ``isKeyStoreUnavailable``.
     case keystoreUpdateError(status: Int32, cause: (any Error)? = nil)
+
+    /// Too many passwords were wrong; the password was not tried, and may be tried in this many
+    /// seconds.
+    case mustWait(seconds: Int)
 }
 
 extension SecureVaultError {

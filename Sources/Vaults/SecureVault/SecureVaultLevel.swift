@@ -14,15 +14,25 @@ public struct SecureVaultLevel: Sendable {
         self.key = key
     }
 
-    /// Encrypts with the vault's ``SecureStorageCryptoProvider``.
+    /// Encrypts; an app's own ``SecureStorageCryptoProvider`` determines how.
     ///
-    /// - Parameter data: Any number of bytes.
-    /// - Returns: The ciphertext, which is not bound to a place.
+    /// - Parameter data: At most 1 GiB.
+    /// - Returns: The ciphertext, which is not bound to a place: 41 bytes more than the data,
+    ///   unless the crypto provider is an app's own.
     /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
     ///   `.generalCryptoError`.
     public func encrypt(_ data: Data) throws -> Data {
-        try mapped { try withCipherKey { try crypto.encrypt(data, withKey: $0) } }
+        try mapped {
+            guard crypto is VaultCryptoProvider else {
+                return try withCipherKey { try crypto.encrypt(data, withKey: $0) }
+            }
+            return try key.seal(
+                data, table: Self.anyPlace, column: Self.anyPlace, row: .text(Self.anyPlace))
+        }
     }
+
+    /// Of values that are bound to no place, only to the level.
+    private static let anyPlace = ""
 
     /// Decrypts the result of ``encrypt(_:)``.
     ///
@@ -31,7 +41,19 @@ public struct SecureVaultLevel: Sendable {
     /// - Throws: `SecureVaultError.authRequired` when the vault was locked in the meantime;
     ///   `.generalCryptoError` when the data was changed or belongs to another level.
     public func decrypt(_ data: Data) throws -> Data {
-        try mapped { try withCipherKey { try crypto.decrypt(data, withKey: $0) } }
+        try mapped {
+            if crypto is VaultCryptoProvider {
+                do {
+                    return try key.open(
+                        data, table: Self.anyPlace, column: Self.anyPlace,
+                        row: .text(Self.anyPlace))
+                } catch let error as EnvelopeError {
+                    if case .cleared = error { throw error }
+                    // A box, as earlier versions made them.
+                }
+            }
+            return try withCipherKey { try crypto.decrypt(data, withKey: $0) }
+        }
     }
 
     /// Seals a value for one place: see

@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 public import SecureStorage
 
 /// The levels of a vault that a password protects: L2 for some time after it was given, L3 for each
@@ -22,6 +22,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     public static let defaultAccessDuration: Duration = .seconds(3 * 24 * 60 * 60)
 
     private let key: PasswordLevelKey
+    private let tries: LevelTries
     let database: any SecureDatabaseWriter
     private let access: ExpiringValue<DataEncryptionKey>
     /// Serialises key derivations, each of which uses 128 MiB.
@@ -35,13 +36,33 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// - Parameters:
     ///   - providers: The components that the vault was made with.
     ///   - accessDuration: How long a password is valid.
+    ///   - retryDelay: How many seconds to wait after the third wrong password in a row, before
+    ///     the next one is tried: up to a day, 0 for never. Each further one doubles it, up to a
+    ///     day. A call in that time throws `.mustWait(seconds:)` and does not count. The time
+    ///     passes while the machine runs or sleeps, whatever its date; it begins again when the
+    ///     machine is started. The tries are counted in the key store, for all processes, and the
+    ///     database must be writable.
     ///   - clock: For tests; the default continues while the machine sleeps.
-    public init<DatabaseProvider: SecureStorageDatabaseProvider>(
+    public convenience init<DatabaseProvider: SecureStorageDatabaseProvider>(
         providers: SecureStorageProviders<DatabaseProvider>,
         accessDuration: Duration = SecureVaultLevels.defaultAccessDuration,
+        retryDelay: Int = 0,
         clock: some IdleClock = SystemIdleClock()
     ) {
+        self.init(
+            providers,
+            LevelTries(
+                keystore: providers.keystore,
+                delay: RetryDelay(seconds: min(retryDelay, RetryDelay.longest))),
+            accessDuration, clock)
+    }
+
+    init<DatabaseProvider: SecureStorageDatabaseProvider>(
+        _ providers: SecureStorageProviders<DatabaseProvider>, _ tries: LevelTries,
+        _ accessDuration: Duration, _ clock: some IdleClock
+    ) {
         key = PasswordLevelKey(crypto: providers.crypto, keystore: providers.keystore)
+        self.tries = tries
         database = providers.database.db
         access = ExpiringValue(expiresAfter: accessDuration / .seconds(1), clock: clock)
     }
@@ -49,26 +70,20 @@ public final class SecureVaultLevels: @unchecked Sendable {
     /// Unlocks L2.
     ///
     /// - Parameter password: The user's password.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, which leaves L2 unchanged; `.noL2Key`,
-    ///   `.keystoreReadError`; `.authRequired` when ``lock()`` was called in the meantime;
-    ///   otherwise `.authError`.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, which leaves L2 unchanged;
+    ///   `.mustWait(seconds:)`; `.noL2Key`, `.keystoreReadError`; `.authRequired` when ``lock()``
+    ///   was called in the meantime; otherwise `.authError`.
     public func authWith(password: SecretBytes) throws {
         let asked = gate.withLock { generation }
-        let opened = try derivations.withLock {
-            let opened = try unwrap(with: password)
-            _ = try grant(opened.key, unlessLockedSince: asked)
-            forgetGeneratedPassword(unlessItIs: password)
-            return opened
+        let opened = try counted {
+            try derivations.withLock {
+                let opened = try unwrap(with: password)
+                _ = try grant(opened.key, unlessLockedSince: asked)
+                forgetGeneratedPassword(unlessItIs: password)
+                return opened
+            }
         }
         settle(opened, password)
-    }
-
-    /// Unlocks L2.
-    ///
-    /// - Parameter password: The user's password; the caller remains responsible for clearing it.
-    /// - Throws: As `authWith(password:)` with `SecretBytes`.
-    public func authWith(password: Data) throws {
-        try authWith(password: SecretBytes(copying: password))
     }
 
     /// Changes the password.
@@ -82,30 +97,23 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///   - oldPassword: The current password, or nil when the user has not set one yet.
     ///   - newPassword: At least one byte.
     /// - Throws: `SecureVaultError`: `.invalidPassword` when the old password is wrong or missing,
-    ///   or the new one is empty; `.keystoreReadError`, `.keystoreUpdateError`; otherwise
-    ///   `.authError`. The old password then remains valid.
+    ///   or the new one is empty; `.mustWait(seconds:)`; `.keystoreReadError`,
+    ///   `.keystoreUpdateError`; otherwise `.authError`. The old password then remains valid.
     public func resetL2Password(oldPassword: SecretBytes?, newPassword: SecretBytes) throws {
         lock()
-        guard newPassword.count > 0, let old = try oldPassword ?? generatedPassword() else {
-            throw SecureVaultError.invalidPassword
+        guard newPassword.count > 0 else { throw SecureVaultError.invalidPassword }
+        if let oldPassword {
+            try counted { try rewrap(from: oldPassword, to: newPassword) }
+        } else {
+            guard let generated = try generatedPassword() else {
+                throw SecureVaultError.invalidPassword
+            }
+            try mapped { try rewrap(from: generated, to: newPassword) }
         }
-        try mapped { try rewrap(from: old, to: newPassword) }
         lock()
         // It is no longer of use. If it cannot be removed now, the next unlock removes it.
         try? key.keystore.clearGeneratedPassword()
         gate.withLock { generatedPasswordIsStale = true }
-    }
-
-    /// Changes the password.
-    ///
-    /// - Parameters:
-    ///   - oldPassword: The current password, or nil when the user has not set one yet.
-    ///   - newPassword: At least one byte.
-    /// - Throws: As `resetL2Password(oldPassword:newPassword:)` with `SecretBytes`.
-    public func resetL2Password(oldPassword: Data?, newPassword: Data) throws {
-        try resetL2Password(
-            oldPassword: oldPassword.map { SecretBytes(copying: $0) },
-            newPassword: SecretBytes(copying: newPassword))
     }
 
     /// Locks L2 immediately and clears its key.
@@ -146,12 +154,12 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///   - password: The user's password, required even when L2 is unlocked.
     ///   - body: Receives the level, and must not keep it: its key is cleared at the end.
     /// - Returns: The result of `body`.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.noL2Key`, `.keystoreReadError`,
-    ///   otherwise `.authError`; any error that `body` throws.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.mustWait(seconds:)`, `.noL2Key`,
+    ///   `.keystoreReadError`, otherwise `.authError`; any error that `body` throws.
     public func withL3<R>(
         password: SecretBytes, _ body: (SecureVaultLevel) throws -> R
     ) throws -> R {
-        let opened = try derivations.withLock { try unwrap(with: password) }
+        let opened = try counted { try derivations.withLock { try unwrap(with: password) } }
         settle(opened, password)
         let level = try mapped { try Self.key("L3", of: opened.key) }
         defer { level.clear() }
@@ -164,8 +172,6 @@ public final class SecureVaultLevels: @unchecked Sendable {
             () -> (DataEncryptionKey, PasswordLevelKey.Opened?, SecretBytes?) in
             if let held = access.value { return (held, nil, nil) }
             guard let password = try generatedPassword() else {
-                // No password would help while the key store is locked.
-                try key.requireReadable()
                 throw SecureVaultError.authRequired
             }
             do {
@@ -183,6 +189,11 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     private func unwrap(with password: SecretBytes) throws -> PasswordLevelKey.Opened {
         try mapped { try key.unwrap(with: password) }
+    }
+
+    /// Runs the check of a password that somebody typed.
+    private func counted<R>(_ check: () throws -> R) throws -> R {
+        try mapped { try tries.count(exclusively, check) }
     }
 
     private func rewrap(from old: SecretBytes, to new: SecretBytes) throws {
@@ -231,10 +242,9 @@ public final class SecureVaultLevels: @unchecked Sendable {
     }
 
     private func generatedPassword() throws -> SecretBytes? {
-        guard !gate.withLock({ generatedPasswordIsStale }),
-            var password = try key.keystore.generatedPassword()
-        else { return nil }
-        return SecretBytes(erasing: &password)
+        // No password would help while the key store is locked: it is read all the same.
+        let password = try mapped { try key.generatedPassword() }
+        return gate.withLock { generatedPasswordIsStale } ? nil : password
     }
 
     /// Removes a generated password that is not the one that has just opened the vault: it is

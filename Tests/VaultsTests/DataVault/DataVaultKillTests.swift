@@ -40,7 +40,7 @@ struct DataVaultKillTests {
                 pwrite(file, [1], 1, 0)
                 SuddenDeath.now()
             }
-            let found = try #require(try container.records.read(vault.place)).tries
+            let found = try #require(try container.records.read(vault.place)).tries.count
             let wasAnswered = try Data(contentsOf: journal) == Data([1])
             #expect(found == tries || found == tries + 1, "round \(round)")
             if wasAnswered { #expect(found == tries + 1, "a free try, round \(round)") }
@@ -52,7 +52,7 @@ struct DataVaultKillTests {
         SuddenDeath.report(
             "kills of wrong unlocks: \(kills); \(counted) counted, of which \(answered) answered")
         try await vault.unlock(password: "P4sSw0rD1")
-        #expect(try container.records.read(vault.place)?.tries == 0)
+        #expect(try container.records.read(vault.place)?.tries.count == 0)
     }
 
     /// The operation on a vault during which its process is killed.

@@ -81,7 +81,7 @@ struct DataVaultPasswordTests {
         #expect(record.keys?.records[0].needsUpgrade == true)
         _ = try other.records.check(password, of: &record, vault.place, upgrading: true)
         #expect(record.keys?.records[0].needsUpgrade == false)
-        #expect(try other.records.read(vault.place)?.tries == 0)
+        #expect(try other.records.read(vault.place)?.tries.count == 0)
         vault.lock()
         try await vault.unlock(password: "P4sSw0rD1")
         #expect(try vault.getString("name") == "value")

@@ -105,7 +105,7 @@ struct DataVaultTriesTests {
         vault.lock()
         try vault.unlock(password: "P4sSw0rD1")
         #expect(try vault.getString("name") == "value")
-        #expect(try container.records.read(vault.place)?.tries == 0)
+        #expect(try container.records.read(vault.place)?.tries.count == 0)
     }
 
     @Test
@@ -114,7 +114,7 @@ struct DataVaultTriesTests {
     {
         for password in ["P4sSw0rD1", "wrong password"] {
             var record = try #require(try container.records.read(vault.place))
-            record.tries = 3
+            record.tries.count = 3
             try container.records.store(&record, vault.place)
             #expect(try vault.triesLeft == 1)
             let error = dataVaultError { try vault.unlock(password: password) }

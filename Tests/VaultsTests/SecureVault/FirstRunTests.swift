@@ -177,7 +177,11 @@ struct FirstRunTests {
     @Test func `a missing salt is not reported as a wrong password and is not replaced`() throws {
         defer { folder.remove() }
         let store = try folder.store()
-        try folder.withVault(store, quick: false) { try $0.store("a", "text") }
+        try folder.withVault(store, quick: false) { (vault: NoteVault) throws in
+            try vault.store("a", "text")
+            let password = try #require(try vault.providers.keystore.generatedPassword())
+            try folder.useBox(store, password: SecretBytes(copying: password))
+        }
         try store.remove("SecureVault.password-derivation")
         let names = try store.names()
         try folder.withVault(store, quick: false) { (vault: NoteVault) throws in

@@ -52,9 +52,8 @@ struct SecureVaultBackupTests {
         let (one, two) = (try folder.store(), try device.store())
         #expect(
             try two.names()
-                == ["hashing-salt", "l1-key", "l2-key", "password-derivation"]
-                .map { "SecureVault." + $0 })
-        for name in ["l1-key", "l2-key", "password-derivation"] {
+                == ["hashing-salt", "l1-key", "l2-key"].map { "SecureVault." + $0 })
+        for name in ["l1-key", "l2-key"] {
             #expect(try one.read("SecureVault." + name) != two.read("SecureVault." + name))
         }
         // The first device works as before.

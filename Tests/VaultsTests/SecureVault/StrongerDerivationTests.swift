@@ -26,13 +26,12 @@ struct StrongerDerivationTests {
             #expect(try derivation().parameters == .cheapest, "a wrong password raises nothing")
             try vault.levels.authWith(password: Self.password)
             #expect(try derivation().parameters == .default)
-            #expect(try derivation().salt == salt)
+            #expect(try derivation().salt != salt)
             #expect(try vault.text(1) == "text")
-            let records = try ["l2-key", "password-derivation"].map(read)
+            let record = try read("l2-key")
             #expect(
                 try vault.levels.l3Decrypt(data: l3, password: Self.password) == Data([1]))
-            #expect(try ["l2-key", "password-derivation"].map(read) == records)
-            #expect(try !store.names().contains("SecureVault.password-derivation.previous"))
+            #expect(try read("l2-key") == record)
         }
         // An app that requests weaker parameters leaves them unchanged.
         try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
@@ -50,26 +49,65 @@ struct StrongerDerivationTests {
             #expect(try vault.text(1) == "text")
             #expect(try derivation().parameters == .default)
         }
+        try folder.withVault(store, quick: false, parameters: .default) { vault throws in
+            #expect(try vault.text(1) == "text")
+        }
     }
 
-    // Two of six crash points, before and after each of three changes: each derives four keys.
-    @Test(arguments: [3, 5])
-    func `a crash after any step of raising leaves a working password`(_ steps: Int) throws {
+    @Test func `a box without a header becomes a record when it is unlocked`() throws {
+        defer { folder.remove() }
+        let l3 = try makeWeakVault()
+        try folder.useBox(store, password: Self.password)
+        let box = try read("l2-key")
+        #expect(box.count == 60)
+        try folder.withVault(store, quick: false) { vault throws in
+            #expect(
+                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
+                    == "invalidPassword")
+            #expect(try read("l2-key") == box)
+            try vault.levels.authWith(password: Self.password)
+            #expect(try vault.text(1) == "text")
+            #expect(try derivation().parameters == .cheapest)
+            #expect(
+                try vault.levels.l3Decrypt(data: l3, password: Self.password) == Data([1]))
+        }
+        // The key that an app derives is that of the record, and it opens the record.
+        let crypto = VaultCryptoProvider(keyStore: store)
+        let key = try Self.password.withData { try crypto.deriveKeyFromPassword($0) }
+        #expect(try crypto.passwordSalt == derivation().salt)
+        #expect(try crypto.decrypt(read("l2-key").copied, withKey: key).count == 32)
+    }
+
+    @Test func `each new password has a new salt, and no other entry is written`() throws {
+        defer { folder.remove() }
+        let store = store
+        try folder.withVault(store, quick: false, parameters: .cheapest) { vault throws in
+            var salts = [try derivation().salt]
+            var old: SecretBytes?
+            for text in ["first", "second"] {
+                let new = SecretBytes(utf8: text)
+                try vault.levels.resetL2Password(oldPassword: old, newPassword: new)
+                salts.append(try derivation().salt)
+                old = new
+            }
+            #expect(Set(salts).count == 3)
+            let names = ["hashing-salt", "l1-key", "l2-key"].map { "SecureVault." + $0 }
+            #expect(try store.names() == names)
+        }
+    }
+
+    @Test func `a record that cannot be replaced still opens`() throws {
         defer { folder.remove() }
         _ = try makeWeakVault()
-        let dying = StepKeyStore(store) { [store] in if $0 == steps + 1 { store.isLocked = true } }
+        let dying = StepKeyStore(store) { [store] in if $0 == 1 { store.isLocked = true } }
         try folder.withVault(dying, quick: false, parameters: .default) { vault throws in
             // The vault opens even though its parameters cannot be raised now.
             try vault.levels.authWith(password: Self.password)
             #expect(try vault.text(1) == "text")
         }
         store.isLocked = false
-        // Each of the three changes has two steps.
-        #expect(try derivation().parameters == (steps < 5 ? .cheapest : .default))
+        #expect(try derivation().parameters == .cheapest)
         try folder.withVault(store, quick: false, parameters: .default) { vault throws in
-            #expect(
-                vaultError { try vault.levels.authWith(password: SecretBytes(utf8: "wrong")) }
-                    == "invalidPassword")
             try vault.levels.authWith(password: Self.password)
             #expect(try vault.text(1) == "text")
             #expect(try derivation().parameters == .default)
@@ -93,6 +131,10 @@ struct StrongerDerivationTests {
             try folder.withVault(store, quick: false, parameters: .default) { vault throws in
                 try vault.levels.authWith(password: Self.password)
                 #expect(try derivation().parameters == .default)
+                // Derives with the new salt, so that the old one becomes the previous one.
+                _ = try Self.password.withData {
+                    try vault.providers.crypto.deriveKeyFromPassword($0)
+                }
             }
             try other.providers.keystore.storeEncryptedL2Key(
                 root.withData { try other.providers.crypto.encrypt($0, withKey: wrapping) })
@@ -141,7 +183,7 @@ struct StrongerDerivationTests {
     }
 
     private func derivation() throws -> PasswordDerivation {
-        try PasswordDerivation(
-            bytes: store.read("SecureVault.password-derivation").withUnsafeBytes { Data($0) })
+        let record = try WrappedKey(bytes: read("l2-key").copied)
+        return try #require(PasswordDerivation(of: record))
     }
 }

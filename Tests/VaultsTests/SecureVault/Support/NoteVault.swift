@@ -1,8 +1,10 @@
 import Foundation
 import SecureStorage
 import TestSupport
-import Vaults
+import Testing
 import VaultsTestKit
+
+@testable import Vaults
 
 /// A vault as an app would write one: notes with a plain title and a text sealed by L2.
 final class NoteVault: SecureVault, Sendable {
@@ -108,6 +110,19 @@ struct VaultFolder: Sendable {
         return try body(NoteVault(providers: providers, clock: clock))
     }
 
+    /// Replaces the record of L2's key by a box without a header, as apps and earlier versions make
+    /// it.
+    func useBox(_ keyStore: some KeyStore, password: SecretBytes) throws {
+        let crypto = VaultCryptoProvider(keyStore: keyStore)
+        let entries = VaultKeyStoreProvider(keyStore: keyStore)
+        var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
+        let record = try #require(try entries.encryptedL2Key())
+        var root = try crypto.decrypt(record, withKey: wrapping)
+        try entries.storeEncryptedL2Key(crypto.encrypt(root, withKey: wrapping))
+        root.erase()
+        wrapping.erase()
+    }
+
     func database() throws -> VaultDatabaseProvider {
         try VaultDatabaseProvider(file: file, key: Data(repeating: 1, count: 32)) { _ in }
     }
@@ -134,6 +149,7 @@ private func name(of error: SecureVaultError) -> String {
         "initFailed", "authRequired", "invalidPassword", "noL1Key", "noL2Key", "authError",
         "failedToOpenDatabase", "databaseError", "duplicateRecord", "keystoreError", "secError",
         "generalCryptoError", "encodingFailed", "keystoreReadError", "keystoreUpdateError",
+        "mustWait",
     ]
     let own = names[error.errorCode - 1]
     if let cause = error.cause as? SecureVaultError { return own + "." + name(of: cause) }
