@@ -8,6 +8,8 @@ struct BackupRun {
     let dataKeys: [VaultBackupKey]
     let label: VaultBackupLabel
     let replacing: Bool
+    /// Changes the database before it is copied, in the transaction that counts the backup.
+    var preparing: (SecureDatabaseStore) throws -> Void = { _ in }
 
     func write(to url: URL, _ progress: FileProgress.Handler) throws -> VaultBackupMetadata {
         try checkContents()
@@ -17,7 +19,10 @@ struct BackupRun {
         let keys = try BackupKeys(.random(name: VaultBackupHeader.keyName))
         let (keySet, wrapped) = try wrap(keys)
         let copied = BackupDatabase(workspace, keys, database.configuration)
-        try database.write { try VaultIdentity.advance(in: $0) }
+        try database.write {
+            try VaultIdentity.advance(in: $0)
+            try preparing($0)
+        }
         try database.backup(to: copied.url, key: copied.key) {
             try progress(FileProgress($0.completed, of: $0.total, step: .copying))
         }

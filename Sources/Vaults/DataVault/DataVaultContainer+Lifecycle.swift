@@ -28,10 +28,10 @@ extension DataVaultContainer {
         return vault
     }
 
-    /// Creates the vault of an existing object.
+    /// Creates the vault of an existing object, with the values of a backup if one is restored.
     func create(
         _ vault: DataVault, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
-        unlessLockedSince locks: Int
+        _ restored: RestoredValues? = nil, unlessLockedSince locks: Int
     ) throws {
         let place = vault.place
         try policy.validate()
@@ -54,22 +54,30 @@ extension DataVaultContainer {
                 }
                 vault.close()
                 try vault.publish(
-                    make(place, password, policy, for: vault), unlessLockedSince: locks)
+                    make(place, password, policy, restored, for: vault),
+                    unlessLockedSince: locks)
             }
         }
     }
 
     private func make(
         _ place: VaultPlace, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
-        for vault: DataVault
+        _ restored: RestoredValues?, for vault: DataVault
     ) throws -> OpenedVault {
         try records.prepareDeviceKey(for: place)
         var record = VaultRecord(creatingWith: policy)
-        let key = try DataVaultError.reading { try DataEncryptionKey.random(name: "datavault") }
+        let key =
+            try restored?.key
+            ?? DataVaultError.reading { try DataEncryptionKey.random(name: VaultValues.keyName) }
         try records.insert(&record, place)
         var opened: OpenedVault?
         do {
-            try VaultValues.create(place.databasePath(record.incarnation), key: key)
+            let path = place.databasePath(record.incarnation)
+            if let restored {
+                try restored.write(to: path)
+            } else {
+                try VaultValues.create(path, key: key)
+            }
             try place.setMode(ofDatabase: record.incarnation)
             try records.setPassword(password, of: &record, place, key)
             let made = try vault.open(record, key)

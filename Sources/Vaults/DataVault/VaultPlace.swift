@@ -45,6 +45,10 @@ struct VaultPlace: Sendable {
         "\(directory)/\(hash)-\(Hex.text(incarnation))\(Self.suffix)"
     }
 
+    /// The file beside which a backup is unpacked: it never exists, and has the same name for each
+    /// restore of the vault, so that the next one removes what a killed one has left.
+    var restoring: URL { URL(fileURLWithPath: "\(directory)/\(hash).restoring") }
+
     // MARK: - The key store's entry
 
     private static let idPrefix = "datavault.id."

@@ -6,8 +6,11 @@ internal import SecureStorage
 ///
 /// The type of a value is SQLite's own, TEXT or BLOB, so it cannot contradict the value.
 final class VaultValues: Sendable {
-    private let queue: SecureDatabaseQueue
+    let queue: SecureDatabaseQueue
     private let file: VaultFile
+
+    /// The name of a vault's key.
+    static let keyName = "datavault"
 
     private static let schema =
         "CREATE TABLE value (name TEXT NOT NULL PRIMARY KEY, data NOT NULL) WITHOUT ROWID"
@@ -79,7 +82,7 @@ final class VaultValues: Sendable {
         return SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
     }
 
-    private static func databaseKey(_ key: DataEncryptionKey) throws -> SecretBytes {
+    static func databaseKey(_ key: DataEncryptionKey) throws -> SecretBytes {
         try key.derivedKey(for: "datavault database 1")
     }
 

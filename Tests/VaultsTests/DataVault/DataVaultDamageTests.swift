@@ -35,17 +35,11 @@ import TestSupport
                 var (round, errors) = (0, 0)
                 while errors < Self.count {
                     round += 1
-                    var time = Duration.seconds(60)
-                    var isRefused = false
-                    // A slow one is measured again: the machine may have been busy.
-                    for _ in 1...2 where time >= .seconds(2) {
-                        var same = damage
-                        let start = ContinuousClock.now
-                        isRefused = try target.refuses(kind, &same)
-                        time = ContinuousClock.now - start
-                        if time < .seconds(2) { damage = same }
-                    }
-                    slowest = max(slowest, time)
+                    let start = (ThreadTime.now, ContinuousClock.now)
+                    let isRefused = try target.refuses(kind, &damage)
+                    slowest = max(slowest, ThreadTime.now - start.0)
+                    // Not waiting either, but the machine may be busy.
+                    #expect(ContinuousClock.now - start.1 < .seconds(20))
                     if isRefused { errors += 1 } else { intact += 1 }
                     try #require(isRefused || kind == .database, "seed \(seed), round \(round)")
                 }
@@ -55,7 +49,8 @@ import TestSupport
                 }
                 #expect(slowest < .seconds(2))
                 #expect(peakMemory() - before < 256 << 20)
-                #expect(intact < max(10, Self.count / 5))
+                // An eighth is without effect, as random bytes fall.
+                #expect(intact < max(10, Self.count / 3))
             }
         }
     }

@@ -22,6 +22,26 @@ import Vaults
         }
     #endif
 
+    @Test func `a backup and its restore`() throws {
+        let (typed, newPassword) = ("correct horse 1", "battery staple 2")
+        let vault = try container.create(id: "org.example.notes.main", password: typed)
+        try vault.setString("user", value: "ada")
+        let backupURL = home.url.appendingPathComponent("notes.backup")
+        func show(_ code: SecretBytes) { #expect(code.count == 23) }
+        // begin
+        let code = RecoveryCode.random()
+        show(code.formatted)
+        try vault.makeBackup(at: backupURL, unlockedBy: [code])
+        // end
+        try container.delete(id: "org.example.notes.main")
+        // begin
+        let restored = try container.restore(
+            from: backupURL, id: "org.example.notes.main", unlockedBy: code,
+            password: newPassword)
+        // end
+        #expect(try restored.getString("user") == "ada")
+    }
+
     private static func useTheClass() throws {
         let typed = SecretBytes(utf8: "correct horse 1")
         // begin

@@ -1,0 +1,74 @@
+internal import Foundation
+internal import SecureStorage
+
+/// The contents of a data vault's backup, unpacked and checked.
+struct RestoredValues {
+    /// The key of the vault that was backed up, with which its app may have encrypted files.
+    let key: DataEncryptionKey
+    /// The policy of the vault when the backup was made.
+    let policy: DataVaultPasswordPolicy
+
+    private let database: BackupDatabase
+    private let progress: FileProgress.Handler
+
+    private static let policyTable = "datavault_policy"
+
+    /// Unpacks a backup in a workspace, which lives as long as the contents are needed.
+    ///
+    /// - Throws: ``VaultBackupError``; `SecureStorageError`; errors of `progress`.
+    init(
+        _ backup: URL, unlockedBy source: any KeyEncryptionKeySource, in workspace: BackupWorkspace,
+        _ progress: @escaping FileProgress.Handler
+    ) throws {
+        let opened = try OpenedBackup(at: backup)
+        let keys = try opened.unlock(with: source)
+        guard let key = keys.dataKeys.first(where: { $0.name == VaultValues.keyName }) else {
+            throw Self.otherKind
+        }
+        database = BackupDatabase(workspace, keys, SecureDatabaseConfiguration())
+        try opened.extract(to: database.url, with: keys, progress)
+        try database.check(opened.header.metadata, progress)
+        policy = try database.withStore(readOnly: true) { store in
+            guard try store.tableExists(Self.policyTable), try store.tableExists("value"),
+                let text = try store.string(forQuery: "SELECT policy FROM \(Self.policyTable)")
+            else { throw Self.otherKind }
+            do {
+                return try JSONDecoder().decode(
+                    DataVaultPasswordPolicy.self, from: Data(text.utf8))
+            } catch {
+                throw VaultBackupError.damaged(reason: "its policy cannot be read")
+            }
+        }
+        self.key = key
+        self.progress = progress
+    }
+
+    /// Writes the database of the new vault, under the key that its vault derives.
+    func write(to path: String) throws {
+        try VaultBackupError.translating(path, isDatabase: true) {
+            try database.withStore(readOnly: true, isLasting: true) { store in
+                try store.backup(
+                    to: URL(fileURLWithPath: path), key: .raw(VaultValues.databaseKey(key)),
+                    replacing: false
+                ) { try progress(FileProgress($0.completed, of: $0.total, step: .copying)) }
+            }
+        }
+    }
+
+    /// Stores the policy in the database of a vault that is being backed up.
+    static func put(_ policy: DataVaultPasswordPolicy, in store: SecureDatabaseStore) throws {
+        try store.executeUpdate(
+            """
+            CREATE TABLE IF NOT EXISTS \(policyTable) (
+                one INTEGER PRIMARY KEY CHECK (one = 1), policy TEXT NOT NULL)
+            """)
+        try store.executeUpdate(
+            "INSERT OR REPLACE INTO \(policyTable) VALUES (1, ?)",
+            String(decoding: JSONEncoder().encode(policy), as: UTF8.self))
+    }
+
+    private static var otherKind: VaultBackupError {
+        .unacceptableContents(
+            reason: "it was not made with DataVault.makeBackup; use VaultBackup.restore")
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+@testable import Vaults
+
+/// Tests of backups of data vaults.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultBackupTests {
+    private let home: VaultHome
+    private let container: DataVaultContainer
+    private let vault: DataVault
+    private let code = RecoveryCode.random()
+    private let backup: URL
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+        var policy = DataVaultPasswordPolicy()
+        policy.retryLimit = 7
+        policy.hasDigits = true
+        policy.lockTimeout = 300
+        vault = try container.create(id: "a", password: "P4sSw0rD1", policy: policy)
+        try vault.setString("name", value: "value")
+        try vault.setValue("bytes", value: Data(repeating: 7, count: 100_000))
+        backup = home.url.appendingPathComponent("vault.backup")
+    }
+
+    /// Another device: its own directory and its own key store.
+    private func otherDevice() throws -> (VaultHome, DataVaultContainer) {
+        let home = try VaultHome()
+        return (home, try home.container())
+    }
+
+    @Test func `a backup restores the values, the policy and the key under a new password`() throws
+    {
+        let encrypted = try vault.encrypt(Data("file".utf8))
+        let made = try vault.makeBackup(at: backup, unlockedBy: [code])
+        try vault.setString("name", value: "later")
+        let (otherHome, other) = try otherDevice()
+        let restored = try other.restore(
+            from: backup, id: "a", unlockedBy: RecoveryCode(code.formatted), password: "n3w pass")
+        #expect(try restored.getString("name") == "value")
+        #expect(try restored.getValue("bytes") == Data(repeating: 7, count: 100_000))
+        #expect(try restored.decrypt(encrypted) == Data("file".utf8))
+        #expect(try restored.passwordPolicy.retryLimit == 7)
+        #expect(try restored.passwordPolicy.lockTimeout == 300)
+        #expect(try restored.dataNames.map(\.name) == ["bytes", "name"])
+        restored.lock()
+        #expect(vaultCode { try restored.unlock(password: "P4sSw0rD1") } == 5)
+        try restored.unlock(password: "n3w pass")
+        try restored.setString("name", value: "changed")
+        // The first vault is untouched, and a second backup counts on.
+        #expect(try vault.getString("name") == "later")
+        let second = try vault.makeBackup(at: backup, unlockedBy: [code], replacing: true)
+        #expect(second.vaultID == made.vaultID && second.generation == made.generation + 1)
+        withExtendedLifetime(otherHome) {}
+    }
+
+    @Test func `any of several keys opens it, and the password of the vault does not`() async throws
+    {
+        let key = try KeyEncryptionKey.random(name: "server")
+        try await vault.makeBackup(at: backup, unlockedBy: [code, key])
+        let (otherHome, other) = try otherDevice()
+        #expect(throws: VaultBackupError.self) {
+            _ = try other.restore(
+                from: backup, id: "a", unlockedBy: PasswordKey("P4sSw0rD1"), password: "n3w pass")
+        }
+        #expect(throws: VaultBackupError.self) {
+            _ = try other.restore(
+                from: backup, id: "a", unlockedBy: RecoveryCode.random(), password: "n3w pass")
+        }
+        #expect(try !other.exists(id: "a"))
+        let restored = try await other.restore(
+            from: backup, id: "b", unlockedBy: key, password: "n3w pass")
+        #expect(try restored.getString("name") == "value")
+        #expect(try other.ids() == ["b"])
+        withExtendedLifetime(otherHome) {}
+    }
+
+    @Test func `nothing is restored over a vault, and nothing with a password that breaks a rule`()
+        throws
+    {
+        try vault.makeBackup(at: backup, unlockedBy: [code])
+        #expect(
+            vaultCode {
+                _ = try container.restore(
+                    from: backup, id: "a", unlockedBy: code, password: "n3w pass")
+            } == 1)
+        #expect(try vault.getString("name") == "value")
+        // The policy of the backup wants a digit.
+        #expect(
+            vaultCode {
+                _ = try container.restore(
+                    from: backup, id: "b", unlockedBy: code, password: "no digits")
+            } == 52)
+        #expect(try !container.exists(id: "b"))
+        let restored = try container.restore(
+            from: backup, id: "b", unlockedBy: code, password: "no digits", policy: .init())
+        #expect(try restored.getString("name") == "value")
+        try container.delete(id: "a")
+        let again = try container.restore(
+            from: backup, id: "a", unlockedBy: code, password: "P4sSw0rD1")
+        #expect(try again.getString("name") == "value")
+        let names = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
+        #expect(names.filter { $0.hasPrefix(".securestorage") } == [])
+        #expect(names.filter { $0.hasSuffix(".vault") }.count == 2)
+    }
+
+    @Test func `a locked vault makes no backup, and a lock in its midst leaves none`() throws {
+        vault.lock()
+        #expect(vaultCode { try vault.makeBackup(at: backup, unlockedBy: [code]) } == 8)
+        try vault.unlock(password: "P4sSw0rD1")
+        #expect(
+            vaultCode {
+                try vault.makeBackup(at: backup, unlockedBy: [code]) { [vault] progress in
+                    if progress.step == .copying { vault.lock() }
+                }
+            } == 8)
+        let names = try FileManager.default.contentsOfDirectory(atPath: home.path)
+        #expect(names.sorted() == ["keys", "vaults"])
+        #expect(vault.isLocked)
+    }
+
+    @Test func `a progress that throws, or a cancelled task, leaves no vault`() async throws {
+        struct Stop: Error {}
+        try await vault.makeBackup(at: backup, unlockedBy: [code])
+        for step in [FileProgress.Step.opening, .checking, .copying] {
+            #expect(throws: Stop.self) {
+                _ = try container.restore(
+                    from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1"
+                ) { if $0.step == step { throw Stop() } }
+            }
+            #expect(try container.ids() == ["a"], "\(step)")
+        }
+        let task = Task { [container, backup, code] in
+            _ = try await container.restore(
+                from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1"
+            ) { _ in withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try container.ids() == ["a"])
+        let files = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
+        #expect(files.filter { $0.hasSuffix(".vault") }.count == 1)
+    }
+
+    @Test func `a backup of something else, or a damaged one, is refused by name`() throws {
+        let other = home.url.appendingPathComponent("other.db")
+        let queue = SecureDatabaseQueue(url: other)
+        try queue.open(with: .raw(SecretBytes.random(count: 32)))
+        try VaultBackup.make(of: queue, at: backup, unlockedBy: [code])
+        #expect(
+            throws: VaultBackupError.unacceptableContents(
+                reason: "it was not made with DataVault.makeBackup; use VaultBackup.restore")
+        ) {
+            _ = try container.restore(
+                from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1")
+        }
+        try vault.makeBackup(at: backup, unlockedBy: [code], replacing: true)
+        var bytes = try Data(contentsOf: backup)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: backup)
+        #expect(throws: VaultBackupError.self) {
+            _ = try container.restore(
+                from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1")
+        }
+        #expect(try container.ids() == ["a"])
+    }
+
+    @Test func `a kill during a restore leaves the whole vault or none`() async throws {
+        _ = try await vault.makeBackup(at: backup, unlockedBy: [code])
+        let typed = code.formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        let kills = SuddenDeath.count(3)
+        var (moment, complete) = (SuddenDeath.Moment(), 0)
+        for round in 1...kills {
+            let delay = moment.next()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = home.path as String, code = typed as String, delay = delay as Int]
+                in
+                try Self.restore(path, code, delay)
+            }
+            let done = home.url.appendingPathComponent("restored")
+            moment.note(wasTooLate: FileManager.default.fileExists(atPath: done.path))
+            try? FileManager.default.removeItem(at: done)
+            if try container.exists(id: "b") {
+                complete += 1
+                let restored = try container.vault(id: "b")
+                try await restored.unlock(password: "n3w pass")
+                #expect(try restored.getString("name") == "value", "round \(round)")
+                try container.delete(id: "b")
+            }
+            // The next restore is not obstructed by what the killed one has left.
+            let again = try await container.restore(
+                from: backup, id: "b", unlockedBy: code, password: "P4sSw0rD1")
+            #expect(try again.getString("name") == "value")
+            try container.delete(id: "b")
+            let files = try FileManager.default.contentsOfDirectory(atPath: home.directory.path)
+            #expect(files.filter { $0.hasSuffix(".vault") }.count == 1, "round \(round)")
+            #expect(!files.contains { $0.hasPrefix(".securestorage-vault") }, "round \(round)")
+        }
+        SuddenDeath.report("kills of restores of data vaults: \(kills), \(complete) complete")
+    }
+
+    private static func restore(_ path: String, _ code: String, _ delay: Int) throws {
+        let home = VaultHome(path: path)
+        let container = try home.container()
+        SuddenDeath.after(microseconds: delay)
+        _ = try container.restore(
+            from: home.url.appendingPathComponent("vault.backup"), id: "b",
+            unlockedBy: RecoveryCode(code), password: "n3w pass")
+        close(open(path + "/restored", O_WRONLY | O_CREAT, 0o600))
+        SuddenDeath.now()
+    }
+}
