@@ -34,7 +34,8 @@ package struct MachineMoment: Sendable, Equatable {
     private static let currentStart: Data = {
         var text = [CChar](repeating: 0, count: 37)
         cplatform_machine_start(&text)
-        guard let uuid = UUID(uuidString: String(cString: text))?.uuid else {
+        let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        guard let uuid = UUID(uuidString: String(decoding: bytes, as: UTF8.self))?.uuid else {
             return Data(count: startLength)
         }
         return withUnsafeBytes(of: uuid) { Data($0) }

@@ -45,6 +45,16 @@ extension DataVault {
         try await onOwnThread { try self.unlock(password: password) }
     }
 
+    /// Unlocks a vault that was put back to an earlier state on purpose, like the synchronous call
+    /// but on a separate thread.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Throws: As the synchronous call; `CancellationError` if the task was cancelled beforehand,
+    ///   which does not count as a try.
+    public func acceptRollback(password: some DataVaultPassword) async throws {
+        try await onOwnThread { try self.acceptRollback(password: password) }
+    }
+
     /// Checks the password of an unlocked vault, like the synchronous call but on a separate
     /// thread.
     ///

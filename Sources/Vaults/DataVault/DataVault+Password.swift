@@ -11,13 +11,25 @@ extension DataVault {
     /// - Throws: `DataVaultError`: `.invalidPassword`; `.mustWait` after too many of them;
     ///   `.doesNotExist` with `isSelfDestructed` if that was one too many; codes 50 to 57 if the
     ///   password is right but no longer acceptable: the vault stays locked until
-    ///   `changePassword(_:newPassword:)`; `.locked` if it was locked in the meantime;
-    ///   `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
+    ///   `changePassword(_:newPassword:)`; `.rolledBack` if the policy says so; `.locked` if it was
+    ///   locked in the meantime; `.ioReadError`, `.ioWriteError`, `.outOfMemory`.
     public func unlock(password: some DataVaultPassword) throws {
         try unlock(password.passwordBytes, unlessLockedSince: lockCount)
     }
 
-    func unlock(_ password: SecretBytes, unlessLockedSince locks: Int) throws {
+    /// Unlocks a vault that was put back to an earlier state on purpose; if it is already unlocked,
+    /// does nothing.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Throws: As `unlock(password:)`, except `.rolledBack`.
+    public func acceptRollback(password: some DataVaultPassword) throws {
+        try unlock(
+            password.passwordBytes, unlessLockedSince: lockCount, isRollbackAccepted: true)
+    }
+
+    func unlock(
+        _ password: SecretBytes, unlessLockedSince locks: Int, isRollbackAccepted: Bool = false
+    ) throws {
         guard isLocked else { return }
         // Before the lock, since a long password takes time.
         let characters = PasswordCharacters(password)
@@ -26,9 +38,30 @@ extension DataVault {
             guard isLocked else { return }
             let key = try container.records.check(password, of: &record, place, upgrading: true)
             try record.policy.check(characters)
+            if isRollbackAccepted { record.lastDate = 0 }
             guard !isExpired(record) else { throw DataVaultError.passwordExpired }
-            try publish(open(record, key), unlessLockedSince: locks)
+            try publish(
+                open(&record, key, isRollbackAccepted: isRollbackAccepted),
+                unlessLockedSince: locks)
         }
+    }
+
+    /// Opens the vault, and notes that in its record.
+    ///
+    /// - Throws: `DataVaultError.rolledBack` if the policy says so, and it is not accepted.
+    private func open(
+        _ record: inout VaultRecord, _ key: DataEncryptionKey, isRollbackAccepted: Bool = false
+    ) throws -> OpenedVault {
+        let opened = try open(record, key)
+        do {
+            guard opened.rollback.isEmpty || isRollbackAccepted || !record.policy.refusesRollback
+            else { throw DataVaultError.rolledBack(opened.rollback) }
+            try container.records.noteUnlock(of: &record, opened.values, place)
+        } catch {
+            opened.close()
+            throw error
+        }
+        return opened
     }
 
     /// Checks the password of an unlocked vault, for instance before something that should not
@@ -115,7 +148,7 @@ extension DataVault {
                 throw Self.isSamePassword
             }
             // Before the new password is stored: a caller that gets an error keeps the old one.
-            let opened = isLocked ? try open(record, key) : nil
+            let opened = isLocked ? try open(&record, key) : nil
             do {
                 try container.records.setPassword(new, of: &record, place, key)
                 try container.records.store(&record, place)

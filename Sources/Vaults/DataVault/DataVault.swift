@@ -80,6 +80,10 @@ public final class DataVault: Sendable {
         closed?.close()
     }
 
+    /// What the last unlock found to be earlier than at the one before; nothing while the vault is
+    /// locked.
+    public var rollback: DataVaultRollback { openedNow?.rollback ?? [] }
+
     /// Restarts the idle time.
     ///
     /// - Throws: `DataVaultError`: `.locked`; `.doesNotExist` if the vault was destroyed in the
@@ -125,7 +129,7 @@ public final class DataVault: Sendable {
         try place.prepareToOpen(record.incarnation)
         return try OpenedVault(
             record, key: key, databasePath: place.databasePath(record.incarnation),
-            now: container.clock.now)
+            date: container.records.date(), now: container.clock.now)
     }
 
     /// Takes ownership of an opened vault; under the vault's lock file.

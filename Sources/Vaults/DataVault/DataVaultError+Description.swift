@@ -27,6 +27,8 @@ extension DataVaultError: CustomStringConvertible {
         case .outOfMemory: "not enough memory; free some and try again"
         case .mustWait(let seconds):
             "too many wrong passwords; try again in \(seconds) s"
+        case .rolledBack(let rollback):
+            "\(rollback); if that was intended, call acceptRollback(password:)"
         case .passwordRequired: "the password must not be empty"
         case .passwordUnderMinLength: "the password is too short"
         case .passwordRequiresDigit: "the password needs a digit"

@@ -58,6 +58,13 @@ public enum DataVaultError: Error, Sendable {
     /// See ``DataVaultPasswordPolicy/retryDelay``. The call did not count as a try.
     case mustWait(seconds: Int)
 
+    /// The password is right, but the vault was put back to an earlier state, or the machine's
+    /// clock; code 15.
+    ///
+    /// See ``DataVaultPasswordPolicy/refusesRollback``. If that was intended,
+    /// `DataVault.acceptRollback(password:)` unlocks the vault.
+    case rolledBack(DataVaultRollback)
+
     /// The password is empty, which the policy does not allow; code 50.
     case passwordRequired
 
@@ -88,7 +95,7 @@ public typealias DataVaultException = DataVaultError
 
 extension DataVaultError {
     /// The error code of the original: 0 to 13, and 50 to 57 for passwords that the policy rejects;
-    /// 14 for ``mustWait(seconds:)``, which it does not have.
+    /// 14 for ``mustWait(seconds:)`` and 15 for ``rolledBack(_:)``, which it does not have.
     public var code: Int {
         switch self {
         case .unknown: 0
@@ -105,6 +112,7 @@ extension DataVaultError {
         case .dataTypeError: 12
         case .outOfMemory: 13
         case .mustWait: 14
+        case .rolledBack: 15
         case .passwordRequired: 50
         case .passwordUnderMinLength: 51
         case .passwordRequiresDigit: 52

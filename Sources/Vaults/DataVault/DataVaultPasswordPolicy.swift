@@ -64,6 +64,12 @@ public struct DataVaultPasswordPolicy: Sendable, Equatable, Hashable, Codable {
     /// when the machine is started.
     public var retryDelay = 0
 
+    /// Whether a vault that was put back to an earlier state refuses to be unlocked, with
+    /// `DataVaultError.rolledBack`; otherwise ``DataVault/rollback`` reports it.
+    ///
+    /// Default: false. See ``DataVaultRollback``.
+    public var refusesRollback = false
+
     /// The ``retryLimit`` of a vault that does not destroy itself.
     public static let unlimitedRetriesAllowed = 0
 
@@ -108,6 +114,7 @@ extension DataVaultPasswordPolicy {
             (before.hasDigits, hasDigits), (before.hasUpper, hasUpper), (before.hasLower, hasLower),
             (before.hasSpecial, hasSpecial),
             (!before.defaultPasswordAllowed, !defaultPasswordAllowed),
+            (before.refusesRollback, refusesRollback),
         ]
         let hasMoreTries =
             before.retryLimit > 0 && (retryLimit == 0 || retryLimit > before.retryLimit)
@@ -160,5 +167,6 @@ extension DataVaultPasswordPolicy {
         lockTimeout = try values.decodeIfPresent(Int.self, forKey: .lockTimeout)
         try decode(.retryLimit, into: &retryLimit)
         try decode(.retryDelay, into: &retryDelay)
+        try decode(.refusesRollback, into: &refusesRollback)
     }
 }

@@ -38,10 +38,24 @@ extension DataVaultSession {
     public func unlock(password: some DataVaultPassword) async throws -> State {
         try await onOwnThread(endsLocked: true) {
             try $0.unlock(password.passwordBytes, unlessLockedSince: $1)
-        } outcome: { error in
-            if let rule = error?.brokenRule { return .passwordViolates(rule, triesLeft: nil) }
-            if case .passwordExpired = error { return .passwordExpired(triesLeft: nil) }
-            return Self.outcome(error)
+        } outcome: {
+            Self.unlockOutcome($0)
+        }
+    }
+
+    /// Unlocks a vault that was put back to an earlier state on purpose: from `.failed` with
+    /// `.rolledBack` to `.unlocked`.
+    ///
+    /// - Parameter password: Empty for the default password.
+    /// - Returns: The state after the call.
+    /// - Throws: As ``unlock(password:)``.
+    @discardableResult
+    public func acceptRollback(password: some DataVaultPassword) async throws -> State {
+        try await onOwnThread(endsLocked: true) {
+            try $0.unlock(
+                password.passwordBytes, unlessLockedSince: $1, isRollbackAccepted: true)
+        } outcome: {
+            Self.unlockOutcome($0)
         }
     }
 
@@ -116,11 +130,17 @@ extension DataVaultSession {
         }
     }
 
+    private static func unlockOutcome(_ error: DataVaultError?) -> State? {
+        if let rule = error?.brokenRule { return .passwordViolates(rule, triesLeft: nil) }
+        if case .passwordExpired = error { return .passwordExpired(triesLeft: nil) }
+        return outcome(error)
+    }
+
     /// Returns the state that follows from an error but cannot be observed on the vault.
     private static func outcome(_ error: DataVaultError?) -> State? {
         switch error {
         case .doesNotExist(isSelfDestructed: true, _)?: .destroyed
-        case .ioReadError?, .ioWriteError?, .unknown?: error.map { .failed($0) }
+        case .ioReadError?, .ioWriteError?, .unknown?, .rolledBack?: error.map { .failed($0) }
         default: nil
         }
     }

@@ -20,11 +20,15 @@ final class OpenedVault: @unchecked Sendable {
         weak var cipher: SealedStreamCipher?
     }
 
+    /// What the unlock found to be earlier than at the last one.
+    let rollback: DataVaultRollback
+
     /// After which time the vault locks itself.
     var idle: IdleTime
 
     init(
-        _ record: VaultRecord, key: DataEncryptionKey, databasePath: String, now: Duration
+        _ record: VaultRecord, key: DataEncryptionKey, databasePath: String, date: Date,
+        now: Duration
     ) throws {
         incarnation = record.incarnation
         self.key = key
@@ -32,6 +36,7 @@ final class OpenedVault: @unchecked Sendable {
             name: "datavault encryption",
             bytes: key.derivedKey(for: "datavault encryption 1"))
         values = try VaultValues(databasePath, key: key)
+        rollback = record.rollback(try values.generation(), at: date)
         idle = IdleTime(limit: Self.timeout(record.policy), now: now)
     }
 

@@ -4,7 +4,7 @@ internal import SecureStoragePlatform
 /// The entry of a vault in the key store: its wrapped key, its policy and its tries, all sealed.
 ///
 /// ```
-/// "SSDV", the version 2
+/// "SSDV", the version 3
 /// the id, after its length in 32 bits
 /// the rest, sealed by the device's key for this id: see `sealedPart`
 /// SHA-256 of all bytes before, truncated to 8
@@ -35,6 +35,10 @@ struct VaultRecord {
     var tries = PasswordTries()
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
+    /// The machine's date at the last unlock, in seconds since 1970; 0 if there was none.
+    var lastDate: Int64 = 0
+    /// The database's generation after the last unlock.
+    var generation: Int64 = 0
     var usesDefaultPassword = false
     /// Contains no nil values.
     var policy: DataVaultPasswordPolicy
@@ -48,8 +52,9 @@ struct VaultRecord {
 
     static let incarnationLength = 16
     private static let magic: StaticString = "SSDV"
-    /// Version 1, which is read as well, has neither a delay nor the moment of the last try.
-    private static let version: UInt8 = 2
+    /// Version 1, which is read as well, has neither a delay nor the moment of the last try; it and
+    /// version 2 have neither the date nor the generation.
+    private static let version: UInt8 = 3
     private static let lengths = 64...8192
 
     init(creatingWith policy: DataVaultPasswordPolicy) {
@@ -87,12 +92,13 @@ struct VaultRecord {
         let keys: Data?
     }
 
-    /// Returns whether the password has expired at a date.
+    /// Returns whether the password has expired at a date, or had at the last unlock: setting the
+    /// clock back does not help.
     func isExpired(at now: Date) -> Bool {
         guard let days = policy.expirationDays, days > 0, !usesDefaultPassword else {
             return false
         }
-        let age = now.timeIntervalSince1970 - Double(passwordSetAt)
+        let age = max(now.timeIntervalSince1970, Double(lastDate)) - Double(passwordSetAt)
         return age >= Double(days) * 86_400
     }
 
@@ -142,7 +148,7 @@ struct VaultRecord {
         writer.integer(UInt64(bitPattern: passwordSetAt))
         let flags = [
             usesDefaultPassword, policy.defaultPasswordAllowed, policy.hasDigits, policy.hasUpper,
-            policy.hasLower, policy.hasSpecial,
+            policy.hasLower, policy.hasSpecial, policy.refusesRollback,
         ]
         writer.byte(flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) })
         for number in [
@@ -152,6 +158,8 @@ struct VaultRecord {
         writer.part(keys?.bytes ?? Data())
         writer.integer(UInt32(truncatingIfNeeded: policy.retryDelay))
         tries.writeLast(to: &writer)
+        writer.integer(UInt64(bitPattern: lastDate))
+        writer.integer(UInt64(bitPattern: generation))
         return Data(writer.bytes)
     }
 
@@ -173,6 +181,7 @@ struct VaultRecord {
         policy.hasUpper = flag(3)
         policy.hasLower = flag(4)
         policy.hasSpecial = flag(5)
+        policy.refusesRollback = flag(6)
         policy.minLength = try reader.number()
         policy.minUniqueChars = try reader.number()
         policy.expirationDays = try reader.number()
@@ -184,6 +193,10 @@ struct VaultRecord {
             tries = PasswordTries(count: count, last: try PasswordTries.last(from: &reader))
         } else {
             tries = PasswordTries(count: count, last: nil)
+        }
+        if version > 2 {
+            lastDate = Int64(bitPattern: try reader.integer(UInt64.self))
+            generation = Int64(bitPattern: try reader.integer(UInt64.self))
         }
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)

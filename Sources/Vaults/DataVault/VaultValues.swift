@@ -14,6 +14,10 @@ final class VaultValues: Sendable {
 
     private static let schema =
         "CREATE TABLE value (name TEXT NOT NULL PRIMARY KEY, data NOT NULL) WITHOUT ROWID"
+    private static let generationSchema = """
+        CREATE TABLE IF NOT EXISTS datavault_generation (
+            one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL)
+        """
     private static let select = "SELECT data FROM value WHERE name = ?"
     private static let upsert = """
         INSERT INTO value (name, data) VALUES (?, ?)
@@ -99,6 +103,32 @@ final class VaultValues: Sendable {
     func close() {
         // The block does not throw, and waits for no one that waits for this thread.
         try? queue.inDatabase { $0.close() }
+    }
+
+    // MARK: - Generation
+
+    /// Whether the disk was full or read-only when the vault was opened.
+    var isReadOnly: Bool { queue.configuration.isReadOnly }
+
+    /// The number of unlocks that the database has seen; 0 for one of an earlier version.
+    func generation() throws -> Int64 {
+        try DataVaultError.reading {
+            try queue.inDatabase { db in
+                guard try db.tableExists("datavault_generation") else { return 0 }
+                return try db.int64(forQuery: "SELECT generation FROM datavault_generation") ?? 0
+            }
+        }
+    }
+
+    func setGeneration(_ generation: Int64) throws {
+        try DataVaultError.writing {
+            try queue.inTransaction { db in
+                try db.executeUpdate(Self.generationSchema)
+                try db.executeUpdate(
+                    "INSERT OR REPLACE INTO datavault_generation VALUES (1, ?)", generation)
+                return false
+            }
+        }
     }
 
     // MARK: - Values

@@ -157,15 +157,25 @@ import TestSupport
     // MARK: - Full disks
 
     #if os(Linux)
+        // In a process of its own: see `Ballast`.
         @Test(.enabled(if: SmallDisk.isAvailable))
         func `on a disk that is too small each operation fails and leaves nothing, until it fits`()
-            throws
+            async throws
         {
             try makeEncrypted(.wal)
-            let db = try database.openStore()
-            defer { db.close() }
             let disk = try SmallDisk(kilobytes: 3000)
-            let place = disk.directory.appendingPathComponent("target.db")
+            await #expect(processExitsWith: .success) {
+                [source = database.path as String, disk = disk.directory.path as String] in
+                try Self.fill(URL(fileURLWithPath: disk), from: source)
+            }
+            withExtendedLifetime(disk) {}
+        }
+
+        private static func fill(_ disk: URL, from source: String) throws {
+            let db = SecureDatabaseStore(fullDatabasePath: source)
+            try db.open(with: TemporaryDatabase.key)
+            defer { db.close() }
+            let place = disk.appendingPathComponent("target.db")
             let work: [(String, () throws -> Void)] = [
                 ("backup", { try db.backup(to: place) }),
                 ("export", { try db.export(to: place, key: .passphrase("other")) }),
@@ -174,7 +184,7 @@ import TestSupport
                     "salvage",
                     {
                         try SecureDatabaseStore.salvage(
-                            at: database.url, key: Self.key, to: place)
+                            at: URL(fileURLWithPath: source), key: Self.key, to: place)
                     }
                 ),
             ]
@@ -182,12 +192,11 @@ import TestSupport
             for (name, body) in work {
                 var failures = 0
                 for spare in stride(from: 0, through: 2400, by: 400) {
-                    let ballast = disk.directory.appendingPathComponent("ballast")
+                    let ballast = disk.appendingPathComponent("ballast")
                     try Data(count: (2900 - spare) * 1024).write(to: ballast)
                     let error = storageError(body)
-                    let names = try FileManager.default.contentsOfDirectory(
-                        atPath: disk.directory.path
-                    ).sorted()
+                    let names = try FileManager.default.contentsOfDirectory(atPath: disk.path)
+                        .sorted()
                     if let error {
                         failures += 1
                         #expect(

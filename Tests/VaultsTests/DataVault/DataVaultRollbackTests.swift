@@ -1,0 +1,199 @@
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+@testable import Vaults
+
+/// Tests of a vault whose database, or whose machine's clock, was put back.
+@Suite(.timeLimit(.minutes(10)))
+struct DataVaultRollbackTests {
+    private let home: VaultHome
+    private let container: DataVaultContainer
+    private let vault: DataVault
+
+    private static let password = "P4sSw0rD1"
+
+    init() throws {
+        home = try VaultHome()
+        container = try home.container()
+        vault = try container.create(id: "a", password: Self.password)
+        try vault.setString("name", value: "first")
+        vault.lock()
+    }
+
+    private func refuse() throws {
+        var policy = try vault.passwordPolicy
+        policy.refusesRollback = true
+        try vault.setPasswordPolicy(policy)
+    }
+
+    private func copy() throws -> (URL, Data) {
+        let database = try #require(try home.databases().first)
+        return (database, try Data(contentsOf: database))
+    }
+
+    private func putBack(_ copy: (url: URL, bytes: Data)) throws {
+        for suffix in ["-wal", "-shm"] { unlink(copy.url.path + suffix) }
+        let file = try FileHandle(forWritingTo: copy.url)
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: copy.bytes)
+        try file.close()
+    }
+
+    private func unlockAndLock() throws {
+        try vault.unlock(password: Self.password)
+        #expect(vault.rollback.isEmpty)
+        vault.lock()
+    }
+
+    @Test func `nothing is reported of a vault that was not put back`() throws {
+        for _ in 0..<3 { try unlockAndLock() }
+        let other = try home.container().vault(id: "a")
+        try other.unlock(password: Self.password)
+        #expect(other.rollback.isEmpty)
+        #expect(try other.getString("name") == "first")
+    }
+
+    @Test func `an older database is reported once, and its values are what there is`() throws {
+        try unlockAndLock()
+        let old = try copy()
+        try vault.unlock(password: Self.password)
+        try vault.setString("name", value: "second")
+        vault.lock()
+        try putBack(old)
+        try vault.unlock(password: Self.password)
+        #expect(vault.rollback == .database)
+        #expect(vault.rollback.description == "the vault's database is an older copy")
+        #expect(try vault.getString("name") == "first")
+        vault.lock()
+        #expect(vault.rollback.isEmpty)
+        try unlockAndLock()
+    }
+
+    @Test func `an older database is refused if the policy says so, until it is accepted`()
+        async throws
+    {
+        try refuse()
+        try unlockAndLock()
+        let old = try copy()
+        try unlockAndLock()
+        let new = try copy()
+        try putBack(old)
+        for _ in 0..<2 {
+            let error = dataVaultError { try vault.unlock(password: Self.password) }
+            #expect(error?.code == 15)
+            #expect(
+                error?.description
+                    == "the vault's database is an older copy; if that was intended, call "
+                    + "acceptRollback(password:)")
+            #expect(vault.isLocked)
+        }
+        #expect(vaultCode { try vault.unlock(password: "wrong password") } == 5)
+        #expect(
+            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") } == 15)
+        // The newer one is still welcome.
+        try putBack(new)
+        try unlockAndLock()
+        try putBack(old)
+        #expect(vaultCode { try vault.acceptRollback(password: "wrong password") } == 5)
+        try await vault.acceptRollback(password: Self.password)
+        #expect(vault.rollback == .database)
+        #expect(try vault.getString("name") == "first")
+        vault.lock()
+        try unlockAndLock()
+        // The one that was put aside is older than the accepted one.
+        try putBack(new)
+        #expect(vaultCode { try vault.unlock(password: Self.password) } == 15)
+    }
+
+    @Test
+    func `a clock that was set back is reported or refused, and one that was adjusted is not`()
+        throws
+    {
+        try unlockAndLock()
+        home.date.advance(days: -0.5)
+        try unlockAndLock()
+        home.date.advance(days: -2)
+        try vault.unlock(password: Self.password)
+        #expect(vault.rollback == .clock)
+        vault.lock()
+        try unlockAndLock()
+        try refuse()
+        home.date.advance(days: -2)
+        #expect(vaultCode { try vault.unlock(password: Self.password) } == 15)
+        home.date.advance(days: 2)
+        try unlockAndLock()
+        home.date.advance(days: -2)
+        try vault.acceptRollback(password: Self.password)
+        vault.lock()
+        try unlockAndLock()
+    }
+
+    @Test func `setting the clock back does not make a password younger`() throws {
+        var policy = DataVaultPasswordPolicy()
+        policy.expirationDays = 10
+        try vault.setPasswordPolicy(policy, password: Self.password)
+        home.date.advance(days: 9)
+        try unlockAndLock()
+        home.date.advance(days: 2)
+        #expect(vaultCode { try vault.unlock(password: Self.password) } == 57)
+        home.date.advance(days: -4)
+        try vault.unlock(password: Self.password)
+        #expect(vault.rollback == .clock)
+        vault.lock()
+        // A clock that was wrong once expires the password; a new one ends that.
+        home.date.advance(days: 30)
+        try vault.changePassword(Self.password, newPassword: "0ther pass")
+        vault.lock()
+        home.date.advance(days: -30)
+        try vault.unlock(password: "0ther pass")
+        #expect(vault.rollback == .clock)
+    }
+
+    @Test func `a session shows the refusal, and can accept`() async throws {
+        try refuse()
+        try unlockAndLock()
+        let old = try copy()
+        try unlockAndLock()
+        try putBack(old)
+        let session = DataVaultSession(id: "a", in: container)
+        await #expect(throws: DataVaultError.self) {
+            try await session.unlock(password: Self.password)
+        }
+        guard case .failed(.rolledBack(.database)) = session.state else {
+            Issue.record("\(session.state)")
+            return
+        }
+        #expect(try await session.acceptRollback(password: Self.password) == .unlocked)
+    }
+
+    @Test func `a kill during an unlock is not taken for an older copy`() async throws {
+        try refuse()
+        let kills = SuddenDeath.count(3)
+        var moment = SuddenDeath.Moment()
+        for round in 1...kills {
+            let delay = moment.next()
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = home.path as String, delay = delay as Int] in
+                try Self.unlock(path, delay)
+            }
+            let done = home.url.appendingPathComponent("unlocked")
+            moment.note(wasTooLate: FileManager.default.fileExists(atPath: done.path))
+            try? FileManager.default.removeItem(at: done)
+            try await vault.unlock(password: Self.password)
+            #expect(vault.rollback.isEmpty, "round \(round)")
+            #expect(try vault.getString("name") == "first")
+            vault.lock()
+        }
+        SuddenDeath.report("kills of unlocks: \(kills)")
+    }
+
+    private static func unlock(_ path: String, _ delay: Int) throws {
+        let vault = try VaultHome(path: path).container().vault(id: "a")
+        SuddenDeath.after(microseconds: delay)
+        try vault.unlock(password: Self.password)
+        close(open(path + "/unlocked", O_WRONLY | O_CREAT, 0o600))
+        SuddenDeath.now()
+    }
+}
