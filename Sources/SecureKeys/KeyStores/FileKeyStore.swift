@@ -2,9 +2,11 @@ public import Foundation
 
 /// Secrets in one file each, readable only by their owner or by the members of one group.
 ///
-/// The files are not encrypted: anyone who can read them, as the same user, as root or in a
-/// backup, has the secrets. Use this store on servers whose disk is trusted, and for keys that are
-/// already wrapped.
+/// The files are not encrypted unless the store has a key: anyone who can read them, as the same
+/// user, as root or in a backup, has the secrets. Use such a store on servers whose disk is
+/// trusted, and for keys that are already wrapped. With a key that comes from elsewhere, such as a
+/// credential of systemd (``SystemdCredentials``), each secret is sealed for its name; the names
+/// stay readable, and an older file of the same name opens.
 ///
 /// The directory has mode 0700 and its files 0600; with group sharing, 2770 and 0660. The store
 /// refuses, and neither follows nor repairs, anything that it would not have created: a symbolic
@@ -18,6 +20,7 @@ public import Foundation
 public struct FileKeyStore: KeyStore {
     private let path: String
     private let access: FileAccess
+    private let key: DataEncryptionKey?
 
     /// Opens the store in a directory, and creates the directory if it does not exist.
     ///
@@ -30,10 +33,13 @@ public struct FileKeyStore: KeyStore {
     ///   - sharedWithGroup: Pass true for programs of several users. The directory must exist,
     ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`); every member of its group
     ///     can read and replace every secret.
+    ///   - key: Seals the secrets: a key that is not stored on the same disk. A store with a key
+    ///     refuses secrets that are not sealed, and one without refuses sealed ones.
     /// - Throws: `KeyStoreError.refused` when others can read or change the directory or when
     ///   permissions prevent its use, `.unavailable` when it does not exist and is not created.
     public init(
-        directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false
+        directory: URL, creatingDirectory: Bool = true, sharedWithGroup: Bool = false,
+        sealedWith key: DataEncryptionKey? = nil
     ) throws {
         guard directory.isFileURL else {
             throw KeyStoreError.refused(reason: "the directory is not a file URL")
@@ -47,6 +53,7 @@ public struct FileKeyStore: KeyStore {
         }
         self.path = path
         access = FileAccess(sharedWithGroup: sharedWithGroup)
+        self.key = key
         if creatingDirectory, access == .owner { try KeyDirectory.create(path) }
         _ = try KeyDirectory(path, for: access, isLocked: false)
     }
@@ -77,23 +84,37 @@ public struct FileKeyStore: KeyStore {
     ///
     /// - Parameter name: 1 to 255 bytes of UTF-8.
     /// - Returns: The bytes as they were stored.
-    /// - Throws: `KeyStoreError.notFound`, `.damaged` for a file that is not as it was written, and
-    ///   `.refused` for one that this store would not have created.
+    /// - Throws: `KeyStoreError.notFound`, `.damaged` for a file that is not as it was written, or
+    ///   sealed with another key, and `.refused` for one that this store would not have created.
     public func read(_ name: String) throws -> SecretBytes {
-        let key = try SecretName(name)
+        let secretName = try SecretName(name)
         let directory = try KeyDirectory(path, for: access, isLocked: false)
         // One byte more than the largest valid file, to detect a longer one.
         guard
             let file = try directory.read(
-                KeyFile.fileName(of: key), maximum: KeyFile.maximumSize + 1)
+                KeyFile.fileName(of: secretName), maximum: KeyFile.maximumSize + 1)
         else { throw KeyStoreError.notFound(name: name) }
+        let place = KeyStoreError.quoted("\(path)/\(KeyFile.fileName(of: secretName))")
+        let secret: (bytes: SecretBytes, isSealed: Bool)
         do {
-            return try KeyFile.secret(of: key, file.bytes)
+            secret = try KeyFile.secret(of: secretName, file.bytes)
+        } catch {
+            throw KeyStoreError.damaged(name: name, reason: "\(error.reason): \(place)")
+        }
+        guard secret.isSealed == (key != nil) else {
+            throw KeyStoreError.refused(
+                reason: secret.isSealed
+                    ? "\(place) is sealed; open the store with its key"
+                    : "\(place) is not sealed, which this store never creates")
+        }
+        guard let key else { return secret.bytes }
+        do {
+            return try KeyFile.open(secret.bytes, of: secretName, with: key)
+        } catch EnvelopeError.cleared {
+            throw KeyStoreError.unavailable(reason: "the key of the key store was cleared")
         } catch {
             throw KeyStoreError.damaged(
-                name: name,
-                reason: "\(error.reason): "
-                    + KeyStoreError.quoted("\(path)/\(KeyFile.fileName(of: key))"))
+                name: name, reason: "it was changed, or sealed with another key: \(place)")
         }
     }
 
@@ -140,12 +161,18 @@ public struct FileKeyStore: KeyStore {
     private func write(
         _ secret: SecretBytes, _ name: String, unless check: (_ exists: Bool) throws -> Void
     ) throws {
-        let key = try SecretName(name)
+        let secretName = try SecretName(name)
         try SecretName.check(secret)
-        let fileName = KeyFile.fileName(of: key)
+        let fileName = KeyFile.fileName(of: secretName)
         let directory = try KeyDirectory(path, for: access, isLocked: true)
         try check(try directory.contains(fileName))
         try directory.removeDrafts()
-        try directory.write(KeyFile.contents(key, secret), as: fileName)
+        let contents: SecretBytes
+        do {
+            contents = try KeyFile.contents(secretName, secret, sealedWith: key)
+        } catch EnvelopeError.cleared {
+            throw KeyStoreError.unavailable(reason: "the key of the key store was cleared")
+        }
+        try directory.write(contents, as: fileName)
     }
 }

@@ -6,7 +6,7 @@ internal import SecureStoragePlatform
 ///
 /// ```
 /// offset  bytes
-///      0      8  "SSKEY", 0, 0, the version 1
+///      0      8  "SSKEY", 0, 0, the version: 2 if the secret is sealed, otherwise 1
 ///      8      2  n, the length of the name, big-endian
 ///     10      4  s, the length of the secret, big-endian
 ///     14      n  the name
@@ -18,14 +18,19 @@ internal import SecureStoragePlatform
 /// same length and use no characters that a file system could treat as equal to others, and the
 /// file name verifies the name inside.
 enum KeyFile {
-    private static let magic = Data("SSKEY\0\0".utf8) + [1]
+    private static let magic = Data("SSKEY\0\0".utf8)
     private static let headerSize = 14
     private static let checksumSize = SHA256.byteCount
     private static let suffix = ".key"
 
     /// The number of bytes at the beginning of a file that is certain to include its name.
     static let nameRange = headerSize + SecretName.maximumLength
-    static let maximumSize = nameRange + SecretName.maximumSecretSize + checksumSize
+    static let maximumSize =
+        nameRange + maximumSecretSize(isSealed: true) + checksumSize
+
+    private static func maximumSecretSize(isSealed: Bool) -> Int {
+        SecretName.maximumSecretSize + (isSealed ? DataEncryptionKey.valueOverhead : 0)
+    }
 
     static func fileName(of name: SecretName) -> String {
         Hex.text(SHA256.hash(data: name.utf8)) + suffix
@@ -43,8 +48,18 @@ enum KeyFile {
             }
     }
 
-    static func contents(_ name: SecretName, _ secret: SecretBytes) -> SecretBytes {
+    /// Returns the file of a secret, sealed for its name if a key is given.
+    static func contents(
+        _ name: SecretName, _ plain: SecretBytes, sealedWith key: DataEncryptionKey?
+    ) throws -> SecretBytes {
+        let secret =
+            try key.map {
+                SecretBytes(
+                    copying: try $0.seal(
+                        plain, table: table, column: column, row: .text(name.text)))
+            } ?? plain
         var header = magic
+        header.append(key == nil ? 1 : 2)
         header.append(contentsOf: bigEndian(UInt32(name.utf8.count), bytes: 2))
         header.append(contentsOf: bigEndian(UInt32(secret.count), bytes: 4))
         header.append(name.utf8)
@@ -81,9 +96,24 @@ enum KeyFile {
         return name
     }
 
-    /// Returns the secret in a complete file.
-    static func secret(of name: SecretName, _ file: SecretBytes) throws(Damage) -> SecretBytes {
-        let result: Result<SecretBytes, Damage> = file.withUnsafeBytes { bytes in
+    /// The place that a sealed secret is bound to, with its name as the row.
+    private static let (table, column) = ("key store", "secret")
+
+    /// Opens the sealed secret of a name.
+    static func open(
+        _ sealed: SecretBytes, of name: SecretName, with key: DataEncryptionKey
+    ) throws -> SecretBytes {
+        try sealed.withUnsafeBytes {
+            try key.openSecret(Data($0), table: table, column: column, row: .text(name.text))
+        }
+    }
+
+    /// Returns the secret in a complete file, and whether it is sealed.
+    static func secret(
+        of name: SecretName, _ file: SecretBytes
+    ) throws(Damage) -> (bytes: SecretBytes, isSealed: Bool) {
+        let result: Result<(bytes: SecretBytes, isSealed: Bool), Damage> = file.withUnsafeBytes {
+            bytes in
             Result { () throws(Damage) in
                 let (nameLength, secretLength) = try lengths(bytes)
                 let start = headerSize + nameLength
@@ -99,8 +129,9 @@ enum KeyFile {
                 guard bytes[headerSize..<start].elementsEqual(name.utf8) else {
                     throw Damage("the file belongs to another name")
                 }
-                return SecretBytes(
+                let secret = SecretBytes(
                     copying: UnsafeRawBufferPointer(rebasing: bytes[start..<checked]))
+                return (secret, bytes[7] == 2)
             }
         }
         return try result.get()
@@ -108,16 +139,16 @@ enum KeyFile {
 
     private static func lengths(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> (Int, Int) {
         guard bytes.count >= headerSize else { throw Damage("the file was cut off") }
-        guard bytes.prefix(7).elementsEqual(magic.prefix(7)) else {
+        guard bytes.prefix(7).elementsEqual(magic) else {
             throw Damage("the file is not a key file")
         }
-        guard bytes[7] == magic[7] else {
+        guard (1...2).contains(bytes[7]) else {
             throw Damage("the file has version \(bytes[7]); a newer program may read it")
         }
         let name = bytes[8..<10].reduce(0) { $0 << 8 | Int($1) }
         let secret = bytes[10..<14].reduce(0) { $0 << 8 | Int($1) }
         guard (1...SecretName.maximumLength).contains(name),
-            (1...SecretName.maximumSecretSize).contains(secret)
+            (1...maximumSecretSize(isSealed: bytes[7] == 2)).contains(secret)
         else { throw Damage("its lengths are impossible") }
         return (name, secret)
     }

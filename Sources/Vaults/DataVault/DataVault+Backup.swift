@@ -33,7 +33,7 @@ extension DataVault {
                     try BackupRun(
                         database: opened.values.queue, sources: sources,
                         dataKeys: [.key(opened.key)], label: label, replacing: replacing,
-                        preparing: { try RestoredValues.put(policy, in: $0) }
+                        preparing: { try UnpackedBackup.put(policy, in: $0) }
                     ).write(to: url) {
                         guard openedNow === opened else { throw DataVaultError.locked }
                         try progress($0)
@@ -148,10 +148,10 @@ extension DataVaultContainer {
         try withoutActuallyEscaping(progress) { progress in
             try VaultBackupError.translating(backup.path, isDatabase: false) {
                 let workspace = try BackupWorkspace(for: vault.place.restoring)
-                let restored = try RestoredValues(
+                let unpacked = try UnpackedBackup(
                     backup, unlockedBy: source, in: workspace, progress)
                 try create(
-                    vault, password.passwordBytes, policy ?? restored.policy, restored,
+                    vault, password.passwordBytes, policy ?? unpacked.policy, unpacked,
                     unlessLockedSince: locks)
             }
         }

@@ -31,7 +31,7 @@ extension DataVaultContainer {
     /// Creates the vault of an existing object, with the values of a backup if one is restored.
     func create(
         _ vault: DataVault, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
-        _ restored: RestoredValues? = nil, unlessLockedSince locks: Int
+        _ backup: UnpackedBackup? = nil, unlessLockedSince locks: Int
     ) throws {
         let place = vault.place
         try policy.validate()
@@ -54,7 +54,7 @@ extension DataVaultContainer {
                 }
                 vault.close()
                 try vault.publish(
-                    make(place, password, policy, restored, for: vault),
+                    make(place, password, policy, backup, for: vault),
                     unlessLockedSince: locks)
             }
         }
@@ -62,19 +62,19 @@ extension DataVaultContainer {
 
     private func make(
         _ place: VaultPlace, _ password: SecretBytes, _ policy: DataVaultPasswordPolicy,
-        _ restored: RestoredValues?, for vault: DataVault
+        _ backup: UnpackedBackup?, for vault: DataVault
     ) throws -> OpenedVault {
         try records.prepareDeviceKey(for: place)
         var record = VaultRecord(creatingWith: policy)
         let key =
-            try restored?.key
+            try backup?.key
             ?? DataVaultError.reading { try DataEncryptionKey.random(name: VaultValues.keyName) }
         try records.insert(&record, place)
         var opened: OpenedVault?
         do {
             let path = place.databasePath(record.incarnation)
-            if let restored {
-                try restored.write(to: path)
+            if let backup {
+                try backup.write(to: path)
             } else {
                 try VaultValues.create(path, key: key)
             }

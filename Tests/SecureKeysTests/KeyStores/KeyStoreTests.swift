@@ -9,13 +9,13 @@ import Vaults
 struct KeyStoreTests {
     /// The kinds of key stores; this machine may not have them all.
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
-        case inMemory, file, sharedFile, secretService
+        case inMemory, file, sharedFile, sealedFile, secretService
 
         static var available: [Kind] {
             #if os(Linux)
-                PrivateKeyring.isInstalled ? allCases : [.inMemory, .file, .sharedFile]
+                allCases.filter { $0 != .secretService || PrivateKeyring.isInstalled }
             #else
-                [.inMemory, .file, .sharedFile]
+                allCases.filter { $0 != .secretService }
             #endif
         }
 
@@ -33,6 +33,10 @@ struct KeyStoreTests {
             let folder = try KeyFolder()
             try #require(mkdir(folder.path, 0o700) == 0 && chmod(folder.path, 0o2770) == 0)
             try check.run(on: FileKeyStore(directory: folder.url, sharedWithGroup: true))
+        case .sealedFile:
+            let folder = try KeyFolder()
+            let key = try DataEncryptionKey.random(name: "machine")
+            try check.run(on: FileKeyStore(directory: folder.url, sealedWith: key))
         case .secretService:
             #if os(Linux)
                 let keyring = try PrivateKeyring.shared.get()

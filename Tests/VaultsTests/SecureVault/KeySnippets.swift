@@ -13,6 +13,15 @@ enum KeyStoresOfSystems {
         return keyStore
     }
 
+    static func sealedFiles(_ directory: URL) throws -> any KeyStore {
+        // begin
+        let keyStore = try FileKeyStore(
+            directory: directory.appendingPathComponent("keys"),
+            sealedWith: SystemdCredentials.key(named: "notes.key"))
+        // end
+        return keyStore
+    }
+
     #if os(Linux)
         static func keyring() throws -> any KeyStore {
             // begin

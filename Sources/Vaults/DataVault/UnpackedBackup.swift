@@ -2,7 +2,7 @@ internal import Foundation
 internal import SecureStorage
 
 /// The contents of a data vault's backup, unpacked and checked.
-struct RestoredValues {
+struct UnpackedBackup {
     /// The key of the vault that was backed up, with which its app may have encrypted files.
     let key: DataEncryptionKey
     /// The policy of the vault when the backup was made.

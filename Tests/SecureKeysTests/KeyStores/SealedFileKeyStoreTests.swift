@@ -1,0 +1,184 @@
+import Crypto
+import Foundation
+import SecureKeys
+import SecureStorage
+import TestSupport
+import Testing
+
+/// Tests of key files that are sealed, and of the credentials that may hold their key.
+@Suite(.timeLimit(.minutes(10)))
+struct SealedFileKeyStoreTests {
+    private let folder: KeyFolder
+    private let key: DataEncryptionKey
+
+    init() throws {
+        folder = try KeyFolder()
+        key = try DataEncryptionKey.random(name: "machine")
+    }
+
+    private func sealed(_ key: DataEncryptionKey? = nil) throws -> FileKeyStore {
+        try FileKeyStore(directory: folder.url, sealedWith: key ?? self.key)
+    }
+
+    @Test func `no byte of a secret is in the file, and only its key opens it`() throws {
+        let secret = SecretBytes(utf8: "a secret of a server, longer than one block")
+        try sealed().store(secret, forName: "k")
+        let file = try Data(contentsOf: URL(fileURLWithPath: folder.onlyFile()))
+        #expect(secret.withUnsafeBytes { file.range(of: Data($0)) } == nil)
+        #expect(file[7] == 2)
+        #expect(try sealed().read("k") == secret)
+        let other = try sealed(.random(name: "machine"))
+        #expect(keyStoreError { _ = try other.read("k") }?.kind == .damaged)
+        #expect(try other.names() == ["k"])
+    }
+
+    @Test func `neither kind of store reads the other kind's files`() throws {
+        let plain = try folder.store()
+        try plain.store(.uniform(1), forName: "plain")
+        try sealed().store(.uniform(2), forName: "sealed")
+        let error = keyStoreError { _ = try sealed().read("plain") }
+        #expect(error?.kind == .refused)
+        #expect(error?.description.contains("is not sealed") == true)
+        let second = keyStoreError { _ = try plain.read("sealed") }
+        #expect(second?.kind == .refused)
+        #expect(second?.description.contains("open the store with its key") == true)
+        #expect(try plain.names() == ["plain", "sealed"])
+    }
+
+    @Test func `a sealed secret that was moved to another name does not open`() throws {
+        try sealed().store(.uniform(1), forName: "a")
+        let path = try folder.onlyFile()
+        // A whole file of the other name, as an attacker would make it.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path)).dropLast(32)
+        bytes[14] = UInt8(ascii: "b")
+        bytes.append(contentsOf: SHA256.hash(data: bytes))
+        try sealed().remove("a")
+        try sealed().store(.uniform(2), forName: "b")
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.onlyFile()))
+        let error = keyStoreError { _ = try sealed().read("b") }
+        #expect(error?.kind == .damaged)
+        #expect(error?.description.contains("sealed with another key") == true)
+    }
+
+    @Test func `the largest secret fits, and a cleared key stops the store`() throws {
+        let store = try sealed()
+        let large = SecretBytes.random(count: 65_536)
+        try store.store(large, forName: "large")
+        #expect(try store.read("large") == large)
+        key.clear()
+        #expect(keyStoreError { _ = try store.read("large") }?.kind == .unavailable)
+        #expect(keyStoreError { try store.store(large, forName: "k") }?.kind == .unavailable)
+        #expect(try folder.fileNames().count == 1)
+    }
+
+    #if os(Linux)
+        /// Makes the directory that systemd makes for a service.
+        private static func credentials(_ path: String, _ files: [(String, Data, Int)]) throws {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+            for (name, bytes, mode) in files {
+                try bytes.write(to: URL(fileURLWithPath: path + "/" + name))
+                chmod(path + "/" + name, mode_t(mode))
+            }
+            setenv("CREDENTIALS_DIRECTORY", path, 1)
+        }
+
+        private static func error(_ name: String) -> KeyStoreError? {
+            keyStoreError { _ = try SystemdCredentials.key(named: name) }
+        }
+
+        @Test func `a service's credential seals its keys`() async throws {
+            await #expect(processExitsWith: .success) { [path = folder.path as String] in
+                try Self.useCredentials(path)
+            }
+        }
+
+        private static func useCredentials(_ path: String) throws {
+            unsetenv("CREDENTIALS_DIRECTORY")
+            #expect(error("notes.key")?.kind == .unavailable)
+            let directory = path + "-credentials"
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            let bytes = Data((1...32).map { UInt8($0) })
+            try credentials(
+                directory,
+                [
+                    ("notes.key", bytes, 0o400), ("acl.key", bytes, 0o440),
+                    ("short.key", Data([1, 2]), 0o400), ("open.key", bytes, 0o444),
+                    ("loose.key", bytes, 0o620), ("large.key", Data(count: 70_000), 0o400),
+                ])
+            symlink("notes.key", directory + "/link.key")
+            let key = try SystemdCredentials.key(named: "notes.key")
+            let store = try FileKeyStore(
+                directory: URL(fileURLWithPath: path), sealedWith: key)
+            try store.store(SecretBytes(utf8: "secret"), forName: "k")
+            let again = try FileKeyStore(
+                directory: URL(fileURLWithPath: path),
+                sealedWith: SystemdCredentials.key(named: "notes.key"))
+            #expect(try again.read("k") == SecretBytes(utf8: "secret"))
+            _ = try SystemdCredentials.key(named: "acl.key")
+            #expect(try SystemdCredentials.secret(named: "short.key").count == 2)
+            #expect(error("short.key")?.kind == .damaged)
+            #expect(error("missing.key")?.kind == .notFound)
+            for name in ["open.key", "loose.key", "link.key", "large.key"] {
+                #expect(error(name)?.kind == .refused, "\(name)")
+            }
+            for name in ["", ".", "..", "../notes.key", "a b", "\u{e4}"] {
+                #expect(error(name)?.kind == .invalidName, "\(name)")
+            }
+        }
+
+        /// systemd's own program, and a TPM 2 in software.
+        private static let hasTPM = ["systemd-creds", "swtpm"].allSatisfy {
+            access("/usr/bin/" + $0, X_OK) == 0
+        }
+
+        @Test(.enabled(if: hasTPM, "needs systemd-creds and swtpm"))
+        func `a credential that a TPM has sealed opens the key files`() async throws {
+            await #expect(processExitsWith: .success) { [path = folder.path as String] in
+                try Self.useTPM(path)
+            }
+        }
+
+        private static func useTPM(_ path: String) throws {
+            let state = path + "-tpm"
+            try FileManager.default.createDirectory(
+                atPath: state + "/credentials", withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: state) }
+            let port = Int.random(in: 20_000...60_000)
+            let tpm = try ChildProcess(
+                "swtpm",
+                [
+                    "socket", "--tpm2", "--tpmstate", "dir=\(state)", "--server",
+                    "type=tcp,port=\(port)", "--ctrl", "type=tcp,port=\(port + 1)", "--flags",
+                    "not-need-init,startup-clear", "--daemon", "--pid", "file=\(state)/pid",
+                ])
+            try #require(tpm.status == 0, "\(tpm)")
+            defer {
+                let pid = (try? String(contentsOfFile: state + "/pid", encoding: .utf8)) ?? ""
+                if let pid = Int32(pid.split(separator: "\n").first ?? "") { kill(pid, SIGTERM) }
+            }
+            try SecretBytes.random(count: 32).withUnsafeBytes {
+                try Data($0).write(to: URL(fileURLWithPath: state + "/plain"))
+            }
+            let common = [
+                "--with-key=tpm2", "--tpm2-device=swtpm:port=\(port)", "--name=notes.key",
+            ]
+            let sealing = try ChildProcess(
+                "systemd-creds", ["encrypt"] + common + [state + "/plain", state + "/sealed"])
+            try #require(sealing.status == 0)
+            unlink(state + "/plain")
+            // What systemd does when it starts the service.
+            let target = state + "/credentials/notes.key"
+            let opening = try ChildProcess(
+                "systemd-creds", ["decrypt"] + common + [state + "/sealed", target])
+            try #require(opening.status == 0)
+            chmod(target, 0o400)
+            setenv("CREDENTIALS_DIRECTORY", state + "/credentials", 1)
+            let store = try FileKeyStore(
+                directory: URL(fileURLWithPath: path),
+                sealedWith: SystemdCredentials.key(named: "notes.key"))
+            try store.store(SecretBytes(utf8: "secret"), forName: "k")
+            #expect(try store.read("k") == SecretBytes(utf8: "secret"))
+        }
+    #endif
+}
