@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
+#elif defined(__linux__)
+#include <sys/syscall.h>
 #endif
 #include <time.h>
 #include <unistd.h>
@@ -105,8 +107,31 @@ void cplatform_machine_start(char text[37]) {
     int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return;
     // The kernel gives the line in one call. A UUID has 36 characters.
-    if (read(descriptor, text, 36) != 36) text[0] = 0;
+    ssize_t count;
+    do count = read(descriptor, text, 36);
+    while (count < 0 && errno == EINTR);
+    if (count != 36) text[0] = 0;
     close(descriptor);
+#endif
+}
+
+long cplatform_keyctl(int operation, long first, long second, long third, long fourth) {
+#if defined(__linux__)
+    return syscall(SYS_keyctl, operation, first, second, third, fourth);
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+int cplatform_add_key(
+    const char *type, const char *description, const void *payload, unsigned long length,
+    int keyring) {
+#if defined(__linux__)
+    return (int)syscall(SYS_add_key, type, description, payload, length, keyring);
+#else
+    errno = ENOSYS;
+    return -1;
 #endif
 }
 

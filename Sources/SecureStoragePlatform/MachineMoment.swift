@@ -24,7 +24,9 @@ package struct MachineMoment: Sendable, Equatable {
     /// If the machine was started again in between, only those since its start count: how long it
     /// was off is known only by the date, which can be set.
     package func milliseconds(until later: MachineMoment) -> Int64 {
-        let isSameRun = start == later.start && later.uptime >= uptime
+        // If one of the two could not read the start, it counts as the same: that is never more.
+        let isKnown = [start, later.start].allSatisfy { $0.contains { $0 != 0 } }
+        let isSameRun = later.uptime >= uptime && (!isKnown || start == later.start)
         let (passed, overflows) =
             isSameRun ? later.uptime.subtractingReportingOverflow(uptime) : (later.uptime, false)
         return overflows ? 0 : max(0, passed)

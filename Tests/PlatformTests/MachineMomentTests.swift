@@ -22,6 +22,12 @@ import Testing
         #expect(Self.moment(900, 0).milliseconds(until: Self.moment(350, 0)) == 350)
     }
 
+    @Test func `a start that only one of two could read counts as the same`() {
+        #expect(Self.moment(100, 0).milliseconds(until: Self.moment(350, 1)) == 250)
+        #expect(Self.moment(100, 1).milliseconds(until: Self.moment(350, 0)) == 250)
+        #expect(Self.moment(900, 1).milliseconds(until: Self.moment(350, 0)) == 350)
+    }
+
     @Test func `hostile numbers do not trap`() {
         #expect(Self.moment(.min).milliseconds(until: Self.moment(.max)) == 0)
         #expect(Self.moment(.max).milliseconds(until: Self.moment(.min)) == 0)

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// The programs of this package, built together with the tests.
 package enum BuiltProgram {

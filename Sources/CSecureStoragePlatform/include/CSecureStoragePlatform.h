@@ -40,6 +40,16 @@ long long cplatform_uptime(void);
 /// if it is unknown.
 void cplatform_machine_start(char text[37]);
 
+/// keyctl(2), for operations with up to four arguments. Returns -1 with `errno` set: ENOSYS on a
+/// system without keys in its kernel.
+long cplatform_keyctl(int operation, long first, long second, long third, long fourth);
+
+/// add_key(2): creates a key, or a keyring if `payload` is NULL. Returns its serial number, or -1
+/// with `errno` set, as above.
+int cplatform_add_key(
+    const char *type, const char *description, const void *payload, unsigned long length,
+    int keyring);
+
 /// Installs a handler without `SA_RESTART`, so that the system calls that it interrupts return;
 /// `before`, a `struct sigaction`, may be NULL. Returns 0, or -1 with `errno` set.
 int cplatform_catch(int signal, void (*handler)(int), void *before);

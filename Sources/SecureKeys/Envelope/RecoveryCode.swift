@@ -124,6 +124,11 @@ public struct RecoveryCode: KeyEncryptionKeySource {
         try self.init(SecretBytes(utf8: typed), name: name)
     }
 
+    /// The code with its hyphens, as text, for a screen or a printer; its memory cannot be cleared.
+    public var formattedText: String {
+        formatted.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The code with its hyphens, 23 bytes of ASCII, for the user to write down.
     public var formatted: SecretBytes {
         // Three groups of seven, or four of five.

@@ -105,7 +105,8 @@ public struct FileKeyStore: KeyStore {
             throw KeyStoreError.refused(
                 reason: secret.isSealed
                     ? "\(place) is sealed; open the store with its key"
-                    : "\(place) is not sealed, which this store never creates")
+                    : "\(place) is not sealed; read it with a store without a key, and store it "
+                        + "in one with the key, in another directory")
         }
         guard let key else { return secret.bytes }
         do {

@@ -10,7 +10,7 @@ internal import SecureStoragePlatform
 /// service's secrets in a ``FileKeyStore`` that is sealed by one:
 ///
 /// ```
-/// head -c 32 /dev/urandom | systemd-creds encrypt --with-key=host+tpm2 \
+/// head -c 32 /dev/urandom | systemd-creds encrypt --with-key=auto \
 ///     --name=notes.key - /etc/credstore.encrypted/notes.key
 /// ```
 ///
@@ -20,16 +20,19 @@ public enum SystemdCredentials {
     ///
     /// - Parameter name: As in the unit: ASCII without a slash.
     /// - Returns: The bytes, at most 65,536.
-    /// - Throws: `KeyStoreError`: `.unavailable` if the process is not a service with
-    ///   credentials, `.notFound`, `.invalidName`; `.refused` for a file that other users can
-    ///   read or change.
+    /// - Throws: `KeyStoreError`: `.invalidName`; `.refused` if the process is not a service with
+    ///   this credential, and for a file that all users can read, or others than root and the
+    ///   service can change.
     public static func secret(named name: String) throws -> SecretBytes {
-        guard let directory = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }),
-            directory.hasPrefix("/")
-        else {
-            throw KeyStoreError.unavailable(
-                reason: "$CREDENTIALS_DIRECTORY is not set; add LoadCredentialEncrypted= to "
-                    + "the service")
+        guard let directory = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }) else {
+            throw KeyStoreError.refused(
+                reason: "$CREDENTIALS_DIRECTORY is not set, so systemd has passed no credential; "
+                    + "add LoadCredentialEncrypted= to the service")
+        }
+        guard directory.hasPrefix("/") else {
+            throw KeyStoreError.refused(
+                reason: "$CREDENTIALS_DIRECTORY is not an absolute path: "
+                    + KeyStoreError.quoted(directory))
         }
         guard (1...255).contains(name.utf8.count), name != ".", name != "..",
             name.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") })
@@ -41,7 +44,9 @@ public enum SystemdCredentials {
         do {
             return try read(path)
         } catch let error as SystemError where error.code == ENOENT {
-            throw KeyStoreError.notFound(name: name)
+            throw KeyStoreError.refused(
+                reason: "the service has no credential \(KeyStoreError.quoted(path)); add "
+                    + "LoadCredentialEncrypted=\(name) to it")
         } catch let error as SystemError {
             throw KeyStoreError.refused(
                 reason: "cannot \(error.action) \(KeyStoreError.quoted(path)): "

@@ -145,15 +145,13 @@ extension DataVaultContainer {
         let vault = LiveVaults.vault(try place(id), in: self)
         let locks = vault.lockCount
         guard try !exists(id: id) else { throw DataVaultError.alreadyExists }
-        try withoutActuallyEscaping(progress) { progress in
-            try VaultBackupError.translating(backup.path, isDatabase: false) {
-                let workspace = try BackupWorkspace(for: vault.place.restoring)
-                let unpacked = try UnpackedBackup(
-                    backup, unlockedBy: source, in: workspace, progress)
-                try create(
-                    vault, password.passwordBytes, policy ?? unpacked.policy, unpacked,
-                    unlessLockedSince: locks)
-            }
+        try VaultBackupError.translating(backup.path, isDatabase: false) {
+            let workspace = try BackupWorkspace(for: vault.place.restoring)
+            // Before any lock is taken, since it takes time and calls the app.
+            let unpacked = try UnpackedBackup(backup, unlockedBy: source, in: workspace, progress)
+            try create(
+                vault, password.passwordBytes, policy ?? unpacked.policy, unpacked,
+                unlessLockedSince: locks)
         }
         return vault
     }

@@ -37,25 +37,48 @@ extension DataVault {
             // Another thread may have unlocked it first.
             guard isLocked else { return }
             let key = try container.records.check(password, of: &record, place, upgrading: true)
-            try record.policy.check(characters)
-            if isRollbackAccepted { record.lastDate = 0 }
-            guard !isExpired(record) else { throw DataVaultError.passwordExpired }
-            try publish(
-                open(&record, key, isRollbackAccepted: isRollbackAccepted),
-                unlessLockedSince: locks)
+            let opened = isRollbackAccepted ? try acceptRollback(&record, key) : nil
+            do {
+                try record.policy.check(characters)
+                guard !isExpired(record) else {
+                    container.records.noteDate(in: &record, place)
+                    throw DataVaultError.passwordExpired
+                }
+            } catch {
+                opened?.close()
+                throw error
+            }
+            try publish(opened ?? open(&record, key), unlessLockedSince: locks)
         }
+    }
+
+    /// Opens the vault, and takes its state and the machine's date for right: before the password
+    /// is found to be too old or against the policy, so that it can be changed then.
+    private func acceptRollback(
+        _ record: inout VaultRecord, _ key: DataEncryptionKey
+    ) throws -> OpenedVault {
+        let opened = try open(record, key)
+        do {
+            record.lastDate = 0
+            try container.records.noteUnlock(of: &record, opened.values, place)
+        } catch {
+            opened.close()
+            throw error
+        }
+        return opened
     }
 
     /// Opens the vault, and notes that in its record.
     ///
-    /// - Throws: `DataVaultError.rolledBack` if the policy says so, and it is not accepted.
+    /// - Throws: `DataVaultError.rolledBack` if the policy says so.
     private func open(
-        _ record: inout VaultRecord, _ key: DataEncryptionKey, isRollbackAccepted: Bool = false
+        _ record: inout VaultRecord, _ key: DataEncryptionKey
     ) throws -> OpenedVault {
         let opened = try open(record, key)
         do {
-            guard opened.rollback.isEmpty || isRollbackAccepted || !record.policy.refusesRollback
-            else { throw DataVaultError.rolledBack(opened.rollback) }
+            guard opened.rollback.isEmpty || !record.policy.refusesRollback else {
+                throw DataVaultError.rolledBack(opened.rollback)
+            }
             try container.records.noteUnlock(of: &record, opened.values, place)
         } catch {
             opened.close()
@@ -111,6 +134,7 @@ extension DataVault {
                     throw Self.isSamePassword
                 }
                 record.tries = PasswordTries()
+                record.lastDate = container.records.today
                 try container.records.setPassword(password, of: &record, place, opened.key)
                 try container.records.store(&record, place)
             }
@@ -149,6 +173,8 @@ extension DataVault {
             }
             // Before the new password is stored: a caller that gets an error keeps the old one.
             let opened = isLocked ? try open(&record, key) : nil
+            record.tries = PasswordTries()
+            record.lastDate = container.records.today
             do {
                 try container.records.setPassword(new, of: &record, place, key)
                 try container.records.store(&record, place)

@@ -74,7 +74,7 @@ extension DataVaultContainer {
         do {
             let path = place.databasePath(record.incarnation)
             if let backup {
-                try backup.write(to: path)
+                try backup.move(to: path)
             } else {
                 try VaultValues.create(path, key: key)
             }
@@ -82,6 +82,7 @@ extension DataVaultContainer {
             try records.setPassword(password, of: &record, place, key)
             let made = try vault.open(record, key)
             opened = made
+            record.generation = try made.values.advanceGeneration(from: 0, of: record.incarnation)
             record.state = .ready
             try records.store(&record, place)
             return made

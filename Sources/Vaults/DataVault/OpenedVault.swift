@@ -36,7 +36,9 @@ final class OpenedVault: @unchecked Sendable {
             name: "datavault encryption",
             bytes: key.derivedKey(for: "datavault encryption 1"))
         values = try VaultValues(databasePath, key: key)
-        rollback = record.rollback(try values.generation(), at: date)
+        // A restored database is that of another vault until its generation is stored.
+        rollback =
+            record.state == .creating ? [] : record.rollback(try values.generation(), at: date)
         idle = IdleTime(limit: Self.timeout(record.policy), now: now)
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureStoragePlatform
 
 /// The contents of a data vault's backup, unpacked and checked.
 struct UnpackedBackup {
@@ -8,8 +9,8 @@ struct UnpackedBackup {
     /// The policy of the vault when the backup was made.
     let policy: DataVaultPasswordPolicy
 
-    private let database: BackupDatabase
-    private let progress: FileProgress.Handler
+    /// The database under the vault's key, in the workspace.
+    private let file: URL
 
     private static let policyTable = "datavault_policy"
 
@@ -18,14 +19,14 @@ struct UnpackedBackup {
     /// - Throws: ``VaultBackupError``; `SecureStorageError`; errors of `progress`.
     init(
         _ backup: URL, unlockedBy source: any KeyEncryptionKeySource, in workspace: BackupWorkspace,
-        _ progress: @escaping FileProgress.Handler
+        _ progress: FileProgress.Handler
     ) throws {
         let opened = try OpenedBackup(at: backup)
         let keys = try opened.unlock(with: source)
         guard let key = keys.dataKeys.first(where: { $0.name == VaultValues.keyName }) else {
             throw Self.otherKind
         }
-        database = BackupDatabase(workspace, keys, SecureDatabaseConfiguration())
+        let database = BackupDatabase(workspace, keys, SecureDatabaseConfiguration())
         try opened.extract(to: database.url, with: keys, progress)
         try database.check(opened.header.metadata, progress)
         policy = try database.withStore(readOnly: true) { store in
@@ -40,18 +41,21 @@ struct UnpackedBackup {
             }
         }
         self.key = key
-        self.progress = progress
+        let file = workspace.url("vault")
+        self.file = file
+        try database.withStore(readOnly: true, isLasting: true) { store in
+            try store.backup(to: file, key: .raw(VaultValues.databaseKey(key)), replacing: false) {
+                try progress(FileProgress($0.completed, of: $0.total, step: .copying))
+            }
+        }
     }
 
-    /// Writes the database of the new vault, under the key that its vault derives.
-    func write(to path: String) throws {
-        try VaultBackupError.translating(path, isDatabase: true) {
-            try database.withStore(readOnly: true, isLasting: true) { store in
-                try store.backup(
-                    to: URL(fileURLWithPath: path), key: .raw(VaultValues.databaseKey(key)),
-                    replacing: false
-                ) { try progress(FileProgress($0.completed, of: $0.total, step: .copying)) }
-            }
+    /// Gives the database its place.
+    func move(to path: String) throws {
+        do {
+            try AtomicFile.rename(file.path, to: path, replacing: false)
+        } catch let error as SystemError {
+            throw DataVaultError.ioWriteError(cause: VaultPlace.systemError(error.code, path))
         }
     }
 

@@ -35,7 +35,7 @@ struct VaultRecord {
     var tries = PasswordTries()
     /// Seconds since 1970.
     var passwordSetAt: Int64 = 0
-    /// The machine's date at the last unlock, in seconds since 1970; 0 if there was none.
+    /// The latest date that an unlock has seen, in seconds since 1970; 0 if there was none.
     var lastDate: Int64 = 0
     /// The database's generation after the last unlock.
     var generation: Int64 = 0
@@ -197,6 +197,9 @@ struct VaultRecord {
         if version > 2 {
             lastDate = Int64(bitPattern: try reader.integer(UInt64.self))
             generation = Int64(bitPattern: try reader.integer(UInt64.self))
+            guard lastDate >= 0, (0..<Int64.max).contains(generation) else {
+                throw EnvelopeError.damaged(reason: "the last unlock is impossible")
+            }
         }
         try reader.expectEnd()
         keys = set.isEmpty ? nil : try WrappedKeySet(bytes: set)

@@ -16,7 +16,8 @@ final class VaultValues: Sendable {
         "CREATE TABLE value (name TEXT NOT NULL PRIMARY KEY, data NOT NULL) WITHOUT ROWID"
     private static let generationSchema = """
         CREATE TABLE IF NOT EXISTS datavault_generation (
-            one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL)
+            one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL,
+            incarnation BLOB NOT NULL)
         """
     private static let select = "SELECT data FROM value WHERE name = ?"
     private static let upsert = """
@@ -110,24 +111,37 @@ final class VaultValues: Sendable {
     /// Whether the disk was full or read-only when the vault was opened.
     var isReadOnly: Bool { queue.configuration.isReadOnly }
 
-    /// The number of unlocks that the database has seen; 0 for one of an earlier version.
-    func generation() throws -> Int64 {
-        try DataVaultError.reading {
-            try queue.inDatabase { db in
-                guard try db.tableExists("datavault_generation") else { return 0 }
-                return try db.int64(forQuery: "SELECT generation FROM datavault_generation") ?? 0
-            }
-        }
+    func generation() throws -> VaultGeneration {
+        try DataVaultError.reading { try queue.inDatabase { try Self.generation(in: $0) } }
     }
 
-    func setGeneration(_ generation: Int64) throws {
+    private static func generation(in db: SecureDatabaseStore) throws -> VaultGeneration {
+        guard try db.tableExists("datavault_generation") else { return VaultGeneration() }
+        let rows = try db.executeQuery("SELECT generation, incarnation FROM datavault_generation")
+        defer { rows.close() }
+        guard try rows.next() else { return VaultGeneration() }
+        guard let number = rows.int64(forColumnIndex: 0), number >= 0, number < .max else {
+            throw EnvelopeError.damaged(reason: "the vault's generation is not a number")
+        }
+        return VaultGeneration(number: number, incarnation: rows.data(forColumnIndex: 1))
+    }
+
+    /// Stores the next generation, and returns it; that of another vault's database, such as a
+    /// restored one, does not count.
+    func advanceGeneration(from known: Int64, of incarnation: Data) throws -> Int64 {
         try DataVaultError.writing {
+            var next = known
             try queue.inTransaction { db in
+                let stored = try Self.generation(in: db)
+                if stored.isOf(incarnation) { next = max(next, stored.number) }
+                next += 1
                 try db.executeUpdate(Self.generationSchema)
                 try db.executeUpdate(
-                    "INSERT OR REPLACE INTO datavault_generation VALUES (1, ?)", generation)
+                    "INSERT OR REPLACE INTO datavault_generation VALUES (1, ?, ?)", next,
+                    incarnation)
                 return false
             }
+            return next
         }
     }
 

@@ -10,7 +10,7 @@ struct LevelTries: Sendable {
     /// The moment, for the time between tries.
     var moment: @Sendable () -> MachineMoment = { .now }
 
-    private static let entryName = "l2-tries"
+    static let entryName = "l2-tries"
     private static let magic: StaticString = "SSLT"
     private static let length = 41
 

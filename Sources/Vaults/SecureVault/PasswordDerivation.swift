@@ -19,7 +19,7 @@ struct PasswordDerivation: Equatable {
 
     static let saltLength = 16
     private static let magic: StaticString = "SSVP"
-    private static let length = 38
+    static let length = 38
 
     init(parameters: ScryptParameters, salt: Data, form: PasswordForm = .text) {
         self.parameters = parameters

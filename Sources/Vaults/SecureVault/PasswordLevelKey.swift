@@ -34,25 +34,33 @@ struct PasswordLevelKey {
     struct Opened {
         let key: SecretBytes
         let record: Data
-        /// The parameters with which to wrap it again, because the record is weaker than a new one
-        /// would be; nil when it is not, or the crypto provider is an app's own.
-        let stronger: ScryptParameters?
+        /// How to wrap it again, because the record is weaker than a new one would be; nil when it
+        /// is not, or the crypto provider is an app's own.
+        let upgrade: Upgrade?
+    }
+
+    enum Upgrade {
+        /// With a new salt.
+        case parameters(ScryptParameters)
+        /// A box whose derivation is as strong as a new one. It keeps its salt, since the app may
+        /// store another box under the same key.
+        case sameKey(SecretBytes, PasswordDerivation)
     }
 
     /// - Throws: `.invalidPassword`, `.noL2Key`, and any error of the key store.
     func unwrap(with password: SecretBytes) throws -> Opened {
         guard password.count > 0 else { throw SecureVaultError.invalidPassword }
+        guard var record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
         var attempts = 0
         while true {
-            guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
             do {
                 return try unwrap(record, with: password)
             } catch SecureVaultError.invalidPassword {
                 attempts += 1
                 // If another caller has replaced the record, the password may be that of the new.
-                guard attempts < 3, try keystore.encryptedL2Key() != record else {
-                    throw SecureVaultError.invalidPassword
-                }
+                guard attempts < 3, let other = try? keystore.encryptedL2Key(), other != record
+                else { throw SecureVaultError.invalidPassword }
+                record = other
             }
         }
     }
@@ -62,7 +70,7 @@ struct PasswordLevelKey {
             var wrapping = try password.withData { try crypto.deriveKeyFromPassword($0) }
             defer { wrapping.erase() }
             var key = try crypto.decrypt(record, withKey: wrapping)
-            return Opened(key: SecretBytes(erasing: &key), record: record, stronger: nil)
+            return Opened(key: SecretBytes(erasing: &key), record: record, upgrade: nil)
         }
         guard let wrapped = try levelRecord(record) else {
             var (wrapping, derivation) = try password.withData {
@@ -70,14 +78,19 @@ struct PasswordLevelKey {
             }
             defer { wrapping.erase() }
             var key = try crypto.decrypt(record, withKey: wrapping)
+            let (isWeak, isText) = (
+                derivation.parameters.isWeaker(than: crypto.parameters), derivation.form == .text
+            )
             return Opened(
                 key: SecretBytes(erasing: &key), record: record,
-                stronger: derivation.parameters.isWeaker(than: crypto.parameters)
-                    ? crypto.parameters : derivation.parameters)
+                upgrade: isText && !isWeak
+                    ? .sameKey(SecretBytes(copying: wrapping), derivation)
+                    : .parameters(isWeak ? crypto.parameters : derivation.parameters))
         }
         return Opened(
             key: try wrapped.unwrap(with: password), record: record,
-            stronger: wrapped.key.strongerParameters(than: crypto.parameters))
+            upgrade: wrapped.key.strongerParameters(than: crypto.parameters)
+                .map { .parameters($0) })
     }
 
     /// nil for a record of an earlier version, or of an app's own crypto provider.
@@ -90,10 +103,17 @@ struct PasswordLevelKey {
     func settle(
         _ opened: Opened, _ password: SecretBytes, _ exclusively: Exclusively
     ) throws {
-        guard let parameters = opened.stronger else { return }
-        let record = try PasswordLevelRecord(
-            wrapping: opened.key, with: password, isGenerated: storedPassword() == password,
-            parameters)
+        guard let upgrade = opened.upgrade else { return }
+        let isGenerated = try storedPassword() == password
+        let record =
+            switch upgrade {
+            case .parameters(let parameters):
+                try PasswordLevelRecord(
+                    wrapping: opened.key, with: password, isGenerated: isGenerated, parameters)
+            case .sameKey(let bytes, let derivation):
+                try PasswordLevelRecord(
+                    wrapping: opened.key, withDerived: bytes, isGenerated: isGenerated, derivation)
+            }
         try replace(opened.record, with: record.bytes, exclusively)
     }
 

@@ -38,10 +38,29 @@ struct PasswordLevelRecord {
         _ parameters: ScryptParameters
     ) throws {
         let source = PasswordKey(
-            password, name: isGenerated ? Self.generatedPassword : Self.userPassword,
-            parameters: parameters)
+            password, name: Self.name(isGenerated), parameters: parameters)
+        try self.init(wrapping: root, with: source.makeKey())
+    }
+
+    /// Wraps with a key that was derived from the password as text.
+    init(
+        wrapping root: SecretBytes, withDerived bytes: SecretBytes, isGenerated: Bool,
+        _ derivation: PasswordDerivation
+    ) throws {
+        try self.init(
+            wrapping: root,
+            with: KeyEncryptionKey(
+                name: Self.name(isGenerated), bytes: bytes,
+                origin: .password(derivation.parameters, salt: derivation.salt)))
+    }
+
+    private init(wrapping root: SecretBytes, with key: KeyEncryptionKey) throws {
         let root = try DataEncryptionKey(name: BackedUpLevels.rootName, bytes: root)
-        key = try WrappedKey(wrapping: root, with: source.makeKey())
+        self.key = try WrappedKey(wrapping: root, with: key)
+    }
+
+    private static func name(_ isGenerated: Bool) -> String {
+        isGenerated ? generatedPassword : userPassword
     }
 
     var bytes: Data { key.bytes }

@@ -83,6 +83,9 @@ struct RestoredEntries {
         for entry in entries {
             try VaultKeyEntries(keystore: keystore).store(entry.secret, forName: entry.name)
         }
+        // Wrong passwords of the vault that was there.
+        try keystore.removeData(
+            named: LevelTries.entryName, serviceName: keystore.keychainServiceName)
         if !entries.contains(where: { $0.name == keystore.generatedPasswordEntryName }) {
             try keystore.clearGeneratedPassword()
         }

@@ -19,9 +19,9 @@ extension SecureVaultLevels {
     ///   - progress: Called for every megabyte, on the calling thread; an error that it throws
     ///     cancels the backup.
     /// - Returns: The backup's metadata.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.authRequired` when a required password
-    ///   is missing, `.keystoreReadError`; ``VaultBackupError``; `SecureStorageError`; any error
-    ///   that `progress` throws.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.mustWait(seconds:)`, `.authRequired`
+    ///   when a required password is missing, `.keystoreReadError`; ``VaultBackupError``;
+    ///   `SecureStorageError`; any error that `progress` throws.
     @discardableResult
     public func makeBackup(
         at url: URL, unlockedBy sources: [any KeyEncryptionKeySource], password: SecretBytes?,

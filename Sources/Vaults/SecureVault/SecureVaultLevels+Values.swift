@@ -6,9 +6,10 @@ public import SecureStorage
 extension SecureVaultLevels {
     /// Encrypts for L2.
     ///
-    /// - Parameter data: Any number of bytes.
+    /// - Parameter data: At most 1 GiB.
     /// - Returns: The ciphertext.
-    /// - Throws: `SecureVaultError`: `.authRequired` when L2 is locked; `.keystoreReadError`.
+    /// - Throws: `SecureVaultError`: `.authRequired` when L2 is locked; `.keystoreReadError`,
+    ///   `.generalCryptoError`.
     public func l2Encrypt(data: Data) throws -> Data {
         try withL2 { try $0.encrypt(data) }
     }
@@ -56,10 +57,11 @@ extension SecureVaultLevels {
     /// Encrypts for L3.
     ///
     /// - Parameters:
-    ///   - data: Any number of bytes.
+    ///   - data: At most 1 GiB.
     ///   - password: The user's password.
     /// - Returns: The ciphertext.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.keystoreReadError`.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.mustWait(seconds:)`,
+    ///   `.keystoreReadError`, `.generalCryptoError`.
     public func l3Encrypt(data: Data, password: SecretBytes) throws -> Data {
         try withL3(password: password) { try $0.encrypt(data) }
     }
@@ -70,8 +72,8 @@ extension SecureVaultLevels {
     ///   - data: The ciphertext.
     ///   - password: The user's password.
     /// - Returns: The plaintext.
-    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.generalCryptoError`,
-    ///   `.keystoreReadError`.
+    /// - Throws: `SecureVaultError`: `.invalidPassword`, `.mustWait(seconds:)`,
+    ///   `.generalCryptoError`, `.keystoreReadError`.
     public func l3Decrypt(data: Data, password: SecretBytes) throws -> Data {
         try withL3(password: password) { try $0.decrypt(data) }
     }

@@ -41,7 +41,7 @@ public final class SecureVaultLevels: @unchecked Sendable {
     ///     day. A call in that time throws `.mustWait(seconds:)` and does not count. The time
     ///     passes while the machine runs or sleeps, whatever its date; it begins again when the
     ///     machine is started. The tries are counted in the key store, for all processes, and the
-    ///     database must be writable.
+    ///     database must be writable: a call that takes the password fails inside a `read` block.
     ///   - clock: For tests; the default continues while the machine sleeps.
     public convenience init<DatabaseProvider: SecureStorageDatabaseProvider>(
         providers: SecureStorageProviders<DatabaseProvider>,
@@ -258,13 +258,18 @@ public final class SecureVaultLevels: @unchecked Sendable {
 
     /// Returns the secrets of the levels for a backup: the key of both, and the salt of hashes.
     func backupKeys(password: SecretBytes?) throws -> [VaultBackupKey] {
-        try derivations.withLock {
-            guard let password = try password ?? generatedPassword() else {
-                throw SecureVaultError.authRequired
+        let root: SecretBytes
+        if let password {
+            root = try counted { try derivations.withLock { try unwrap(with: password).key } }
+        } else {
+            root = try derivations.withLock {
+                guard let password = try generatedPassword() else {
+                    throw SecureVaultError.authRequired
+                }
+                return try unwrap(with: password).key
             }
-            let root = try unwrap(with: password).key
-            return try mapped { try BackedUpLevels(root: root, crypto: key.crypto).keys }
         }
+        return try mapped { try BackedUpLevels(root: root, crypto: key.crypto).keys }
     }
 
     private static func key(_ level: String, of root: SecretBytes) throws -> DataEncryptionKey {

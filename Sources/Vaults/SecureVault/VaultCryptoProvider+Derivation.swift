@@ -12,10 +12,11 @@ extension VaultCryptoProvider {
     /// Derives a key from a password.
     ///
     /// - Parameter password: At least one byte.
-    /// - Returns: 32 bytes, the same for every call until ``SecureVaultLevels`` changes the
-    ///   password.
+    /// - Returns: 32 bytes, the same for every call until ``SecureVaultLevels`` changes the password
+    ///   or raises weak parameters. A box under an earlier key opens all the same: the last three
+    ///   derivations are kept.
     /// - Throws: `SecureVaultError`: `.noL2Key` when the salt is lost but a wrapped key needs it;
-    ///   `.keystoreReadError`, `.invalidPassword` for an empty password.
+    ///   `.keystoreReadError`, `.keystoreUpdateError`; `.invalidPassword` for an empty password.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         guard let record = try levelRecord(), let derivation = PasswordDerivation(of: record.key)
         else { return try wrappingKey(of: password) { try keystore.encryptedL2Key() }.key }
@@ -23,7 +24,7 @@ extension VaultCryptoProvider {
         // The app may store a box under this key in place of the record, which has the salt.
         let stored = try? storedDerivation()
         if stored != derivation {
-            if let stored { try store(stored, Self.previousEntryName) }
+            if let stored { try keepAsPrevious(stored) }
             try store(derivation, Self.derivationEntryName)
         }
         return key
@@ -54,7 +55,7 @@ extension VaultCryptoProvider {
     ) throws -> (key: Data, derivation: PasswordDerivation) {
         let current = try storedDerivation()
         var key = try current.key(of: password)
-        var others = try previousDerivation().map { [$0] } ?? []
+        var others = try previousDerivations().filter { $0 != current }
         // To the parameters of this program, or of one that requests no stronger ones than the
         // vault has.
         for wanted in [parameters, current.parameters] {
@@ -99,9 +100,22 @@ extension VaultCryptoProvider {
             derivation.bytes, named: name, serviceName: keychainServiceName)
     }
 
-    private func previousDerivation() throws -> PasswordDerivation? {
-        try keystore.readData(named: Self.previousEntryName, serviceName: keychainServiceName)
-            .flatMap { try? PasswordDerivation(bytes: $0) }
+    /// The derivations before the current one, the latest first.
+    private func previousDerivations() throws -> [PasswordDerivation] {
+        let bytes =
+            try keystore.readData(named: Self.previousEntryName, serviceName: keychainServiceName)
+            ?? Data()
+        return stride(from: 0, to: bytes.count, by: PasswordDerivation.length).compactMap {
+            try? PasswordDerivation(
+                bytes: Data(bytes.dropFirst($0).prefix(PasswordDerivation.length)))
+        }
+    }
+
+    private func keepAsPrevious(_ derivation: PasswordDerivation) throws {
+        let all = [derivation] + (try previousDerivations().filter { $0 != derivation })
+        try keystore.writeData(
+            Data(all.prefix(3).map(\.bytes).joined()), named: Self.previousEntryName,
+            serviceName: keychainServiceName)
     }
 
     private func storedDerivation() throws -> PasswordDerivation {

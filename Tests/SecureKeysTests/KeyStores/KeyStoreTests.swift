@@ -9,13 +9,19 @@ import Vaults
 struct KeyStoreTests {
     /// The kinds of key stores; this machine may not have them all.
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
-        case inMemory, file, sharedFile, sealedFile, secretService
+        case inMemory, file, sharedFile, sealedFile, kernelKeyring, secretService
 
         static var available: [Kind] {
             #if os(Linux)
-                allCases.filter { $0 != .secretService || PrivateKeyring.isInstalled }
+                allCases.filter {
+                    switch $0 {
+                    case .secretService: PrivateKeyring.isInstalled
+                    case .kernelKeyring: (try? KernelKeyringKeyStore(service: "tests")) != nil
+                    default: true
+                    }
+                }
             #else
-                allCases.filter { $0 != .secretService }
+                [.inMemory, .file, .sharedFile, .sealedFile]
             #endif
         }
 
@@ -37,6 +43,10 @@ struct KeyStoreTests {
             let folder = try KeyFolder()
             let key = try DataEncryptionKey.random(name: "machine")
             try check.run(on: FileKeyStore(directory: folder.url, sealedWith: key))
+        case .kernelKeyring:
+            let store = try KernelKeyringKeyStore(service: "\(check) \(UUID())")
+            defer { for name in (try? store.names()) ?? [] { _ = try? store.remove(name) } }
+            try check.run(on: store)
         case .secretService:
             #if os(Linux)
                 let keyring = try PrivateKeyring.shared.get()

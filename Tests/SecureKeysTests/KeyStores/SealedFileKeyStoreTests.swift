@@ -95,7 +95,9 @@ struct SealedFileKeyStoreTests {
 
         private static func useCredentials(_ path: String) throws {
             unsetenv("CREDENTIALS_DIRECTORY")
-            #expect(error("notes.key")?.kind == .unavailable)
+            #expect(error("notes.key")?.description.contains("is not set") == true)
+            setenv("CREDENTIALS_DIRECTORY", "credentials", 1)
+            #expect(error("notes.key")?.description.contains("absolute") == true)
             let directory = path + "-credentials"
             defer { try? FileManager.default.removeItem(atPath: directory) }
             let bytes = Data((1...32).map { UInt8($0) })
@@ -118,8 +120,8 @@ struct SealedFileKeyStoreTests {
             _ = try SystemdCredentials.key(named: "acl.key")
             #expect(try SystemdCredentials.secret(named: "short.key").count == 2)
             #expect(error("short.key")?.kind == .damaged)
-            #expect(error("missing.key")?.kind == .notFound)
-            for name in ["open.key", "loose.key", "link.key", "large.key"] {
+            #expect(error("missing.key")?.description.contains("missing.key") == true)
+            for name in ["missing.key", "open.key", "loose.key", "link.key", "large.key"] {
                 #expect(error(name)?.kind == .refused, "\(name)")
             }
             for name in ["", ".", "..", "../notes.key", "a b", "\u{e4}"] {

@@ -11,12 +11,12 @@ import Vaults
         let other = try TestVault(emptyWith: InMemoryKeyStore())
         let (backupURL, databaseURL) = (vault.backup, other.url)
         let (dataKey, keyStore) = (vault.data, other.keyStore)
-        func show(_: SecretBytes) {}
+        func show(_: String) {}
         var typed = SecretBytes(utf8: "")
         try vault.withQueue { queue throws -> Void in
             // begin
             let code = RecoveryCode.random()
-            show(code.formatted)  // XXXXXXX-XXXXXXX-XXXXXXX, for someone to write down
+            show(code.formattedText)  // XXXXXXX-XXXXXXX-XXXXXXX, for someone to write down
             try VaultBackup.make(
                 of: queue, at: backupURL, unlockedBy: [code], dataKeys: [.key(dataKey)],
                 label: VaultBackupLabel(deviceName: "Anna's laptop"), replacing: true)

@@ -114,20 +114,92 @@ struct DataVaultRollbackTests {
         try unlockAndLock()
         home.date.advance(days: -0.5)
         try unlockAndLock()
-        home.date.advance(days: -2)
-        try vault.unlock(password: Self.password)
-        #expect(vault.rollback == .clock)
-        vault.lock()
-        try unlockAndLock()
+        // Not even in steps, each of which is small.
+        for _ in 0..<2 {
+            home.date.advance(days: -0.8)
+            try vault.unlock(password: Self.password)
+            #expect(vault.rollback == .clock)
+            vault.lock()
+        }
         try refuse()
-        home.date.advance(days: -2)
         #expect(vaultCode { try vault.unlock(password: Self.password) } == 15)
-        home.date.advance(days: 2)
+        home.date.advance(days: 1.5)
         try unlockAndLock()
         home.date.advance(days: -2)
         try vault.acceptRollback(password: Self.password)
+        #expect(vault.rollback == .clock)
         vault.lock()
         try unlockAndLock()
+    }
+
+    @Test func `a refused vault with an expired password can be accepted, and then changed`()
+        throws
+    {
+        var policy = DataVaultPasswordPolicy()
+        policy.expirationDays = 10
+        policy.refusesRollback = true
+        try vault.setPasswordPolicy(policy, password: Self.password)
+        try unlockAndLock()
+        let old = try copy()
+        try unlockAndLock()
+        try putBack(old)
+        home.date.advance(days: 20)
+        #expect(
+            vaultCode { try vault.changePassword(Self.password, newPassword: "0ther pass") } == 15)
+        #expect(vaultCode { try vault.acceptRollback(password: Self.password) } == 57)
+        #expect(vault.isLocked)
+        try vault.changePassword(Self.password, newPassword: "0ther pass")
+        #expect(try vault.getString("name") == "first")
+        // The try that was counted to find that the passwords differ is forgotten.
+        #expect(try container.records.read(vault.place)?.tries.count == 0)
+    }
+
+    @Test func `a restored vault does not take the database of the vault that was backed up`()
+        throws
+    {
+        let code = RecoveryCode.random()
+        let backup = home.url.appendingPathComponent("backup")
+        try vault.unlock(password: Self.password)
+        try vault.makeBackup(at: backup, unlockedBy: [code])
+        try vault.setString("name", value: "later")
+        vault.lock()
+        for _ in 0..<5 { try unlockAndLock() }
+        let other = try copy()
+        try container.delete(id: "a")
+        let restored = try container.restore(
+            from: backup, id: "a", unlockedBy: code, password: Self.password)
+        #expect(restored.rollback.isEmpty)
+        restored.lock()
+        try restored.unlock(password: Self.password)
+        #expect(restored.rollback.isEmpty)
+        restored.lock()
+        try putBack((try copy().0, other.1))
+        try restored.unlock(password: Self.password)
+        #expect(restored.rollback == .database)
+        restored.lock()
+        try restored.unlock(password: Self.password)
+        #expect(restored.rollback.isEmpty)
+    }
+
+    @Test func `a hostile generation is damage, not a trap`() throws {
+        let database = try #require(try home.databases().first)
+        let record = try #require(try container.records.read(vault.place))
+        let key = try #require(record.keys).unwrap(
+            with: QuickPasswordKey(password: SecretBytes(utf8: Self.password)))
+        for number in [Int64.max, -1] {
+            do {
+                let values = try VaultValues(database.path, key: key)
+                try values.queue.inDatabase {
+                    try $0.executeUpdate("UPDATE datavault_generation SET generation = ?", number)
+                }
+                values.close()
+            }
+            #expect(vaultCode { try vault.unlock(password: Self.password) } == 6)
+        }
+        var forged = record
+        forged.generation = .max
+        try container.records.replace(with: forged, vault.place)
+        #expect(vaultCode { try vault.unlock(password: Self.password) } == 6)
     }
 
     @Test func `setting the clock back does not make a password younger`() throws {
@@ -138,17 +210,15 @@ struct DataVaultRollbackTests {
         try unlockAndLock()
         home.date.advance(days: 2)
         #expect(vaultCode { try vault.unlock(password: Self.password) } == 57)
-        home.date.advance(days: -4)
-        try vault.unlock(password: Self.password)
-        #expect(vault.rollback == .clock)
-        vault.lock()
-        // A clock that was wrong once expires the password; a new one ends that.
-        home.date.advance(days: 30)
+        // Not even to before the last unlock that succeeded.
+        for days in [-1.5, -2.5] {
+            home.date.advance(days: days)
+            #expect(vaultCode { try vault.unlock(password: Self.password) } == 57)
+        }
         try vault.changePassword(Self.password, newPassword: "0ther pass")
         vault.lock()
-        home.date.advance(days: -30)
         try vault.unlock(password: "0ther pass")
-        #expect(vault.rollback == .clock)
+        #expect(vault.rollback.isEmpty)
     }
 
     @Test func `a session shows the refusal, and can accept`() async throws {

@@ -27,10 +27,10 @@ import Vaults
         let vault = try container.create(id: "org.example.notes.main", password: typed)
         try vault.setString("user", value: "ada")
         let backupURL = home.url.appendingPathComponent("notes.backup")
-        func show(_ code: SecretBytes) { #expect(code.count == 23) }
+        func show(_ code: String) { #expect(code.utf8.count == 23) }
         // begin
         let code = RecoveryCode.random()
-        show(code.formatted)
+        show(code.formattedText)
         try vault.makeBackup(at: backupURL, unlockedBy: [code])
         // end
         try container.delete(id: "org.example.notes.main")

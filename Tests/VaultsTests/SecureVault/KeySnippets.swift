@@ -22,6 +22,14 @@ enum KeyStoresOfSystems {
         return keyStore
     }
 
+    static func seal(_ keyStore: FileKeyStore, into sealedStore: FileKeyStore) throws {
+        // begin
+        for name in try keyStore.names() {
+            try sealedStore.insert(keyStore.read(name), forName: name)
+        }
+        // end
+    }
+
     #if os(Linux)
         static func keyring() throws -> any KeyStore {
             // begin

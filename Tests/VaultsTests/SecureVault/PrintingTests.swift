@@ -11,7 +11,8 @@ import VaultsTestKit
     static let others: Set = [
         "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
-        "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "Accessibility", "SealedStream",
+        "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "KernelKeyringKeyStore",
+        "SystemdCredentials", "Accessibility", "SealedStream",
         "VaultBackup", "VaultBackupError", "VaultIdentity",
         "VaultKeyNames", "VaultReplacement", "Step",
     ]
@@ -26,7 +27,11 @@ import VaultsTestKit
         try memory.store(secret, forName: "k")
         try file.store(secret, forName: "k")
         samples["InMemoryKeyStore"] = memory
-        samples["FileKeyStore"] = file
+        samples["FileKeyStore"] = (
+            file,
+            try FileKeyStore(
+                directory: folder.keys, sealedWith: DataEncryptionKey(name: "k", bytes: secret))
+        )
         samples["KeyStoreDataStorage"] = KeyStoreDataStorage(keyStore: memory)
         let value = ExpiringValue<Data>(expiresAfter: 60)
         value.value = secret.copied
