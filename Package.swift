@@ -177,6 +177,11 @@ let package = Package(
             path: "Examples/FirstSteps/Keys",
             swiftSettings: swiftSettings),
         .executableTarget(
+            name: "RemoteKey",
+            dependencies: ["SecureKeys"],
+            path: "Examples/RemoteKey",
+            swiftSettings: swiftSettings),
+        .executableTarget(
             name: "VaultPrompt",
             dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
             path: "Examples/VaultPrompt",
@@ -218,9 +223,9 @@ let package = Package(
         .testTarget(
             name: "VaultsTests",
             dependencies: [
-                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "SecureKeys",
-                "SecureStorage", "SecureStoragePlatform", "TestSupport", "TypedPasswords",
-                "VaultPrompt", "Vaults", "VaultsTestKit",
+                "FirstDataVault", "FirstKeys", "FirstSecureVault", "PasswordManager", "RemoteKey",
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "TestSupport",
+                "TypedPasswords", "VaultPrompt", "Vaults", "VaultsTestKit",
             ],
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/vaults-1.json")],

@@ -234,10 +234,7 @@ import Testing
         let program = try workspace.run("import", "a.db", "s.sql")
         #expect(program.status == 1 && program.errors.contains("line 3: "), "\(program.errors)")
         // Without the module, such a table is only missing.
-        let isThere =
-            try !sql.contains("sqlite_stmt")
-            || SecureDatabaseStore.engine.hasOption("ENABLE_STMTVTAB")
-        #expect(!isThere || program.errors.contains(reason))
+        #expect(try engineLacks(sql) || program.errors.contains(reason))
         #expect(!program.errors.contains("sesame"))
         #expect(!workspace.exists("a.db"))
     }

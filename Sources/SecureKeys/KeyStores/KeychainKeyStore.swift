@@ -11,7 +11,8 @@
     /// The account of an item is the secret's name; bytes that are not printable ASCII, and the
     /// percent sign, are encoded as `%` and two hex digits.
     ///
-    /// Thread-safe. Calls wait for the keychain's daemon and never prompt the user.
+    /// Thread-safe. Calls wait for the keychain's daemon. Only reading prompts the user, and only
+    /// secrets that were stored with a ``Presence``.
     public struct KeychainKeyStore: KeyStore {
         /// The times when an item is readable; at other times calls throw
         /// `KeyStoreError.unavailable`.
@@ -29,7 +30,7 @@
             /// While the device is unlocked; moves to a new device with an encrypted backup.
             case whenUnlocked
 
-            fileprivate var value: CFString {
+            var value: CFString {
                 switch self {
                 case .afterFirstUnlockThisDeviceOnly:
                     kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
@@ -41,9 +42,32 @@
             }
         }
 
+        /// Who has to be there when a secret is read (`SecAccessControl`).
+        public enum Presence: Sendable, CaseIterable {
+            /// The user, shown by biometry or by the device's passcode.
+            case user
+            /// A finger or a face that is enrolled at the time of reading.
+            case biometryAny
+            /// A finger or a face of those that were enrolled when the secret was stored: it is
+            /// lost when one is added or removed.
+            case biometryCurrentSet
+            /// The device's passcode.
+            case devicePasscode
+
+            var flags: SecAccessControlCreateFlags {
+                switch self {
+                case .user: .userPresence
+                case .biometryAny: .biometryAny
+                case .biometryCurrentSet: .biometryCurrentSet
+                case .devicePasscode: .devicePasscode
+                }
+            }
+        }
+
         private let service: SecretName
         private let accessGroup: String?
         private let accessibility: Accessibility
+        private let presence: Presence?
 
         /// Opens the secrets of one service.
         ///
@@ -52,14 +76,19 @@
         ///   - accessGroup: The keychain access group that shares the secrets, with its team
         ///     prefix; nil for the program's own group.
         ///   - accessibility: The accessibility of items stored from now on.
+        ///   - presence: Who has to be there when an item that is stored from now on is read; nil
+        ///     for no one. Reading then shows the system's prompt, and blocks its thread until the
+        ///     user has answered it: not on the main thread.
         /// - Throws: `KeyStoreError.invalidName`
         public init(
             service: String, accessGroup: String? = nil,
-            accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly
+            accessibility: Accessibility = .afterFirstUnlockThisDeviceOnly,
+            presence: Presence? = nil
         ) throws {
             self.service = try SecretName(service)
             self.accessGroup = accessGroup
             self.accessibility = accessibility
+            self.presence = presence
         }
 
         /// Stores a secret and replaces any existing one of that name.
@@ -77,11 +106,12 @@
             // Three attempts: another process may add the item before the add, and remove it before
             // the update.
             for _ in 1...3 {
-                let added = add(secret, key)
+                let added = try add(secret, key)
                 guard added == errSecDuplicateItem else { return try check(added, name) }
+                let protection = try protection()
                 let updated = withData(secret) { data in
                     let changes: [CFString: Any] = [
-                        kSecValueData: data, kSecAttrAccessible: accessibility.value,
+                        kSecValueData: data, protection.attribute: protection.value,
                     ]
                     return SecItemUpdate(query(key) as CFDictionary, changes as CFDictionary)
                 }
@@ -179,13 +209,23 @@
             return query
         }
 
-        private func add(_ secret: SecretBytes, _ name: SecretName) -> OSStatus {
-            withData(secret) { data in
+        private func add(_ secret: SecretBytes, _ name: SecretName) throws -> OSStatus {
+            let protection = try protection()
+            return withData(secret) { data in
                 var query = query(name)
                 query[kSecValueData] = data
-                query[kSecAttrAccessible] = accessibility.value
+                query[protection.attribute] = protection.value
                 return SecItemAdd(query as CFDictionary, nil)
             }
+        }
+
+        /// The attribute of an item that says when it can be read, and with whom.
+        private func protection() throws -> (attribute: CFString, value: Any) {
+            guard let presence else { return (kSecAttrAccessible, accessibility.value) }
+            return (
+                kSecAttrAccessControl,
+                try EnclaveKey.accessControl(accessibility.value, presence.flags)
+            )
         }
 
         /// Lends the bytes in cleared memory directly, without a copy.
@@ -210,8 +250,9 @@
                     reason:
                         "\(reason): the device is locked, or has not been unlocked since it started"
                 )
-            case errSecAuthFailed:
-                throw KeyStoreError.refused(reason: "\(reason): access was denied")
+            case errSecAuthFailed, errSecUserCanceled:
+                throw KeyStoreError.refused(
+                    reason: "\(reason): access was denied, or the user has cancelled")
             case errSecMissingEntitlement:
                 throw KeyStoreError.refused(
                     reason: "\(reason): sign the program with the access group's entitlement")

@@ -94,13 +94,13 @@ import TestSupport
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `reads are not held up by a writer that takes two seconds`() throws {
+    func `reads are not held up by a writer that takes three seconds`() throws {
         let writing = DispatchSemaphore(value: 0)
         let writer = inNewThread { [pool] in
             try pool.write { db in
                 try db.executeUpdate("UPDATE t SET a = 1")
                 writing.signal()
-                Thread.sleep(forTimeInterval: 2)
+                Thread.sleep(forTimeInterval: 3)
             }
         }
         writing.wait()
@@ -114,7 +114,8 @@ import TestSupport
             count += 1
         }
         #expect(count > 100)
-        #expect(slowest < .seconds(1))
+        // On a busy machine, a second is not much.
+        #expect(slowest < .milliseconds(2500))
     }
 
     @Test(.timeLimit(.minutes(10))) func `as many reads run concurrently as there are readers`()

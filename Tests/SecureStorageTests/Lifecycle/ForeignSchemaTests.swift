@@ -32,6 +32,7 @@ import TestSupport
         "CREATE TABLE t (a, b, CHECK (sqlcipher_export(a) IS NULL))",
     ])
     func `a table whose text calls for code is not created`(_ table: String) throws {
+        guard try !engineLacks(table) else { return }
         try make("CREATE TABLE good (a); INSERT INTO good VALUES (7); \(table);")
         let error = storageError { _ = try encrypt() }
         #expect(error?.code == 23, "\(String(describing: error))")
@@ -64,6 +65,7 @@ import TestSupport
     func `a salvage does not run such a text either, and saves the other tables`(
         _ text: String, _ reason: String
     ) throws {
+        guard try !engineLacks(text) else { return }
         let shell = try SQLCipherShell(
             source.path, key: "x'\(TemporaryDatabase.key.hex)'",
             """

@@ -42,9 +42,9 @@ import TestSupport
     }
 
     private func isQuick(_ body: () throws -> Void) rethrows {
-        let start = ContinuousClock.now
+        let start = ThreadTime.now
         try body()
-        #expect(ContinuousClock.now - start < .seconds(10))
+        #expect(ThreadTime.now - start < .seconds(10))
     }
 
     @Test func `a forged page count in a journal is not trusted`() throws {

@@ -284,8 +284,9 @@ struct DataVaultPolicyTests {
             (0..<1_000_000).map { Character(Unicode.Scalar(0x4e00 + $0 % 20_000)!) })
         var policy = Policy()
         policy.minUniqueChars = 20_000
-        let time = try ContinuousClock().measure { try policy.check(password) }
-        #expect(time < .seconds(5))
+        let start = ThreadTime.now
+        try policy.check(password)
+        #expect(ThreadTime.now - start < .seconds(5))
         policy.minUniqueChars = 20_001
         #expect(vaultCode { try policy.check(password) } == 56)
     }

@@ -12,7 +12,7 @@ import VaultsTestKit
         "SecureVaultError", "SecureVaultKeyStoreEvent", "EnvelopeError",
         "KeyStoreError", "RowIdentity", "SystemIdleClock", "Origin", "DatabaseWriterType",
         "KeyForm", "KeychainKeyStore", "SecretServiceKeyStore", "KernelKeyringKeyStore",
-        "SystemdCredentials", "Accessibility", "SealedStream",
+        "SystemdCredentials", "Accessibility", "Presence", "EnclaveKey", "SealedStream",
         "VaultBackup", "VaultBackupError", "VaultIdentity",
         "VaultKeyNames", "VaultReplacement", "Step",
     ]
