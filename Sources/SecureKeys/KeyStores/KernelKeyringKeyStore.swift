@@ -6,8 +6,8 @@ internal import SecureStoragePlatform
 ///
 /// They are never on a disk, not even in swap space, and no other user but root can read them: for
 /// a key that a user has unlocked once, and that later processes need. They are lost at the latest
-/// when the machine stops, and may be lost when the last process of the user ends (user-keyring(7)):
-/// do not use this store for the only copy of a key.
+/// when the machine stops, and may be lost when the last process of the user ends
+/// (user-keyring(7)): do not use this store for the only copy of a key.
 ///
 /// Each entry is a keyring with the secret in parts; it replaces the one of its name in one step.
 /// The system limits the memory of all keys of a user other than root, usually to 20,000 bytes.
