@@ -108,30 +108,24 @@ extension SecureDatabaseStore {
             if let made {
                 // A connection refers to its side files by name, so the renamed file needs a new
                 // connection.
-                try openClaimed(file, .derived(made), key)
+                try openExisting(file, .derived(made), key)
                 return
             }
         }
-        try openClaimed(file, .given(key), key)
-    }
-
-    private func openClaimed(
-        _ file: DatabaseFile, _ key: Connection.Key, _ given: EncryptionKey
-    ) throws {
-        let claim = try FileClaim.of(file.path, configuration)
-        connection = try openExisting(file, key, given)
-        session.claim = claim
+        try openExisting(file, .given(key), key)
     }
 
     /// Opens an existing file, and diagnoses the file if that fails.
     private func openExisting(
         _ file: DatabaseFile, _ key: Connection.Key, _ given: EncryptionKey
-    ) throws -> Connection {
+    ) throws {
+        let claim = try FileClaim.of(file.path, configuration)
         do {
-            return try Connection.open(file.path, key: key, configuration: configuration)
+            connection = try Connection.open(file.path, key: key, configuration: configuration)
         } catch SecureStorageError.backingStoreError(let code, let message) {
             throw unreadable(file, given, code, message)
         }
+        session.claim = claim
     }
 
     /// Returns the error for an unreadable file, based on a diagnosis of its content.
@@ -167,33 +161,29 @@ extension SecureDatabaseStore {
             incomplete: incomplete("its content could not be written; is the disk full?")
         ) { draft in
             defer { close() }  // the last connection moves the log into the file
-            return try fill(draft, key, handler)
+            do {
+                var draftConfiguration = configuration
+                // A draft is complete only when it has no side files.
+                draftConfiguration.keepsWriteAheadLog = false
+                draftConfiguration.keepsJournalMode = false
+                let opened = try Connection.open(
+                    draft.path, key: .new(key), configuration: draftConfiguration)
+                // Writes the first page, including the salt, in any journal mode.
+                connection = opened
+                try opened.execute("PRAGMA user_version = 0")
+            } catch SecureStorageError.backingStoreError(let code, let message) {
+                throw SecureStorageError.openFailed(
+                    code: code, message: "cannot create \"\(databaseURL.path)\": \(message)")
+            }
+            return try fillDraft(handler)
         } publish: { draft, finalKey in
             try file.publish(draft)
             return finalKey
         }
     }
 
-    /// Opens the draft, runs the handler and returns the key that now opens the draft.
-    private func fill(
-        _ draft: DatabaseFile, _ key: EncryptionKey,
-        _ handler: (SecureDatabaseStore) -> (any Error)?
-    ) throws -> DerivedKey {
-        let opened: Connection
-        do {
-            var draftConfiguration = configuration
-            // A draft is complete only when it has no side files.
-            draftConfiguration.keepsWriteAheadLog = false
-            draftConfiguration.keepsJournalMode = false
-            opened = try Connection.open(
-                draft.path, key: .new(key), configuration: draftConfiguration)
-            // Writes the first page, including the salt, in any journal mode.
-            connection = opened
-            try opened.execute("PRAGMA user_version = 0")
-        } catch SecureStorageError.backingStoreError(let code, let message) {
-            throw SecureStorageError.openFailed(
-                code: code, message: "cannot create \"\(databaseURL.path)\": \(message)")
-        }
+    /// Runs the handler on the open draft, and returns the key that now opens it.
+    private func fillDraft(_ handler: (SecureDatabaseStore) -> (any Error)?) throws -> DerivedKey {
         session.isCreating = true
         defer { session.isCreating = false }
         if let error = handler(self) { throw error }
