@@ -17,20 +17,24 @@ package func onOwnThread<R: Sendable>(
     }
 }
 
-/// Runs `body` on a thread of its own; it regularly calls `check`, which throws `CancellationError`
-/// once the task is cancelled.
+/// Runs `body` on a thread of its own; it regularly calls the handler that it receives, which
+/// calls `progress`, and throws `CancellationError` once the task is cancelled.
 ///
 /// - Returns: The result of `body`.
 /// - Throws: The error of `body`; `CancellationError`.
-package func onOwnThread<R: Sendable>(
-    checking body: @escaping @Sendable (_ check: @escaping @Sendable () throws -> Void) throws -> R
+package func onOwnThread<R: Sendable, Progress>(
+    reporting progress: @escaping @Sendable (Progress) throws -> Void,
+    _ body:
+        @escaping @Sendable (_ progress: @escaping @Sendable (Progress) throws -> Void) throws
+        -> R
 ) async throws -> R {
     let isCancelled = Locked(false)
-    let check: @Sendable () throws -> Void = {
+    let checked: @Sendable (Progress) throws -> Void = {
         if isCancelled.withLock({ $0 }) { throw CancellationError() }
+        try progress($0)
     }
     return try await withTaskCancellationHandler {
-        try await onOwnThread { try body(check) }
+        try await onOwnThread { try body(checked) }
     } onCancel: {
         isCancelled.withLock { $0 = true }
     }

@@ -25,14 +25,12 @@ extension VaultBackup {
         dataKeys: [VaultBackupKey] = [], label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try make(
                 of: database, at: url, unlockedBy: sources, dataKeys: dataKeys, label: label,
                 replacing: replacing,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 
     /// Checks a backup, like the synchronous call but on a separate thread.
@@ -50,13 +48,11 @@ extension VaultBackup {
         configuration: SecureDatabaseConfiguration = .init(),
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try verify(
                 at: url, unlockedBy: source, configuration: configuration,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 
     /// Restores a backup, like the synchronous call but on a separate thread.
@@ -83,13 +79,11 @@ extension VaultBackup {
         },
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> RestoredVault {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try restore(
                 from: backup, to: url, unlockedBy: source, keyStore: keyStore, keyNames: keyNames,
                 replacing: replacing, configuration: configuration, preparing: preparing,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 }

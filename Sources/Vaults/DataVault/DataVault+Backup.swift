@@ -61,13 +61,11 @@ extension DataVault {
         label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try self.makeBackup(
                 at: url, unlockedBy: sources, label: label, replacing: replacing,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 }
 
@@ -172,12 +170,10 @@ extension DataVaultContainer {
         password: some DataVaultPassword, policy: DataVaultPasswordPolicy? = nil,
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> DataVault {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try self.restore(
                 from: backup, id: id, unlockedBy: source, password: password, policy: policy,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 }

@@ -37,7 +37,9 @@ extension DataVault {
             // Another thread may have unlocked it first.
             guard isLocked else { return }
             let key = try container.records.check(password, of: &record, place, upgrading: true)
-            let opened = isRollbackAccepted ? try acceptRollback(&record, key) : nil
+            // An accepted one first: if the password is then found to be too old or against the
+            // policy, it can be changed.
+            let opened = isRollbackAccepted ? try open(&record, key, accepting: true) : nil
             do {
                 try record.policy.check(characters)
                 guard !isExpired(record) else {
@@ -52,31 +54,17 @@ extension DataVault {
         }
     }
 
-    /// Opens the vault, and takes its state and the machine's date for right: before the password
-    /// is found to be too old or against the policy, so that it can be changed then.
-    private func acceptRollback(
-        _ record: inout VaultRecord, _ key: DataEncryptionKey
-    ) throws -> OpenedVault {
-        let opened = try open(record, key)
-        do {
-            record.lastDate = 0
-            try container.records.noteUnlock(of: &record, opened.values, place)
-        } catch {
-            opened.close()
-            throw error
-        }
-        return opened
-    }
-
     /// Opens the vault, and notes that in its record.
     ///
-    /// - Throws: `DataVaultError.rolledBack` if the policy says so.
+    /// - Throws: `DataVaultError.rolledBack` if the policy says so, unless the vault's state and
+    ///   the machine's date are accepted as they are.
     private func open(
-        _ record: inout VaultRecord, _ key: DataEncryptionKey
+        _ record: inout VaultRecord, _ key: DataEncryptionKey, accepting isAccepted: Bool = false
     ) throws -> OpenedVault {
         let opened = try open(record, key)
         do {
-            guard opened.rollback.isEmpty || !record.policy.refusesRollback else {
+            if isAccepted { record.lastDate = 0 }
+            guard opened.rollback.isEmpty || isAccepted || !record.policy.refusesRollback else {
                 throw DataVaultError.rolledBack(opened.rollback)
             }
             try container.records.noteUnlock(of: &record, opened.values, place)

@@ -17,9 +17,9 @@ struct PasswordLevelKey {
         guard let record = try keystore.encryptedL2Key() else { throw SecureVaultError.noL2Key }
         switch try levelRecord(record)?.isOfGeneratedPassword {
         case true where password == nil:
-            let entry = "\(keystore.keychainServiceName).\(keystore.generatedPasswordEntryName)"
-            throw SecureVaultError.keystoreReadError(
-                status: KeyStoreStatus.notFound, cause: KeyStoreError.notFound(name: entry))
+            throw SecureVaultError.keystoreUnreadable(
+                KeyStoreError.notFound(
+                    name: keystore.entry(keystore.generatedPasswordEntryName)))
         case false: return nil
         default: return password
         }
@@ -78,14 +78,11 @@ struct PasswordLevelKey {
             }
             defer { wrapping.erase() }
             var key = try crypto.decrypt(record, withKey: wrapping)
-            let (isWeak, isText) = (
-                derivation.parameters.isWeaker(than: crypto.parameters), derivation.form == .text
-            )
+            let stronger = derivation.strengthened(to: crypto.parameters)
             return Opened(
                 key: SecretBytes(erasing: &key), record: record,
-                upgrade: isText && !isWeak
-                    ? .sameKey(SecretBytes(copying: wrapping), derivation)
-                    : .parameters(isWeak ? crypto.parameters : derivation.parameters))
+                upgrade: stronger.map { .parameters($0.parameters) }
+                    ?? .sameKey(SecretBytes(copying: wrapping), derivation))
         }
         return Opened(
             key: try wrapped.unwrap(with: password), record: record,

@@ -100,10 +100,8 @@ extension SecureStorageKeyStoreProvider {
         do {
             return try decode(bytes)
         } catch EnvelopeError.damaged(let reason) {
-            let cause = KeyStoreError.damaged(
-                name: "\(keychainServiceName).\(name)", reason: reason)
-            throw SecureVaultError.keystoreReadError(
-                status: KeyStoreStatus.of(cause), cause: cause)
+            throw SecureVaultError.keystoreUnreadable(
+                KeyStoreError.damaged(name: entry(name), reason: reason))
         } catch {
             throw SecureVaultError.authError(cause: error)
         }

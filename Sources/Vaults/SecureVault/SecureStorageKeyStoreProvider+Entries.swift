@@ -82,7 +82,7 @@ extension SecureStorageKeyStoreProvider {
         } catch KeyStoreError.notFound {
             return nil
         } catch {
-            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error), cause: error)
+            throw SecureVaultError.keystoreUnreadable(error)
         }
     }
 
@@ -103,7 +103,7 @@ extension SecureStorageKeyStoreProvider {
                 return SecretBytes(erasing: &data)
             }.copied
         } catch let error as KeyStoreError {
-            throw SecureVaultError.keystoreReadError(status: KeyStoreStatus.of(error), cause: error)
+            throw SecureVaultError.keystoreUnreadable(error)
         }
     }
 
@@ -138,6 +138,9 @@ extension SecureStorageKeyStoreProvider {
                 status: KeyStoreStatus.of(error), cause: error)
         }
     }
+
+    /// Returns the name under which the key store has an entry of this vault.
+    func entry(_ name: String) -> String { Self.entry(name, keychainServiceName) }
 
     private static func entry(_ name: String, _ serviceName: String) -> String {
         "\(serviceName).\(name)"

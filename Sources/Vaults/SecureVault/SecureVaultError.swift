@@ -89,6 +89,11 @@ extension SecureVaultError {
         }
     }
 
+    /// Returns the error for a failure of reading the key store.
+    static func keystoreUnreadable(_ cause: any Error) -> SecureVaultError {
+        .keystoreReadError(status: KeyStoreStatus.of(cause), cause: cause)
+    }
+
     /// Returns the error itself if it is a `SecureVaultError`, otherwise the result of `wrap`.
     static func make(
         of error: any Error, _ wrap: (any Error) -> SecureVaultError

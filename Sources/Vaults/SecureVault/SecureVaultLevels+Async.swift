@@ -89,14 +89,12 @@ extension SecureVaultLevels {
         label: VaultBackupLabel = .init(), replacing: Bool = false,
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> VaultBackupMetadata {
-        try await onOwnThread(checking: { check in
+        try await onOwnThread(reporting: progress) {
             try self.makeBackup(
                 at: url, unlockedBy: sources, password: password, label: label,
                 replacing: replacing,
-                progress: {
-                    try check(); try progress($0)
-                })
-        })
+                progress: $0)
+        }
     }
 }
 

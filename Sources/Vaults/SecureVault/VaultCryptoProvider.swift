@@ -71,10 +71,8 @@ public struct VaultCryptoProvider: SecureStorageCryptoProvider {
         try keystore.readData(named: keychainAccountName, serviceName: keychainServiceName) {
             // With another salt, existing values would no longer be found.
             guard try keystore.encryptedL2Key() == nil else {
-                throw SecureVaultError.keystoreReadError(
-                    status: KeyStoreStatus.notFound,
-                    cause: KeyStoreError.notFound(
-                        name: "\(keychainServiceName).\(keychainAccountName)"))
+                throw SecureVaultError.keystoreUnreadable(
+                    KeyStoreError.notFound(name: keystore.entry(keychainAccountName)))
             }
             return Data(RandomBytes.make(Self.hashingSaltLength))
         }
