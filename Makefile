@@ -12,7 +12,7 @@ OPTIMISED := -Xcxx -O2
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench trait engines formats docs clean comments
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench bench-check trait engines formats docs clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -87,10 +87,13 @@ fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=60
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
-bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get")
-	@Scripts/setup-benchmarks
+bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
+	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)
 	swift build --package-path Benchmarks -c release
-	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(BENCH)
+	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(if $(COUNT),--count) $(BENCH)
+
+bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
+	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"
 
 trait: setup ## build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
 	Scripts/check-trait $(if $(TESTS),--tests)

@@ -20,15 +20,18 @@ let package = Package(
             name: "SQLiteLibrary", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
 
+        // What is measured, on all sides.
+        .target(name: "Region"),
+
         // By hand, in C: the same code on SQLCipher and on SQLite.
-        .target(name: "CWork", cSettings: [.unsafeFlags(["-O2"])]),
+        .target(name: "CWork", dependencies: ["Region"], cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "CWorker", dependencies: ["CWork", "SQLCipherLibrary"],
             cSettings: [.unsafeFlags(["-O2"])], linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(name: "PlainWorker", dependencies: ["CWork", "SQLiteLibrary"]),
 
         // In Swift.
-        .target(name: "Workers"),
+        .target(name: "Workers", dependencies: ["Region"]),
         .executableTarget(
             name: "OursWorker",
             dependencies: [

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -19,6 +20,21 @@ void faulty_disk_fail_at(long call, int forever) {
     calls_left = call;
     fails_forever = forever;
     failures = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static int syncs_fail;
+static unsigned sync_delay;
+
+void faulty_disk_delay_syncs(unsigned microseconds) {
+    pthread_mutex_lock(&lock);
+    sync_delay = microseconds;
+    pthread_mutex_unlock(&lock);
+}
+
+void faulty_disk_fail_syncs(int fails) {
+    pthread_mutex_lock(&lock);
+    syncs_fail = fails;
     pthread_mutex_unlock(&lock);
 }
 
@@ -148,9 +164,16 @@ static int cut_file(sqlite3_file *file, sqlite3_int64 size) {
 }
 
 static int sync_file(sqlite3_file *file, int flags) {
-    if (fails()) return SQLITE_IOERR_FSYNC;
+    pthread_mutex_lock(&lock);
+    int64_t began = (int64_t)event_count;
+    int is_broken = syncs_fail;
+    unsigned delay = sync_delay;
+    pthread_mutex_unlock(&lock);
+    if (delay) usleep(delay);
+    if (is_broken || fails()) return SQLITE_IOERR_FSYNC;
     int rc = real(file)->pMethods->xSync(real(file), flags);
-    if (rc == SQLITE_OK) remember(faulty_disk_sync, faulty(file)->path, 0, NULL, 0, 0);
+    // What another thread writes in the meantime is not covered.
+    if (rc == SQLITE_OK) remember(faulty_disk_sync, faulty(file)->path, began, NULL, 0, 0);
     return rc;
 }
 

@@ -29,6 +29,12 @@ struct Benchmarks: ParsableCommand {
         help: "Measures 10 thousand to 3 million rows instead, which takes long and 2 GB of disk.")
     var scaling = false
 
+    @Flag(help: "Counts instructions with valgrind instead of measuring times.")
+    var count = false
+
+    @Option(help: "With --count: fails if a case needs 5 % more instructions than in this file.")
+    var check: String?
+
     @Argument(help: "The cases to run; all of them when none is named.")
     var cases: [String] = []
 
@@ -36,13 +42,18 @@ struct Benchmarks: ParsableCommand {
         guard (1...10_000_000).contains(rows), (1...1000).contains(rounds) else {
             throw ValidationError("rows are 1 to 10,000,000 and rounds 1 to 1,000")
         }
-        let unknown = cases.filter { name in !Case.all.contains { $0.name == name } }
+        let names = count ? Counting.cases.map(\.name) : Case.all.map(\.name)
+        let unknown = cases.filter { !names.contains($0) }
         guard unknown.isEmpty else {
-            let known = Case.all.map(\.name).joined(separator: ", ")
+            let known = names.joined(separator: ", ")
             throw ValidationError("no case \(unknown.joined(separator: ", ")); there are \(known)")
         }
         guard !scaling || (cases.isEmpty && svg == nil) else {
             throw ValidationError("--scaling has its own cases and no chart")
+        }
+        guard check == nil || count else { throw ValidationError("--check needs --count") }
+        guard !count || (!scaling && json == nil && svg == nil) else {
+            throw ValidationError("--count prints its figures only")
         }
         for file in [json, svg].compactMap({ $0 }) {
             let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
@@ -55,6 +66,7 @@ struct Benchmarks: ParsableCommand {
     func run() throws {
         // A side that ends must cause an error, not SIGPIPE.
         signal(SIGPIPE, SIG_IGN)
+        if count { return try countInstructions() }
         var versions: [String: String] = [:]
         for side in Side.allCases { versions[side.rawValue] = try side.start().versions }
         let machine = Machine(versions)
@@ -85,6 +97,16 @@ struct Benchmarks: ParsableCommand {
                 .write(to: json)
         }
         if let svg { try Chart(results, machine: machine).write(to: svg) }
+    }
+
+    private func countInstructions() throws {
+        let counts = try Counting.measure(try Files(), only: cases)
+        for count in counts { try say(count.line) }
+        guard let check else { return }
+        let table = try String(contentsOfFile: check, encoding: .utf8)
+        let growth = Counting.growth(of: counts, since: table)
+        for line in growth { try say("grown " + line) }
+        if !growth.isEmpty { throw ExitCode.failure }
     }
 
     private func measure(_ files: Files) throws -> [CaseResult] {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A piece of work and the sides that perform it.
 struct Case: Sendable {
     var name: String
@@ -14,11 +16,24 @@ struct Case: Sendable {
         Case(name: "scan-index"),
         Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
         Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain]),
+        Case(name: "scan-bytes"),
+        // GRDB's counterpart is a Codable row.
+        Case(name: "scan-typed", reference: Reference(name: "scan-index", sides: Side.allCases)),
         Case(name: "scan-codable"),
         Case(name: "scan-cold"),
         Case(name: "point-lookup"),
         Case(name: "queue-read", reference: .isolatedRead("queue-read")),
         Case(name: "queue-write", writes: true),
+        // Durable, with one, 16 and 64 tasks.
+        Case(
+            name: "group-write-1", template: .empty, writes: true, sides: [.ours, .grdb],
+            reference: .ungrouped("group-write-1")),
+        Case(
+            name: "group-write-16", template: .empty, writes: true, sides: [.ours, .grdb],
+            reference: .ungrouped("group-write-16")),
+        Case(
+            name: "group-write-64", template: .empty, writes: true, sides: [.ours, .grdb],
+            reference: .ungrouped("group-write-64")),
         Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get")),
         Case(name: "kv-put", template: .settings, writes: true),
         // The C code has no Codable.
@@ -73,6 +88,13 @@ struct Reference: Sendable {
 
     /// Only PBKDF2-HMAC-SHA512 with 256,000 rounds.
     static let keyDerivation = Reference(name: "key-derivation", sides: [.c])
+
+    /// The same writes, each of which waits for the disk by itself.
+    static func ungrouped(_ name: String) -> Reference {
+        Reference(
+            name: "un" + name.replacingOccurrences(of: "group-", with: "grouped-"),
+            label: "ungrouped", sides: [.ours])
+    }
 
     /// GRDB's `read`, which uses a transaction per call; its fastest access uses none.
     static func isolatedRead(_ name: String) -> Reference {

@@ -39,6 +39,13 @@ final class Files {
         return copy
     }
 
+    /// Makes a folder that is removed with the files.
+    func makeDirectory(_ name: String) throws -> URL {
+        let url = directory.appendingPathComponent(name, isDirectory: true)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url
+    }
+
     /// Removes all files; they are made again when needed.
     func removeAll() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {

@@ -33,6 +33,30 @@ enum Side: String, CaseIterable, Sendable {
 
     /// Starts the side's program, which is in the same folder as this one.
     func start() throws -> WorkerProcess {
+        try WorkerProcess(executable(), side: self, environment: environment())
+    }
+
+    /// Starts the side's program as an argument of another one, which follows what it executes.
+    ///
+    /// - Parameters:
+    ///   - wrapper: The other program, with its arguments.
+    ///   - directory: A folder for a copy of the side's program without debug information, which
+    ///     valgrind may not be able to read.
+    /// - Returns: The running program.
+    /// - Throws: `BenchmarkFailure` if the program is missing or does not answer.
+    func start(in wrapper: [String], _ directory: URL) throws -> WorkerProcess {
+        let copy = directory.appendingPathComponent(program)
+        let strip = try Process.run(
+            URL(fileURLWithPath: "/usr/bin/env"),
+            arguments: ["strip", "--strip-debug", "-o", copy.path, executable().path])
+        strip.waitUntilExit()
+        guard strip.terminationStatus == 0 else {
+            throw BenchmarkFailure("strip has failed; it is part of binutils")
+        }
+        return try WorkerProcess(copy, side: self, environment: environment(), wrapper: wrapper)
+    }
+
+    private func executable() throws -> URL {
         guard let own = Bundle.main.executableURL else {
             throw BenchmarkFailure("cannot find the folder of this program")
         }
@@ -41,12 +65,16 @@ enum Side: String, CaseIterable, Sendable {
             throw BenchmarkFailure(
                 "cannot find \(program) beside this program; build the whole package: make bench")
         }
+        return executable
+    }
+
+    private func environment() throws -> [String: String] {
         var environment = ProcessInfo.processInfo.environment
         if self == .grdb {
             // GRDB is linked with SQLite; the library that is loaded first provides the symbols.
             environment["LD_PRELOAD"] = try SharedLibrary.sqlCipher()
         }
-        return try WorkerProcess(executable, side: self, environment: environment)
+        return environment
     }
 }
 

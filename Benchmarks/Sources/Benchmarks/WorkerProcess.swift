@@ -11,9 +11,20 @@ final class WorkerProcess {
     private let answers = Pipe()
     private var unread = Data()
 
-    init(_ executable: URL, side: Side, environment: [String: String]) throws {
+    /// Starts a program and reads its versions.
+    ///
+    /// - Parameters:
+    ///   - executable: The side's program.
+    ///   - side: The side.
+    ///   - environment: The program's environment.
+    ///   - wrapper: A program with arguments that runs the side's program; none if empty.
+    /// - Throws: What starting it throws; `BenchmarkFailure` if it does not answer.
+    init(
+        _ executable: URL, side: Side, environment: [String: String], wrapper: [String] = []
+    ) throws {
         self.side = side
-        process.executableURL = executable
+        process.executableURL = wrapper.isEmpty ? executable : URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = wrapper.isEmpty ? [] : wrapper + [executable.path]
         process.environment = environment
         process.standardInput = questions
         process.standardOutput = answers
@@ -25,8 +36,11 @@ final class WorkerProcess {
         versions = String(greeting.dropFirst(6))
     }
 
-    deinit {
-        // The program ends at the end of its input.
+    deinit { end() }
+
+    /// Ends the program and waits for it.
+    func end() {
+        // It ends at the end of its input.
         try? questions.fileHandleForWriting.close()
         process.waitUntilExit()
     }

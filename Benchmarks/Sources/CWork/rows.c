@@ -100,6 +100,8 @@ const work_case row_cases[] = {
     {"scan-index", scan_and_copy, NULL, warm_rows, 65536, 0},
     {"scan-name", scan_and_copy, NULL, warm_rows, 65536, 0},
     {"scan-borrowed", scan_and_borrow, NULL, warm_rows, 65536, 0},
+    {"scan-bytes", scan_and_copy, NULL, warm_rows, 65536, 0},
+    {"scan-typed", scan_and_copy, NULL, warm_rows, 65536, 0},
     {"scan-codable", scan_and_copy, NULL, warm_rows, 65536, 0},
     {"scan-cold", scan_and_copy, NULL, NULL, 2048, 0},
     {"point-lookup", point_lookup, NULL, warm_rows, 65536, 0},

@@ -1,3 +1,4 @@
+#include "region.h"
 #include "work.h"
 
 #include <stdio.h>
@@ -59,6 +60,17 @@ static int64_t *make_ids(int count, int rows) {
     return ids;
 }
 
+struct call {
+    const work_case *one;
+    work *work;
+    uint64_t checksum;
+};
+
+static void call(void *context) {
+    struct call *call = context;
+    call->checksum = call->one->run(call->work);
+}
+
 static void run(const work_case *one, int rows, const char *path) {
     reset_peak_memory();
     int calls = rows < 200000 ? rows : 200000;
@@ -73,7 +85,9 @@ static void run(const work_case *one, int rows, const char *path) {
     if (one->warm) number(work.db, one->warm);
     own_seconds = -1;
     double start = now();
-    uint64_t checksum = one->run(&work);
+    struct call measured = {one, &work, 0};
+    benchmark_region(call, &measured);
+    uint64_t checksum = measured.checksum;
     double seconds = own_seconds >= 0 ? own_seconds : now() - start;
     if (one->check) checksum = (uint64_t)number(work.db, one->check);
     sqlite3_close(work.db);

@@ -10,6 +10,7 @@ enum GRDBWorker {
             (
                 "GRDB 7.10.0, \(try engine())",
                 WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
+                    + WorkerCase.groupCases
             )
         }
     }

@@ -13,6 +13,10 @@ extension WorkerCase {
         },
         WorkerCase(queue: "scan-name", warm: SampleData.warmRows, scanByName),
         WorkerCase(queue: "scan-borrowed", warm: SampleData.warmRows, scanBorrowed),
+        WorkerCase(queue: "scan-bytes", warm: SampleData.warmRows) { queue, _ in
+            try queue.inDatabase(scan)
+        },
+        WorkerCase(queue: "scan-typed", warm: SampleData.warmRows, scanCodable),
         WorkerCase(queue: "scan-codable", warm: SampleData.warmRows, scanCodable),
         WorkerCase(queue: "scan-cold", cacheKilobytes: 2048) { queue, _ in
             try queue.inDatabase(scan)

@@ -10,7 +10,7 @@ enum OursWorker {
             return (
                 "SQLCipher \(cipher) on SQLite \(try SecureDatabaseStore.sqliteVersion)",
                 WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
-                    + WorkerCase.valueCases + WorkerCase.vaultCases
+                    + WorkerCase.groupCases + WorkerCase.valueCases + WorkerCase.vaultCases
             )
         }
     }

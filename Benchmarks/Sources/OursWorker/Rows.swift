@@ -9,6 +9,8 @@ extension WorkerCase {
         WorkerCase("scan-index", warm: SampleData.warmRows) { db, _ in try scan(db) },
         WorkerCase("scan-name", warm: SampleData.warmRows, scanByName),
         WorkerCase("scan-borrowed", warm: SampleData.warmRows, scanBorrowed),
+        WorkerCase("scan-bytes", warm: SampleData.warmRows, scanBytes),
+        WorkerCase("scan-typed", warm: SampleData.warmRows, scanTyped),
         WorkerCase("scan-codable", warm: SampleData.warmRows, scanCodable),
         WorkerCase("scan-cold", cacheSize: 2 << 20) { db, _ in try scan(db) },
         WorkerCase("point-lookup", warm: SampleData.warmRows, pointLookup),
@@ -81,6 +83,29 @@ extension WorkerCase {
             sum &+= rs.withUnsafeBytes(forColumnIndex: 1, checksum) ?? 0
             sum &+= UInt64(rs.double(forColumnIndex: 2) ?? 0)
             sum &+= rs.withUnsafeBytes(forColumnIndex: 3, checksum) ?? 0
+        }
+        return sum
+    }
+
+    private static func scanBytes(_ db: SecureDatabaseStore, _: Job) throws -> UInt64 {
+        var sum: UInt64 = 0
+        let rs = try db.executeQuery(select)
+        while try rs.next() {
+            let payload = rs.bytes(forColumnIndex: 3) ?? []
+            sum &+= checksum(
+                rs.int64(forColumnIndex: 0) ?? 0, rs.string(forColumnIndex: 1) ?? "",
+                rs.double(forColumnIndex: 2) ?? 0, payload)
+        }
+        return sum
+    }
+
+    private static func scanTyped(_ db: SecureDatabaseStore, _: Job) throws -> UInt64 {
+        var sum: UInt64 = 0
+        let rs = try db.executeQuery(select)
+        while try rs.next() {
+            sum &+= try rs.row { (id: Int64, name: String, amount: Double, payload: Data) in
+                checksum(id, name, amount, payload)
+            }
         }
         return sum
     }

@@ -67,6 +67,12 @@ package struct Profile: Codable, Sendable {
 }
 
 @inlinable @inline(__always) package func checksum(
+    _ id: Int64, _ name: String, _ amount: Double, _ payload: [UInt8]
+) -> UInt64 {
+    UInt64(id) &+ checksum(name) &+ UInt64(amount) &+ payload.withUnsafeBytes { checksum($0) }
+}
+
+@inlinable @inline(__always) package func checksum(
     _ id: Int64, _ name: String, _ amount: Double, _ payload: Data
 ) -> UInt64 {
     UInt64(id) &+ checksum(name) &+ UInt64(amount) &+ checksum(payload)

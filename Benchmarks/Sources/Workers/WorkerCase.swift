@@ -1,3 +1,5 @@
+internal import Region
+
 /// A piece of work as one side performs it.
 package struct WorkerCase: Sendable {
     package let name: String
@@ -33,11 +35,33 @@ package struct Job: Sendable {
     }
 
     /// Measures `body`, which returns the checksum of the data that it has read.
-    package func timed(_ body: () throws -> UInt64) rethrows -> Outcome {
+    package func timed(_ body: () throws -> UInt64) throws -> Outcome {
         let start = ContinuousClock.now
-        let checksum = try body()
+        let checksum = try measured(body)
         return Outcome(seconds: (ContinuousClock.now - start) / .seconds(1), checksum: checksum)
     }
+
+    /// Runs `body` inside the function by whose name its instructions are counted.
+    private func measured(_ body: () throws -> UInt64) throws -> UInt64 {
+        try withoutActuallyEscaping(body) { body in
+            let call = RegionCall(body)
+            benchmark_region(
+                { context in
+                    guard let context else { return }
+                    Unmanaged<RegionCall>.fromOpaque(context).takeUnretainedValue().run()
+                }, Unmanaged.passUnretained(call).toOpaque())
+            return try call.outcome.get()
+        }
+    }
+}
+
+private final class RegionCall {
+    private let body: () throws -> UInt64
+    private(set) var outcome: Result<UInt64, any Error> = .success(0)
+
+    init(_ body: @escaping () throws -> UInt64) { self.body = body }
+
+    func run() { outcome = Result { try body() } }
 }
 
 package struct Outcome: Sendable {

@@ -82,6 +82,12 @@ final class AsyncCall<T: Sendable>: CancellableCall, Sendable {
         value = try body(store)
     }
 
+    /// Resumes the task once what it has seen is on the disk.
+    func finish(after commits: CommitsInFlight?) {
+        guard let commits else { return finish() }
+        commits.whenDurable { self.finish($0) }
+    }
+
     /// Resumes the task.
     ///
     /// - Parameter failure: The error that kept the call from running, or from succeeding.

@@ -1,42 +1,36 @@
 internal import Foundation
 
-/// The state shared by all decoders of a row.
-final class RowContext {
+/// A decoder over one row: a container with one key per column.
+///
+/// Every access goes through the result set, which knows whether its row is still valid: an
+/// `init(from:)` can do anything, including closing the store. A class, since Swift copies a
+/// decoder and its container several times per row: each copy is one reference.
+final class RowDecoder: Decoder {
     let rows: SecureDatabaseResultSet
     let dates: SecureDatabaseResultSet.DateDecodingStrategy
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     init(_ rows: SecureDatabaseResultSet, _ dates: SecureDatabaseResultSet.DateDecodingStrategy) {
         self.rows = rows
         self.dates = dates
     }
-}
-
-/// A decoder over one row: a container with one key per column.
-///
-/// Every access goes through the result set, which knows whether its row is still valid: an
-/// `init(from:)` can do anything, including closing the store.
-struct RowDecoder: Decoder {
-    // Small enough for an existential's inline buffer; anything larger costs one heap allocation
-    // per row.
-    let row: RowContext
-    let codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(RowContainer(row: row, codingPath: codingPath))
+        KeyedDecodingContainer(RowContainer(row: self))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw NeedsJSON() }
 
-    func singleValueContainer() -> any SingleValueDecodingContainer {
-        RowColumn(row: row, index: 0, codingPath: codingPath)
-    }
+    func singleValueContainer() -> any SingleValueDecodingContainer { firstColumn }
+
+    var firstColumn: RowColumn { RowColumn(row: self, index: 0, codingPath: []) }
 }
 
 /// The columns of the current row, by name.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let row: RowContext
-    let codingPath: [any CodingKey]
+    let row: RowDecoder
+    var codingPath: [any CodingKey] { [] }
 
     var allKeys: [Key] {
         guard row.rows.isOnRow else { return [] }
@@ -119,7 +113,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return row.rows.statement.storageClass(at: index) != .null
     }
 
-    func superDecoder() -> any Decoder { RowDecoder(row: row, codingPath: codingPath) }
+    func superDecoder() -> any Decoder { row }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try column(key) }
 
@@ -137,13 +131,23 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     private func stored(_ key: Key) throws -> Column {
-        row.rows.statement.column(try row.rows.requiredColumn(key.stringValue))
+        // Lent, since each use of a property would retain it.
+        try Unmanaged.passUnretained(row.rows)._withUnsafeGuaranteedRef {
+            $0.statement.column(try $0.requiredColumn(key.stringValue))
+        }
     }
 
     private func column(_ key: Key) throws -> RowColumn {
         RowColumn(
             row: row, index: try row.rows.requiredColumn(key.stringValue),
-            codingPath: codingPath + [key])
+            codingPath: [key])
+    }
+}
+
+extension SQLiteValue {
+    fileprivate var isBlob: Bool {
+        guard case .blob = self else { return false }
+        return true
     }
 }
 
@@ -152,7 +156,7 @@ struct NeedsJSON: Error {}
 
 /// One column of the current row.
 struct RowColumn: Decoder, SingleValueDecodingContainer {
-    let row: RowContext
+    let row: RowDecoder
     let index: Int
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -172,7 +176,10 @@ struct RowColumn: Decoder, SingleValueDecodingContainer {
         let rows = row.rows
         let value = rows.storedValue(at: try rows.requiredColumn(index))
         if type == Date.self { return try converted(row.dates.date(from: value)) }
-        if let bridged = type as? any SQLiteDatatypeBridgeable.Type {
+        // An array of bytes may also be JSON, as any other array.
+        if let bridged = type as? any SQLiteDatatypeBridgeable.Type,
+            type != [UInt8].self || value.isBlob
+        {
             return try converted(bridged.init(sqliteValue: value))
         }
         // These two decode from keys, but JSON also represents them as a single string or number.

@@ -25,11 +25,11 @@ extension SecureDatabaseResultSet {
         dates: SecureDatabaseResultSet.DateDecodingStrategy = .secondsSince1970
     ) throws -> T {
         try requireRow()
-        let row = RowContext(self, dates)
+        let row = RowDecoder(self, dates)
         do {
             guard !isColumn(T.self) else { return try row.firstColumn.decode(T.self) }
             do {
-                return try T(from: RowDecoder(row: row, codingPath: []))
+                return try T(from: row)
             } catch is NeedsJSON {
                 return try row.firstColumn.decode(T.self)
             }
@@ -51,10 +51,6 @@ extension SecureDatabaseResultSet {
         lastDecodedType = (identifier, isColumn)
         return isColumn
     }
-}
-
-extension RowContext {
-    fileprivate var firstColumn: RowColumn { RowColumn(row: self, index: 0, codingPath: []) }
 }
 
 extension SecureDatabaseStore {

@@ -87,15 +87,15 @@ extension SecureDatabaseResultSet {
     // MARK: - Columns that have to be there
 
     func requiredColumn(_ name: String) throws -> Int {
+        if let index = column(name) { return index }
         try requireRow()
-        guard let index = column(name) else { throw missingColumn("\"\(name)\"") }
-        return index
+        throw missingColumn("\"\(name)\"")
     }
 
     func requiredColumn(_ index: Int) throws -> Int {
+        if let index = column(index) { return index }
         try requireRow()
-        guard let index = column(index) else { throw missingColumn("\(index)") }
-        return index
+        throw missingColumn("\(index)")
     }
 
     func requireRow() throws {

@@ -24,12 +24,14 @@ public class SecureDatabaseResultSet {
     /// The sequence number of this result set within its store.
     let number: Int
     private let store: SecureDatabaseStore
-    private var state = State.beforeFirstRow
+    @exclusivity(unchecked) private var state = State.beforeFirstRow
+    /// The number of columns of the current row; 0 when no row is current.
+    @exclusivity(unchecked) private(set) var readableColumns = 0
     /// The type last decoded; see `decode(_:dates:)`.
-    var lastDecodedType: (identifier: ObjectIdentifier, isColumn: Bool)?
+    @exclusivity(unchecked) var lastDecodedType: (identifier: ObjectIdentifier, isColumn: Bool)?
     /// The neighbours in the store's list of open result sets.
-    private var older: Unmanaged<SecureDatabaseResultSet>?
-    private var newer: Unmanaged<SecureDatabaseResultSet>?
+    @exclusivity(unchecked) private var older: Unmanaged<SecureDatabaseResultSet>?
+    @exclusivity(unchecked) private var newer: Unmanaged<SecureDatabaseResultSet>?
 
     init(_ statement: Statement, of store: SecureDatabaseStore) {
         self.statement = statement
@@ -72,6 +74,7 @@ public class SecureDatabaseResultSet {
         if state == .beforeFirstRow {
             statement.refreshColumns()
             state = .onRow
+            readableColumns = statement.knownColumnCount
         }
         return true
     }
@@ -85,6 +88,7 @@ public class SecureDatabaseResultSet {
 
     private func finish(_ end: State) {
         state = end
+        readableColumns = 0
         statement.giveBack()
         older?._withUnsafeGuaranteedRef { $0.newer = newer }
         if let newer {
@@ -110,7 +114,9 @@ public class SecureDatabaseResultSet {
     /// Returns the index if a row is current and has that column.
     @inline(__always)
     func column(_ index: Int) -> Int? {
-        isOnRow && index >= 0 && index < statement.knownColumnCount ? index : nil
+        // A negative index is a large unsigned one.
+        UInt(bitPattern: index) < UInt(bitPattern: readableColumns) && statement.isAtHome
+            ? index : nil
     }
 
     /// Returns the index of the column with that name if a row is current.

@@ -63,7 +63,7 @@ public class SecureDatabaseStore {
             if let connection { watch(connection) }
         }
     }
-    private var isBounded = false
+    @exclusivity(unchecked) private var isBounded = false
 
     /// Whether prepared statements are cached for the next call with the same SQL.
     ///
@@ -79,7 +79,7 @@ public class SecureDatabaseStore {
         }
     }
     /// Not public, since every access to a public variable incurs a dynamic exclusivity check.
-    private(set) var cachesStatements = true
+    @exclusivity(unchecked) private(set) var cachesStatements = true
 
     /// Creates a store for a database file in the default directory.
     ///

@@ -1,10 +1,10 @@
 /// What a store has open, and the calls that are using it.
 final class StoreSession {
     /// Set through the store, which follows the connection's changes.
-    var connection: Connection?
+    @exclusivity(unchecked) var connection: Connection?
     /// The number of times a connection was opened, which lets other code detect stale cached file
     /// state.
-    var generation = 0
+    @exclusivity(unchecked) var generation = 0
     /// The claim on the file, held while the store is open, read-only or not.
     var claim: FileClaim?
     /// How to reopen the file; non-nil while the store is open but its connection had to be closed;
@@ -15,14 +15,14 @@ final class StoreSession {
     /// Whether a pool has further connections to the file, which a key change would break.
     var hasReaders = false
     /// The running blocks that require a transaction.
-    var transactionBlocks = TransactionBlocks()
+    @exclusivity(unchecked) var transactionBlocks = TransactionBlocks()
     /// The number of result sets that the store has created.
-    var resultSetCount = 0
+    @exclusivity(unchecked) var resultSetCount = 0
     /// The last element of the linked list of open result sets.
     ///
     /// Unmanaged: a result set keeps its store alive, not vice versa, and removes itself from the
     /// list before it is deallocated.
-    var newestResultSet: Unmanaged<SecureDatabaseResultSet>?
+    @exclusivity(unchecked) var newestResultSet: Unmanaged<SecureDatabaseResultSet>?
 }
 
 /// What the queues and the pool of a store share.

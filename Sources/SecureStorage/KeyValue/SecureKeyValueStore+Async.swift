@@ -77,7 +77,7 @@ extension SecureKeyValueStore {
     /// - Throws: As the synchronous call; `CancellationError`. The store is then unchanged.
     public func putAll(_ keyValueDict: [String: (any NSCoding)?]) async throws {
         let entries = try Self.entries(archiving: keyValueDict)
-        try await perform { try $0.putAll(entries) }
+        try await performWrite { try $0.putAll(entries) }
     }
 
     /// Reads an object.
@@ -136,7 +136,7 @@ extension SecureKeyValueStore {
     ///   - key: A typed key.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func put<T>(_ value: T?, for key: KeyValueKey<T>) async throws {
-        try await perform { try $0.put(value, for: key) }
+        try await performWrite { try $0.put(value, for: key) }
     }
 
     /// Reads the value of a typed key.
@@ -172,7 +172,7 @@ extension SecureKeyValueStore {
     public func compareAndSet<T: Codable & Sendable & Equatable>(
         _ key: String, expected: T?, new: T?
     ) async throws -> Bool {
-        try await perform { try $0.compareAndSet(key, expected: expected, new: new) }
+        try await performWrite { try $0.compareAndSet(key, expected: expected, new: new) }
     }
 
     // MARK: - Keys
@@ -184,14 +184,14 @@ extension SecureKeyValueStore {
     /// - Throws: As the synchronous call; `CancellationError`.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool {
-        try await perform { try $0.remove(key) }
+        try await performWrite { try $0.remove(key) }
     }
 
     /// Removes every key of this store; other stores in the file keep theirs.
     ///
     /// - Throws: As the synchronous call; `CancellationError`.
     public func removeAll() async throws {
-        try await perform { try $0.removeAll() }
+        try await performWrite { try $0.removeAll() }
     }
 
     /// Returns every key.
@@ -237,6 +237,14 @@ extension SecureKeyValueStore {
         try await queue.inDatabase { [self] _ in try body(self) }
     }
 
+    /// Runs a synchronous call that writes, as `perform(_:)` does; its commit may wait for the disk
+    /// with those of other calls.
+    private func performWrite<T: Sendable>(
+        _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
+    ) async throws -> T {
+        try await queue.performWrite { [self] _ in try body(self) }
+    }
+
     func entry(_ key: String) async throws -> KeyValueTable.Entry? {
         try await perform { try $0.entry(key) }
     }
@@ -244,6 +252,6 @@ extension SecureKeyValueStore {
     private func put(
         _ entry: KeyValueTable.Entry, forKey key: String, lifetime: Duration?
     ) async throws {
-        try await perform { try $0.put(entry, forKey: key, lifetime: lifetime) }
+        try await performWrite { try $0.put(entry, forKey: key, lifetime: lifetime) }
     }
 }

@@ -73,7 +73,7 @@ extension SecureKeyValueStore {
     /// - Throws: `.closed`; `.backingStoreError`.
     @discardableResult
     public func remove(_ key: String) throws -> Bool {
-        try read { db, table in
+        try change { db, table in
             let isThere = try table.entry(key, in: db) != nil
             _ = try table.remove(key, in: db)
             return isThere
@@ -84,7 +84,7 @@ extension SecureKeyValueStore {
     ///
     /// - Throws: `.closed`; `.backingStoreError`.
     public func removeAll() throws {
-        try read { db, table in try table.removeAll(in: db) }
+        try change { db, table in try table.removeAll(in: db) }
     }
 
     /// Returns every key.
@@ -142,7 +142,7 @@ extension SecureKeyValueStore {
     func put(
         _ entry: KeyValueTable.Entry, forKey key: String, lifetime: Duration? = nil
     ) throws {
-        try read { db, table in try table.put(entry, forKey: key, lifetime: lifetime, in: db) }
+        try change { db, table in try table.put(entry, forKey: key, lifetime: lifetime, in: db) }
     }
 
     static func entry<T: SQLiteDatatypeBridgeable>(_ value: T?) throws -> KeyValueTable.Entry {

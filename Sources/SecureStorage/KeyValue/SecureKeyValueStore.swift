@@ -23,7 +23,7 @@ public import Foundation
 open class SecureKeyValueStore: @unchecked Sendable {
     // @unchecked: `table` is only accessed in blocks of `queue`.
     let queue: SecureDatabaseQueue
-    private var table: (generation: Int, table: KeyValueTable)?
+    @exclusivity(unchecked) private var table: (generation: Int, table: KeyValueTable)?
 
     /// The name of this store in its file.
     public let name: String
@@ -189,9 +189,18 @@ open class SecureKeyValueStore: @unchecked Sendable {
         }
     }
 
+    /// Runs `body`, which changes rows with single statements, with the store's table.
+    func change<T>(
+        _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
+    ) throws -> sending T {
+        try queue.performWrite { db in
+            try body(db, table(in: db))
+        }
+    }
+
     /// Runs `body` with the store's table in an exclusive transaction.
     func write(_ body: (SecureDatabaseStore, KeyValueTable) throws -> Void) throws {
-        try queue.inDatabase { db in
+        try queue.performWrite { db in
             // Before the transaction: `table(in:)` caches nothing inside one.
             let table = try table(in: db)
             try db.inTransaction(.exclusive) { db in

@@ -5,7 +5,8 @@
 /// only in the part that was not yet synced. So it counts as damage when a later transaction
 /// follows, which with `synchronous = .full` begins after the sync of the one before it, or when
 /// the file holds a page of what follows, which is moved there after a sync. With
-/// `synchronous = .normal` a power cut can leave what looks like the first of the two.
+/// `synchronous = .normal` or `groupsWrites` a power cut can leave what looks like the first of the
+/// two.
 public struct LogDamage: Sendable, Equatable, CustomStringConvertible {
     /// The number of the first frame (the first is 1) that is not as it was written; nil for the
     /// log's header.

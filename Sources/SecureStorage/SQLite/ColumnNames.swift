@@ -3,17 +3,17 @@
 /// A class, so that lookups in its table need no exclusivity check.
 final class ColumnNames {
     let names: [String]
-    private var exactIndexes: [ByteString: Int]?
-    private var foldedIndexes: [String: Int]?
+    @exclusivity(unchecked) private var exactIndexes: [ByteString: Int]?
+    @exclusivity(unchecked) private var foldedIndexes: [String: Int]?
     /// The names that were looked up, in the order of first use.
     ///
     /// An entry is found by where its text is stored, without reading the text: a literal is always
     /// stored in one place.
     private let asked: UnsafeMutablePointer<Asked>
     private static let askedCapacity = 32
-    private var askedCount = 0
+    @exclusivity(unchecked) private var askedCount = 0
     /// The entry after the one found last: rows are mostly read in one order.
-    private var expected = 0
+    @exclusivity(unchecked) private var expected = 0
 
     private struct Asked {
         /// Keeps its storage alive, so that no other text can have the same identity.

@@ -35,10 +35,9 @@ extension Connection {
             authorizer.refusal = reason
             return SQLITE_DENY
         }
-        if action == SQLITE_PRAGMA, argument != nil, let name,
-            sqlite3_stricmp(name, "busy_timeout") == 0
-        {
-            authorizer.setsBusyTimeout = true
+        if action == SQLITE_PRAGMA, argument != nil, let name, authorizer.origin != .library {
+            if sqlite3_stricmp(name, "busy_timeout") == 0 { authorizer.setsBusyTimeout = true }
+            if sqlite3_stricmp(name, "synchronous") == 0 { authorizer.setsSynchronous = true }
         }
         return SQLITE_OK
     }

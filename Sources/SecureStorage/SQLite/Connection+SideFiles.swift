@@ -28,7 +28,9 @@ extension Connection {
     }
 
     private func logDamage(_ cipher: PageCipher) throws -> LogDamage? {
-        try LogExamination(path: path, cipher: cipher, syncsCommits: syncsCommits).damage()
+        // Of grouped writes, several are on their way to the disk at a time.
+        let syncsEach = syncsCommits && !configuration.groupsWrites
+        return try LogExamination(path: path, cipher: cipher, syncsCommits: syncsEach).damage()
     }
 
     private var syncsCommits: Bool { configuration.synchronous == .full }

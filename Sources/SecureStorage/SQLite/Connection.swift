@@ -11,7 +11,7 @@ final class Connection {
     ///
     /// No C function may be called with nil: an engine built without `SQLITE_ENABLE_API_ARMOR` then
     /// crashes the process. See `requireHandle()`.
-    private(set) var handle: OpaquePointer?
+    @exclusivity(unchecked) private(set) var handle: OpaquePointer?
     let path: String
     let configuration: SecureDatabaseConfiguration
     /// The key that opens the file now.
@@ -22,16 +22,20 @@ final class Connection {
     /// Whether the key has opened the file.
     ///
     /// Before that, a failure means that the key is wrong, and no statement may run.
-    var isProven = false
+    @exclusivity(unchecked) var isProven = false
     let statements = StatementCache(capacity: 64)
-    var callbacks = Callbacks()
+    @exclusivity(unchecked) var callbacks = Callbacks()
     let authorizer = AuthorizerState()
     let waits = WaitState()
     let damage = DamageState()
+    /// The commits that wait for the disk together.
+    let groupCommit = GroupCommit()
+    /// Whether some of them may not be on the disk.
+    @exclusivity(unchecked) var hasGroupedCommits = false
     /// Statements that the caller has prepared; finalised with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
     /// Records commits; non-nil while the connection is observed (see `Connection+Changes`).
-    var recorder: ChangeRecorder?
+    @exclusivity(unchecked) var recorder: ChangeRecorder?
     /// Lets other threads end this connection's statements.
     var interruption: Interruption? {
         didSet { interruption?.attach(handle) }
@@ -154,6 +158,7 @@ final class Connection {
         sqlite3_finalize(damage.pagerProbe)
         damage.pagerProbe = nil
         stopRecording()
+        if hasGroupedCommits { groupCommit.end() }
         // An interruption that arrived while nothing ran would end the last checkpoint and keep the
         // log.
         dropIdleInterruption()

@@ -21,21 +21,12 @@ extension Statement {
     func bytes(at index: Int) -> Data { column(index).data }
 
     /// Returns the value as it is stored; nil for TEXT that is not UTF-8.
-    func value(at index: Int) -> SQLiteValue? {
-        let column = column(index)
-        return switch column.storageClass {
-        case .integer: .integer(column.integer)
-        case .real: .real(column.real)
-        case .text: column.text.map { .text($0) }
-        case .blob: .blob(column.data)
-        default: .null
-        }
-    }
+    func value(at index: Int) -> SQLiteValue? { column(index).sqliteValue }
 }
 
 /// A value of the current row, valid until the next step.
 struct Column {
-    private let value: OpaquePointer?
+    let value: OpaquePointer?
 
     @inline(__always)
     init(_ value: OpaquePointer?) { self.value = value }
@@ -64,12 +55,26 @@ struct Column {
         return String(validatingUTF8: UnsafeBufferPointer(start: start, count: length))
     }
 
+    /// The value as it is stored; nil for TEXT that is not UTF-8.
+    var sqliteValue: SQLiteValue? {
+        switch storageClass {
+        case .integer: .integer(integer)
+        case .real: .real(real)
+        case .text: text.map { .text($0) }
+        case .blob: .blob(data)
+        default: .null
+        }
+    }
+
     /// A copy of the bytes of a BLOB, or of the UTF-8 of any other value.
     var data: Data {
         withBytes { bytes in
             bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
         }
     }
+
+    /// A copy of the bytes of a BLOB, or of the UTF-8 of any other value.
+    var bytes: [UInt8] { withBytes { [UInt8]($0) } }
 
     /// Lends the bytes of a BLOB, or the UTF-8 of any other value, whatever the encoding of the
     /// database.

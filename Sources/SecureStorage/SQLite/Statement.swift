@@ -8,9 +8,10 @@ internal import Foundation
 final class Statement {
     let sql: String
     let identity: TextIdentity
-    /// Unsafe, but never used after the connection: the user of a statement holds the store, which
-    /// closes its result sets before its connection.
-    unowned(unsafe) let connection: Connection
+    /// Unmanaged, but never used after the connection: the user of a statement holds the store,
+    /// which closes its result sets before its connection.
+    private let owner: Unmanaged<Connection>
+    var connection: Connection { owner.takeUnretainedValue() }
     /// Valid until `finalize`; not used after the statement was given back.
     let handle: OpaquePointer
     /// Separate from the connection's, since the statement may be released after the connection.
@@ -18,9 +19,9 @@ final class Statement {
     let parameters: StatementParameters
 
     /// The columns of the current schema; see `refreshColumns`.
-    private var columns = Columns()
-    var hasBoundValues = false
-    private var execution = Execution()
+    @exclusivity(unchecked) private var columns = Columns()
+    @exclusivity(unchecked) var hasBoundValues = false
+    @exclusivity(unchecked) private var execution = Execution()
     let isQuery: Bool
     /// Non-nil for a statement that begins, keeps or ends a transaction or a savepoint when it
     /// runs.
@@ -29,8 +30,8 @@ final class Statement {
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
 
-    var use = Use()
-    private var isFinalized = false
+    @exclusivity(unchecked) var use = Use()
+    @exclusivity(unchecked) private var isFinalized = false
 
     /// Maintained by the cache, or by another owner that keeps the statement between its uses.
     struct Use {
@@ -85,7 +86,7 @@ final class Statement {
         self.handle = handle
         self.sql = sql
         identity = TextIdentity(sql)
-        self.connection = connection
+        owner = .passUnretained(connection)
         parameters = StatementParameters(of: handle)
         isQuery = sqlite3_stmt_readonly(handle) != 0 && sqlite3_column_count(handle) > 0
         control = sqlite3_stmt_isexplain(handle) == 0 ? connection.authorizer.preparedControl : nil
@@ -102,50 +103,16 @@ final class Statement {
         _ = sqlite3_finalize(handle)
     }
 
-    /// Lends the text of `sql` with its NUL at the end, which spares SQLite a copy at each prepare.
-    static func withTerminatedText<R>(
-        of sql: String, _ body: (UnsafePointer<CChar>, Int) throws -> R
-    ) throws -> R {
-        guard !sql.utf8.contains(0) else {
-            throw SecureStorageError.statementFailed(
-                .error,
-                "the SQL text contains a NUL, where SQLite would stop reading; bind it instead"
-            )
-        }
-        return try sql.withCString { try body($0, sql.utf8.count) }
-    }
-
-    /// Prepares the first statement of a text of `length` bytes and a NUL.
-    ///
-    /// - Returns: The handle, nil for blanks and comments, and the number of bytes of that
-    ///   statement.
-    static func prepare(
-        _ start: UnsafePointer<CChar>, length: Int, on connection: Connection, persistent: Bool
-    ) throws -> (OpaquePointer?, consumed: Int) {
-        try connection.home.requireCurrent()
-        try connection.callbacks.requireNoComparison()
-        guard let size = Int32(exactly: length + 1) else {
-            throw SecureStorageError.statementFailed(.tooBig, "the SQL text is longer than 2 GB")
-        }
-        try SQLText.refuseVacuumInto(start)
-        connection.authorizer.refusal = nil
-        let database = try connection.requireHandle()
-        var handle: OpaquePointer?
-        var tail: UnsafePointer<CChar>?
-        let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
-        connection.authorizer.preparedControl = nil
-        let code = connection.preparing {
-            sqlite3_prepare_v3(database, start, size, flags, &handle, &tail)
-        }
-        try connection.check(code, sql: SQLText.firstStatement(of: String(cString: start)))
-        return (handle, consumed: tail.map { $0 - start } ?? length)
-    }
-
     // MARK: - Running
 
     /// Advances to the next row; returns false at the end.
     func step() throws -> Bool {
-        let code = try advance()
+        // Lent, since each use of a property would retain the connection.
+        try owner._withUnsafeGuaranteedRef { try step(on: $0) }
+    }
+
+    private func step(on connection: Connection) throws -> Bool {
+        let code = try advance(on: connection)
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
         let hasReadPages = connection.hasReadPages()
         // The usual case.
@@ -171,8 +138,12 @@ final class Statement {
     }
 
     /// Calls `sqlite3_step`, which functions and collations must not enter a second time.
-    @inline(__always)
     func advance() throws -> Int32 {
+        try owner._withUnsafeGuaranteedRef { try advance(on: $0) }
+    }
+
+    @inline(__always)
+    private func advance(on connection: Connection) throws -> Int32 {
         try home.requireCurrent()
         try connection.callbacks.requireNoComparison()
         guard !execution.isStepping else {
@@ -290,5 +261,8 @@ final class Statement {
     /// Returns the index of the column with this name, or else of the first one that differs only
     /// in case; nil if no column matches.
     @inline(__always)
-    func columnIndex(named name: String) -> Int? { columns.names.index(of: name) }
+    func columnIndex(named name: String) -> Int? {
+        // Lent, since a name is looked up for each value.
+        Unmanaged.passUnretained(columns.names)._withUnsafeGuaranteedRef { $0.index(of: name) }
+    }
 }

@@ -5,14 +5,14 @@
 /// connection.
 final class StatementCache {
     let capacity: Int
-    private var statements: [ByteString: Statement] = [:]
+    @exclusivity(unchecked) private var statements: [ByteString: Statement] = [:]
     /// The statements last requested with a text in the same storage, as a literal's is: finding
     /// them reads no text.
     ///
     /// Not an array, where each access would need an exclusivity check.
     private let recent: UnsafeMutablePointer<Statement?>
     private static let recentCount = 16
-    private var clock = 0
+    @exclusivity(unchecked) private var clock = 0
 
     init(capacity: Int) {
         self.capacity = capacity

@@ -39,6 +39,9 @@ final class SerialTurn: Sendable {
     /// Whether the calling thread holds the turn.
     var isHeld: Bool { HeldTurn.innermost.map { HeldTurn.chain($0, holds: self) } ?? false }
 
+    /// Whether a call waits for the turn.
+    var hasWaiters: Bool { line.hasWaiters }
+
     /// Refuses use in a `fork()` child, where the thread that would release the turn may not exist.
     func requireHome() throws { try home.requireCurrent() }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 #if canImport(Darwin)
     /// Admits one caller at a time, in order of arrival.
@@ -6,9 +7,16 @@ internal import Foundation
     /// A serial queue, because waiting for one lends the waiter's priority to the running block.
     final class WaitingLine: Sendable {
         private let queue = DispatchQueue(label: "SecureStorage")
+        /// The calls that have arrived and not ended.
+        private let calls = Locked(0)
+
+        /// Whether a call waits, besides the one whose turn it is.
+        var hasWaiters: Bool { calls.withLock { $0 > 1 } }
 
         /// Runs `body` on the calling thread in its turn.
         func enter<T>(_ body: () throws -> sending T) throws -> sending T {
+            calls.withLock { $0 += 1 }
+            defer { calls.withLock { $0 -= 1 } }
             // Unsafe only to the compiler: `sync` has returned, on this thread, before the read.
             nonisolated(unsafe) var outcome: Result<T, any Error>?
             queue.sync { outcome = Result { try body() } }
@@ -21,7 +29,11 @@ internal import Foundation
 
         /// Runs `body` in its turn on a Dispatch thread, without waiting for it.
         func enqueue(_ body: @escaping @Sendable () -> Void) {
-            queue.async(execute: body)
+            calls.withLock { $0 += 1 }
+            queue.async { [calls] in
+                defer { calls.withLock { $0 -= 1 } }
+                body()
+            }
         }
     }
 #else
@@ -37,10 +49,10 @@ internal import Foundation
         }
 
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-        private var isOccupied = false
-        private var waiting = FirstInFirstOut<Waiter>()
+        @exclusivity(unchecked) private var isOccupied = false
+        @exclusivity(unchecked) private var waiting = FirstInFirstOut<Waiter>()
         /// The length of `waiting`: cheaper to read than the list, which is mostly empty.
-        private var waitingCount = 0
+        @exclusivity(unchecked) private var waitingCount = 0
 
         /// Runs the bodies that no thread waits for.
         ///
@@ -56,6 +68,13 @@ internal import Foundation
         deinit {
             pthread_mutex_destroy(mutex)
             mutex.deallocate()
+        }
+
+        /// Whether a call waits, besides the one whose turn it is.
+        var hasWaiters: Bool {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return waitingCount > 0
         }
 
         /// Runs `body` on the calling thread in its turn.

@@ -17,8 +17,11 @@ struct NestingProbe: Encoder {
     /// - Throws: `.typeConversionFailed` for a value that is nested too deeply; errors thrown by
     ///   its `encode(to:)`.
     static func check<T: Encodable>(_ value: T) throws {
-        try NestingProbe(depth: 0, codingPath: []).descend(into: value, nil)
+        try top.descend(into: value, nil)
     }
+
+    /// The probe of a whole value.
+    static let top = NestingProbe(depth: 0, codingPath: [])
 
     fileprivate func descend<T: Encodable>(into value: T, _ key: (any CodingKey)?) throws {
         // The encoders encode these as a whole.

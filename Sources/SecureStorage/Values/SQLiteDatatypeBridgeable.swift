@@ -22,7 +22,7 @@
 ///
 /// An enum whose raw value has one of these types needs no code:
 /// `enum Color: String, SQLiteDatatypeBridgeable { case red, green }`.
-public protocol SQLiteDatatypeBridgeable {
+public protocol SQLiteDatatypeBridgeable: SQLiteColumnReadable {
     /// The value to bind.
     ///
     /// - Throws: `SecureStorageError.typeConversionFailed` if no SQLite value can represent this

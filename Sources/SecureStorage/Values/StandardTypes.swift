@@ -37,6 +37,20 @@ extension Data: SQLiteDatatypeBridgeable {
     }
 }
 
+extension Array: SQLiteColumnReadable, SQLiteDatatypeBridgeable where Element == UInt8 {
+    /// BLOB.
+    public var sqliteValue: SQLiteValue { .blob(Data(self)) }
+
+    /// Converts a BLOB, or TEXT to its UTF-8 bytes.
+    public init?(sqliteValue: SQLiteValue) {
+        switch sqliteValue {
+        case .blob(let bytes): self.init(bytes)
+        case .text(let text): self.init(text.utf8)
+        case .null, .integer, .real: return nil
+        }
+    }
+}
+
 extension Date: SQLiteDatatypeBridgeable {
     /// INTEGER, whole seconds since 1970-01-01 00:00:00 UTC, rounded down.
     ///

@@ -20,6 +20,12 @@ void faulty_disk_install(void);
 /// count as calls.
 void faulty_disk_fail_at(long call, int forever);
 
+/// Makes each sync take at least this long, as on a disk that is slower than the test's.
+void faulty_disk_delay_syncs(unsigned microseconds);
+
+/// Makes every sync fail, or none of them.
+void faulty_disk_fail_syncs(int fails);
+
 /// Returns how many calls have failed since `faulty_disk_fail_at`.
 long faulty_disk_failures(void);
 
@@ -37,7 +43,8 @@ struct faulty_disk_event {
     enum faulty_disk_kind kind;
     /// The file; NULL for a mark.
     const char *path;
-    /// The offset of a write, the length after a truncation, or the mark.
+    /// The offset of a write, the length after a truncation, the mark, or for a sync the number of
+    /// the event during which it began: only what was written before that is covered.
     int64_t offset;
     /// The bytes that were written.
     const uint8_t *bytes;

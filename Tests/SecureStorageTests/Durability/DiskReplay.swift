@@ -12,12 +12,21 @@ struct DiskReplay {
         var durable = Data()
         var pending: [Change] = []
         var content: Data { pending.reduce(into: durable) { $1.apply(to: &$0) } }
+
+        mutating func sync(writtenBefore number: Int) {
+            for change in pending.prefix(while: { $0.number < number }) {
+                change.apply(to: &durable)
+            }
+            pending.removeAll { $0.number < number }
+        }
     }
 
     private struct Change {
         /// Where bytes are written, or the length to which the file is cut.
         let offset: Int
         let bytes: Data?
+        /// The number of the event.
+        let number: Int
 
         func apply(to data: inout Data) {
             if let bytes {
@@ -42,7 +51,7 @@ struct DiskReplay {
                     kept.append(
                         Change(
                             offset: offset + start,
-                            bytes: bytes.subdata(in: start..<end)))
+                            bytes: bytes.subdata(in: start..<end), number: number))
                 }
                 start = end
             }
@@ -72,7 +81,10 @@ struct DiskReplay {
         durableNames = names
     }
 
+    private var nextEvent = 0
+
     mutating func play(_ event: faulty_disk_event) {
+        defer { nextEvent += 1 }
         guard let path = event.path else { return }
         let name = URL(fileURLWithPath: String(cString: path)).lastPathComponent
         switch event.kind {
@@ -84,10 +96,11 @@ struct DiskReplay {
         case faulty_disk_write, faulty_disk_cut:
             guard let file = names[name] else { return }
             let bytes = event.bytes.map { Data(bytes: $0, count: event.count) }
-            files[file]?.pending.append(Change(offset: Int(event.offset), bytes: bytes))
+            files[file]?.pending.append(
+                Change(offset: Int(event.offset), bytes: bytes, number: nextEvent))
         case faulty_disk_sync:
             guard let file = names[name] else { return }
-            files[file] = File(durable: files[file]?.content ?? Data())
+            files[file]?.sync(writtenBefore: Int(event.offset))
             // The sync also makes a new file's name durable, and all earlier changes of the
             // directory.
             if let last = pendingNames.lastIndex(where: {
@@ -130,9 +143,13 @@ struct DiskReplay {
         // Some files are complete, so that states with a single late file occur.
         return names.mapValues { number in
             guard let file = files[number] else { return Data() }
-            switch Int.random(in: 0...3, using: &random) {
+            switch Int.random(in: 0...4, using: &random) {
             case 0: return file.durable
             case 1: return file.content
+            case 2:
+                // Most writes as a whole, in any order.
+                return file.pending.filter { _ in Int.random(in: 0...4, using: &random) > 0 }
+                    .reduce(into: file.durable) { $1.apply(to: &$0) }
             default:
                 return file.pending.flatMap { $0.torn(&random) }
                     .reduce(into: file.durable) { $1.apply(to: &$0) }

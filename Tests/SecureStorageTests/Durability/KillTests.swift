@@ -96,6 +96,55 @@ import TestSupport
             "writing, \(writer.rawValue), \(mode.rawValue): \(total) acknowledged, none lost")
     }
 
+    @Test func `a kill under 32 writers of a pool loses nothing that was acknowledged`()
+        async throws
+    {
+        var moment = SuddenDeath.Moment()
+        var total = 0
+        for _ in 0..<SuddenDeath.count(4) {
+            let database = try TemporaryDatabase()
+            let log = database.directory.appendingPathComponent("acknowledged")
+            try database.openStore().executeStatements(GroupCommitTests.table)
+            _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    path = database.path as String, log = log.path as String,
+                    delay = moment.next() as Int
+                ] in
+                try Self.writeFromManyThreads(path, log, delay)
+            }
+            var acknowledged: [UInt8: Int] = [:]
+            for writer in try Data(contentsOf: log) { acknowledged[writer, default: 0] += 1 }
+            let db = try database.openStore()
+            #expect(try db.verifyIntegrity().isSound)
+            for writer in UInt8(1)...32 {
+                let rows = try db.strings(
+                    "SELECT count(*) FROM t WHERE writer = \(writer) GROUP BY number")
+                #expect(rows.allSatisfy { $0 == "2" }, "a half of a transaction")
+                let done = acknowledged[writer] ?? 0
+                #expect(rows.count == done || rows.count == done + 1)
+                total += done
+            }
+            db.close()
+            moment.note(wasTooLate: acknowledged.values.reduce(0, +) > 200)
+        }
+        SuddenDeath.report("32 writers of a pool: \(total) acknowledged, none lost")
+    }
+
+    private static func writeFromManyThreads(_ path: String, _ log: String, _ delay: Int) throws {
+        let file = open(log, O_WRONLY | O_APPEND)
+        try #require(file >= 0)
+        let pool = try GroupCommitTests.pool(path)
+        SuddenDeath.after(microseconds: delay)
+        try Threads.run(32) { thread in
+            for number in 1... {
+                try pool.write { try GroupCommitTests.write(thread + 1, number, $0) }
+                var writer = UInt8(thread + 1)
+                try #require(write(file, &writer, 1) == 1)
+            }
+        }
+    }
+
     @Test(arguments: JournalMode.allCases)
     func `a kill during a vacuum loses no row`(_ mode: JournalMode) async throws {
         let original = try TemporaryDatabase()

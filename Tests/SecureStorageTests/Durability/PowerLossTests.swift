@@ -122,6 +122,34 @@ import TestSupport
             #expect(outcomes.count == 2)
         }
     }
+
+    @Test func `a power cut leaves every write of a group that has returned, and none in part`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success, "seed \(Self.seed)") {
+            [
+                path = database.path as String, states = Self.states as Int,
+                seed = Self.seed as UInt64
+            ] in
+            let campaign = PowerCut(path: path, mode: "wal", seed: seed)
+            campaign.groupsWrites = true
+            try campaign.makeFile()
+            let syncs = try campaign.recordGroups(of: 8, transactions: 12)
+            // Otherwise nothing was grouped.
+            #expect(syncs < 8 * 12)
+            // Several commits may be on their way to the disk, so a later one may be whole where an
+            // earlier one is not. That is no damage.
+            let tried = try campaign.eachState(atLeast: states) { directory, acknowledged in
+                let db = campaign.store(directory + "/test.db")
+                try db.open(with: PowerCut.oldKey)
+                defer { db.close() }
+                try campaign.checkGroups(db, acknowledged: acknowledged)
+            }
+            #expect(tried >= states)
+            #expect(campaign.log.warnings.filter { !$0.contains("known weaknesses") } == [])
+        }
+    }
 }
 
 /// A workload whose writes are recorded, and the states of its disk.
@@ -134,6 +162,7 @@ private final class PowerCut {
     let mode: String
     let seed: UInt64
     var synchronous = SecureDatabaseConfiguration.Synchronous.full
+    var groupsWrites = false
     let log = LogRecorder()
     /// The files on the disk before the recording.
     private var files: [String: Data] = [:]
@@ -149,6 +178,7 @@ private final class PowerCut {
         configuration.journalMode = mode == "wal" ? .wal : .delete
         configuration.secondInstance = .allowed
         configuration.synchronous = synchronous
+        configuration.groupsWrites = groupsWrites
         configuration.logger = Logger(label: "power cut") { [log] _ in log }
         // Smaller than what a transaction changes, so that pages are written before its end.
         configuration.cacheSize = 0
@@ -185,6 +215,49 @@ private final class PowerCut {
         try body(db)
         db.close()
         return faulty_disk_stop()
+    }
+
+    /// Lets several threads write through one pool, each its own transactions, and returns the
+    /// number of syncs of the log.
+    func recordGroups(of count: Int, transactions: Int) throws -> Int {
+        let pool = SecureDatabasePool(
+            fullDatabasePath: path, configuration: store(path).configuration)
+        files = try readFiles()
+        faulty_disk_delay_syncs(2000)
+        faulty_disk_record()
+        try pool.open(with: .raw(SecretBytes(copying: Self.oldKey)))
+        try Threads.run(count) { thread in
+            let writer = thread + 1
+            for number in 1...transactions {
+                try pool.write { db in
+                    for part in 1...3 {
+                        try db.executeUpdate(
+                            "INSERT INTO transfer VALUES (?, ?, randomblob(?))",
+                            values: [writer * 100 + number, part, 300 * part])
+                    }
+                }
+                faulty_disk_mark(Int64(writer * 100 + number))
+                if writer == 1, number.isMultiple(of: 5) { try pool.checkpoint(.passive) }
+            }
+        }
+        pool.close()
+        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
+        return events.count { event in
+            event.kind == faulty_disk_sync
+                && event.path.map { String(cString: $0).hasSuffix("-wal") } == true
+        }
+    }
+
+    func checkGroups(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
+        #expect(try db.verifyIntegrity().isSound)
+        #expect(try db.strings("SELECT number FROM transfer GROUP BY 1 HAVING count(*) <> 3") == [])
+        let numbers = try db.strings("SELECT DISTINCT number FROM transfer ORDER BY 1")
+            .compactMap { $0.flatMap { Int($0) } }
+        for (writer, stored) in Dictionary(grouping: numbers, by: { $0 / 100 }) {
+            #expect(stored == (1...stored.count).map { writer * 100 + $0 })
+        }
+        let lost = Set(acknowledged).subtracting(numbers)
+        #expect(lost.isEmpty, "acknowledged and lost: \(lost.sorted())")
     }
 
     /// Commits one transaction of many pages and acknowledges it with a mark.

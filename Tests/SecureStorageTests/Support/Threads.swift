@@ -1,10 +1,24 @@
 import Foundation
+import TestSupport
 
 /// Threads beyond `onThreads`: their campaigns, and their order.
 enum Threads {
     /// The number of calls in campaigns; `make soak` raises it.
     static var callsPerThread: Int {
         ProcessInfo.processInfo.environment["SECURESTORAGE_CALLS"].flatMap { Int($0) } ?? 1_000
+    }
+
+    /// Runs `body` on `count` threads, numbered from 0, and throws the first error of any of them.
+    static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+        let errors = Gathered<any Error>()
+        onThreads(count) { number in
+            do {
+                try body(number)
+            } catch {
+                errors.add(error)
+            }
+        }
+        if let error = errors.values.first { throw error }
     }
 }
 

@@ -39,7 +39,7 @@ extension SecureDatabasePool {
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await writeWithoutTransaction { writer in
+        try await performWrite(groups: true) { writer in
             try writer.inImmediateTransaction { try block($0) }
         }
     }
@@ -52,12 +52,21 @@ extension SecureDatabasePool {
     public func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
+        try await performWrite(groups: false, block)
+    }
+
+    private func performWrite<T: Sendable>(
+        groups: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
         try requireHome()
         return try await AsyncCall.perform { call in
             connections.writer.turn.enqueue { [self] in
                 do {
-                    if call.isWaiting { try writeInTurn { try call.run(on: $0, block) } }
-                    call.finish()
+                    var commits: CommitsInFlight?
+                    if call.isWaiting {
+                        try writeInTurn(groups: groups, &commits) { try call.run(on: $0, block) }
+                    }
+                    call.finish(after: commits)
                 } catch {
                     call.finish(error)
                 }

@@ -16,7 +16,7 @@ extension SecureDatabasePool {
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performWrite { try $0.inImmediateTransaction(block) }
+        try performWrite(groups: true) { try $0.inImmediateTransaction(block) }
     }
 
     /// Runs `block` with the writer, without a transaction around it.
@@ -31,28 +31,41 @@ extension SecureDatabasePool {
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performWrite(block)
+        try performWrite(groups: false, block)
     }
 
     private func performWrite<T>(
-        _ block: (SecureDatabaseStore) throws -> sending T
+        groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try requireHome()
         if let outer = PoolBlock.current(of: self) {
             guard outer.kind != .reading else { throw SecureStorageError.writeInsideRead }
             return try runInside(outer, block)
         }
-        return try writeInTurn(block)
+        var commits: CommitsInFlight?
+        // Unsafe only to the compiler: nothing else has the value.
+        nonisolated(unsafe) let value = try writeInTurn(groups: groups, &commits, block)
+        try commits?.wait()
+        return value
     }
 
     /// Runs `block` with the writer when its turn comes.
+    ///
+    /// - Parameters:
+    ///   - groups: Whether its commits may wait for the disk with those of other calls.
+    ///   - commits: What the caller then has to wait for.
+    ///   - block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: What the block throws; `.closed`.
     func writeInTurn<T>(
+        groups: Bool, _ commits: inout CommitsInFlight?,
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try connections.withWriter { writer in
             try prepareWriter(writer)
+            defer { commits = writer.commitsInFlight }
             return try PoolBlock.run(.writing, of: self, on: writer) {
-                try writer.runOutermost(block)
+                try groups ? writer.runOutermostWrite(block) : writer.runOutermost(block)
             }
         }
     }

@@ -17,12 +17,30 @@ extension SecureDatabaseQueue {
     public func inDatabase<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
+        try await perform(writes: false, block)
+    }
+
+    /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
+    /// calls.
+    func performWrite<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await perform(writes: true, block)
+    }
+
+    private func perform<T: Sendable>(
+        writes: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
         try store.turn.requireHome()
         return try await AsyncCall.perform { call in
             enqueue { store in
                 do {
-                    try store.runOutermost { try call.run(on: $0, block) }
-                    call.finish()
+                    if writes {
+                        try store.runOutermostWrite { try call.run(on: $0, block) }
+                    } else {
+                        try store.runOutermost { try call.run(on: $0, block) }
+                    }
+                    call.finish(after: store.commitsInFlight)
                 } catch {
                     call.finish(error)
                 }

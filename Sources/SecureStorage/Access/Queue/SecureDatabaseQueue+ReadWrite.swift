@@ -41,7 +41,10 @@ extension SecureDatabaseQueue {
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try writeWithoutTransaction { try $0.inImmediateTransaction(block) }
+        try performWrite { db in
+            try db.requireOutsideReadBlock()
+            return try db.inImmediateTransaction(block)
+        }
     }
 
     /// Runs `block` in an immediate transaction that is committed when the block returns.
@@ -52,8 +55,9 @@ extension SecureDatabaseQueue {
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await writeWithoutTransaction { db in
-            try db.inImmediateTransaction { try block($0) }
+        try await performWrite { db in
+            try db.requireOutsideReadBlock()
+            return try db.inImmediateTransaction { try block($0) }
         }
     }
 

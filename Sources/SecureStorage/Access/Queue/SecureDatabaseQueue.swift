@@ -106,11 +106,40 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     private func perform<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try store.turn.run {
+        try inTurnThenDurable {
             try store.runOutermost(block)
         } nested: {
             try store.runNested(block)
         }
+    }
+
+    /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
+    /// calls.
+    func performWrite<T>(
+        _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        try inTurnThenDurable {
+            try store.runOutermostWrite(block)
+        } nested: {
+            try store.runNested(block)
+        }
+    }
+
+    /// Runs one of two blocks in its turn, and then waits until all that it may have seen is on the
+    /// disk.
+    private func inTurnThenDurable<T>(
+        _ outermost: () throws -> sending T, nested: () throws -> sending T
+    ) throws -> sending T {
+        var commits: CommitsInFlight?
+        // Unsafe only to the compiler: nothing else has the value.
+        nonisolated(unsafe) let value = try store.turn.run {
+            defer { commits = store.commitsInFlight }
+            return try outermost()
+        } nested: {
+            try nested()
+        }
+        try commits?.wait()
+        return value
     }
 
     /// Runs `block` with exclusive access to the store, open or not; for calls that run no SQL.

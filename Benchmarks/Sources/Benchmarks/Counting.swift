@@ -1,0 +1,120 @@
+import Foundation
+
+/// Instructions per operation, counted by valgrind: they hardly vary, so that small changes of the
+/// library's own cost show, which the noise of a shared machine hides in times.
+///
+/// Only what runs inside of `benchmark_region` counts. C's instructions are the cost of the engine;
+/// what a library executes above them is its own.
+enum Counting {
+    /// The counted cases, and the operations of one run.
+    static let cases: [(name: String, template: Template, operations: @Sendable (Int) -> Int)] = [
+        ("insert-positional", .empty, { $0 }),
+        ("insert-named", .empty, { $0 }),
+        ("scan-index", .rows, { $0 }),
+        ("scan-name", .rows, { $0 }),
+        ("scan-borrowed", .rows, { $0 }),
+        ("scan-bytes", .rows, { $0 }),
+        ("scan-typed", .rows, { $0 }),
+        ("scan-codable", .rows, { $0 }),
+        ("point-lookup", .rows, { $0 }),
+        ("queue-read", .rows, { $0 }),
+        ("queue-write", .rows, { max(1, $0 / 20) }),
+        ("kv-get", .settings, { $0 }),
+        ("kv-put", .settings, { max(1, $0 / 20) }),
+    ]
+
+    /// The most that a figure may grow.
+    static let tolerance = 1.05
+
+    /// Enough that what happens once per run does not count, and few enough for a short run.
+    static let rows = 5000
+
+    struct Count: Sendable {
+        var name: String
+        /// Instructions per operation, by side.
+        var instructions: [Side: Double]
+
+        func above(_ side: Side) -> Double? {
+            guard let c = instructions[.c], let own = instructions[side] else { return nil }
+            return own - c
+        }
+
+        var ratio: Double? {
+            guard let ours = above(.ours), let grdb = above(.grdb) else { return nil }
+            return ours / grdb
+        }
+
+        var line: String {
+            func text(_ number: Double?) -> String { number.map { "\(Int($0.rounded()))" } ?? "-" }
+            return "count \(name) c \(text(instructions[.c])) ours-above-c \(text(above(.ours))) "
+                + "grdb-above-c \(text(above(.grdb))) ratio \(ratio?.ratio ?? "-")"
+        }
+    }
+
+    /// Counts the cases on each side, all of them in one program per side.
+    static func measure(_ files: Files, only names: [String]) throws -> [Count] {
+        let wanted = cases.filter { names.isEmpty || names.contains($0.name) }
+        var counts = wanted.map { Count(name: $0.name, instructions: [:]) }
+        for side in Side.encrypted {
+            let totals = try totals(of: wanted.map { ($0.name, $0.template) }, side, files)
+            for (index, total) in totals.enumerated() {
+                counts[index].instructions[side] =
+                    Double(total) / Double(wanted[index].operations(rows))
+            }
+        }
+        return counts
+    }
+
+    /// Returns the instructions of each case's region.
+    private static func totals(
+        of cases: [(name: String, template: Template)], _ side: Side, _ files: Files
+    ) throws -> [Int] {
+        let directory = try files.makeDirectory("counts-\(side.rawValue)")
+        let valgrind = [
+            "valgrind", "--tool=callgrind", "--quiet", "--collect-atstart=no",
+            "--toggle-collect=benchmark_region", "--dump-after=benchmark_region",
+            "--callgrind-out-file=\(directory.path)/counts",
+        ]
+        let worker = try side.start(in: valgrind, directory)
+        for one in cases {
+            // What a process does once, in the first run, does not count.
+            for _ in 1...2 {
+                let file = try files.file(one.template, rows: rows, for: side, copied: true)
+                _ = try worker.run(one.name, rows: rows, at: file)
+            }
+        }
+        worker.end()
+        return try cases.indices.map { index in
+            // One for the end of each region, numbered from 1.
+            let dump = directory.appendingPathComponent("counts.\(index * 2 + 2)")
+            let text = try String(contentsOf: dump, encoding: .utf8)
+            guard
+                let line = text.split(separator: "\n").last(where: { $0.hasPrefix("totals:") }),
+                let total = line.split(separator: " ").last.flatMap({ Int($0) })
+            else { throw BenchmarkFailure("valgrind has counted nothing in \(cases[index].name)") }
+            return total
+        }
+    }
+
+    // MARK: - The table that is kept
+
+    /// Compares the counts with those of a table, each line of which is one of `Count.line`.
+    ///
+    /// - Returns: What has grown too much.
+    static func growth(of counts: [Count], since table: String) -> [String] {
+        var kept: [String: Double] = [:]
+        for line in table.split(separator: "\n") {
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count > 5, words[0] == "count", words[4] == "ours-above-c" else { continue }
+            kept[words[1]] = Double(words[5])
+        }
+        return counts.compactMap { count in
+            guard let now = count.above(.ours) else { return nil }
+            guard let before = kept[count.name] else {
+                return "\(count.name) is not in the table"
+            }
+            guard now > before * tolerance else { return nil }
+            return "\(count.name): \(Int(now)) instructions above C, \(Int(before)) in the table"
+        }
+    }
+}

@@ -1,0 +1,208 @@
+// Whole rows written by the names of their columns, each with one prepared statement per shape.
+
+extension SecureDatabaseStore {
+    /// Inserts a value as a row: each property into the column of the same name.
+    ///
+    /// ```swift
+    /// let id = try db.insert(Note(id: nil, text: "buy milk"), into: "note")
+    /// ```
+    ///
+    /// A property is stored as `executeUpdate` binds it: `Date` in whole seconds, nil as NULL; `URL`,
+    /// `UUID` and `Decimal` as TEXT, an enum by its raw value, and any other `Encodable` type as JSON
+    /// in TEXT. ``SecureDatabaseResultSet/decode(_:dates:)`` reads it back. NULL in an
+    /// `INTEGER PRIMARY KEY` takes a new row id.
+    ///
+    /// - Parameters:
+    ///   - value: A type whose properties, by their coding keys, are columns.
+    ///   - table: The table's name.
+    /// - Returns: The row id.
+    /// - Throws: As `executeUpdate(_:values:)`; `.typeConversionFailed` for a property that no column
+    ///   can hold; `.backingStoreError` code `.misuse` for a type without properties.
+    @discardableResult
+    public func insert(_ value: some Encodable, into table: String) throws -> Int64 {
+        try insert([RowEncoder.columns(of: value)], into: table)
+    }
+
+    /// Inserts values as rows, all or none of them.
+    ///
+    /// - Parameters:
+    ///   - values: As for ``insert(_:into:)``; each may have other columns.
+    ///   - table: The table's name.
+    /// - Throws: As ``insert(_:into:)``; none of the rows is inserted then.
+    public func insert(contentsOf values: [some Encodable], into table: String) throws {
+        let rows = try values.map { try RowEncoder.columns(of: $0) }
+        try insert(rows, into: table)
+    }
+
+    /// Inserts a row of named values.
+    ///
+    /// ```swift
+    /// try db.insert(into: "note", ["text": "buy milk", "at": Date()])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - table: The table's name.
+    ///   - values: The value of each column; nil is NULL. Other columns get their default.
+    /// - Returns: The row id.
+    /// - Throws: As `executeUpdate(_:values:)`.
+    @discardableResult
+    public func insert(
+        into table: String, _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
+    ) throws -> Int64 {
+        try insert([Self.row(values)], into: table)
+    }
+
+    /// Updates the row of a value: sets all columns but its key.
+    ///
+    /// - Parameters:
+    ///   - value: As for ``insert(_:into:)``.
+    ///   - table: The table's name.
+    ///   - key: The columns that identify the row, properties of the value.
+    /// - Returns: Whether a row has this key.
+    /// - Throws: As ``insert(_:into:)``; code `.misuse` for a key that is no property, and where
+    ///   nothing else is.
+    @discardableResult
+    public func update(
+        _ value: some Encodable, in table: String, key: String...
+    ) throws -> Bool {
+        try update(RowEncoder.columns(of: value), in: table, key)
+    }
+
+    /// Updates the named columns of the rows that have a key.
+    ///
+    /// ```swift
+    /// try db.update("note", ["text": "buy bread"], where: ["id": id])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - table: The table's name.
+    ///   - values: The new value of each column; nil is NULL.
+    ///   - key: The columns that identify the rows, with their values.
+    /// - Returns: Whether any row has this key.
+    /// - Throws: As `executeUpdate(_:values:)`; code `.misuse` without values or key.
+    @discardableResult
+    public func update(
+        _ table: String, _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>,
+        where key: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
+    ) throws -> Bool {
+        try update(set: Self.row(values), where: Self.row(key), in: table)
+    }
+
+    /// Inserts a value as a row, or updates the row that has its key.
+    ///
+    /// - Parameters:
+    ///   - value: As for ``insert(_:into:)``.
+    ///   - table: The table's name.
+    ///   - key: The columns of a primary key or of a unique index, properties of the value.
+    /// - Throws: As ``insert(_:into:)``; code `.misuse` for a key that is no property; code `.error`
+    ///   where no unique index has exactly these columns.
+    ///
+    /// See [UPSERT](https://sqlite.org/lang_upsert.html).
+    public func upsert(_ value: some Encodable, into table: String, key: String...) throws {
+        try upsert([RowEncoder.columns(of: value)], into: table, key)
+    }
+
+    /// Inserts or updates a row for each value, all or none of them.
+    ///
+    /// - Parameters:
+    ///   - values: As for ``insert(_:into:)``.
+    ///   - table: The table's name.
+    ///   - key: As for ``upsert(_:into:key:)``.
+    /// - Throws: As ``upsert(_:into:key:)``; nothing has changed then.
+    public func upsert(
+        contentsOf values: [some Encodable], into table: String, key: String...
+    ) throws {
+        try upsert(values.map { try RowEncoder.columns(of: $0) }, into: table, key)
+    }
+
+    // MARK: - Statements
+
+    private typealias Row = [(name: String, value: SQLiteValue)]
+
+    private static func row(
+        _ values: KeyValuePairs<String, (any SQLiteDatatypeBridgeable)?>
+    ) throws -> Row {
+        try values.map { ($0.key, try $0.value?.sqliteValue ?? .null) }
+    }
+
+    @discardableResult
+    private func insert(_ rows: [Row], into table: String) throws -> Int64 {
+        try write(rows) { Self.insert(into: table, $0) }
+        return try lastInsertRowId()
+    }
+
+    private func upsert(_ rows: [Row], into table: String, _ key: [String]) throws {
+        for row in rows { try Self.require(key, in: row) }
+        try write(rows) { names in
+            let others = names.filter { !key.contains($0) }.map { SQLText.identifier($0) }
+            let change =
+                others.isEmpty
+                ? "NOTHING"
+                : "UPDATE SET " + others.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+            let columns = key.map { SQLText.identifier($0) }.joined(separator: ", ")
+            return "\(Self.insert(into: table, names)) ON CONFLICT (\(columns)) DO \(change)"
+        }
+    }
+
+    private func update(_ row: Row, in table: String, _ key: [String]) throws -> Bool {
+        try Self.require(key, in: row)
+        return try update(
+            set: row.filter { !key.contains($0.name) }, where: row.filter { key.contains($0.name) },
+            in: table)
+    }
+
+    private func update(set values: Row, where key: Row, in table: String) throws -> Bool {
+        guard !values.isEmpty, !key.isEmpty else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "an update needs a column to set, and one that identifies the row")
+        }
+        // IS, since a key column may be NULL.
+        let sql =
+            "UPDATE \(SQLText.identifier(table)) SET "
+            + values.map { "\(SQLText.identifier($0.name)) = ?" }.joined(separator: ", ")
+            + " WHERE "
+            + key.map { "\(SQLText.identifier($0.name)) IS ?" }.joined(separator: " AND ")
+        try executeUpdate(sql, values: (values + key).map(\.value))
+        return try changedRowCount() > 0
+    }
+
+    private static func insert(into table: String, _ names: [String]) -> String {
+        guard !names.isEmpty else {
+            return "INSERT INTO \(SQLText.identifier(table)) DEFAULT VALUES"
+        }
+        let columns = names.map { SQLText.identifier($0) }.joined(separator: ", ")
+        let places = names.map { _ in "?" }.joined(separator: ", ")
+        return "INSERT INTO \(SQLText.identifier(table)) (\(columns)) VALUES (\(places))"
+    }
+
+    /// Runs a statement for each row, all or none of them; the SQL is made once for rows of the same
+    /// columns.
+    private func write(_ rows: [Row], _ sql: ([String]) -> String) throws {
+        var shape: (names: [String], sql: String)?
+        func run(_ row: Row) throws {
+            if shape.map({ $0.names.elementsEqual(row.lazy.map(\.name)) }) != true {
+                let names = row.map(\.name)
+                shape = (names, sql(names))
+            }
+            guard let shape else { return }
+            try executeUpdate(shape.sql, values: row.map(\.value))
+        }
+        guard rows.count != 1 else { return try run(rows[0]) }
+        guard !rows.isEmpty else { return }
+        try inTransaction(.immediate) { _ in
+            for row in rows { try run(row) }
+            return false
+        }
+    }
+
+    private static func require(_ key: [String], in row: Row) throws {
+        guard !key.isEmpty else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "name the columns of the key, such as key: \"id\"")
+        }
+        for name in key where !row.contains(where: { $0.name == name }) {
+            throw SecureStorageError.statementFailed(
+                .misuse, "the key \"\(name)\" is not one of the value's properties")
+        }
+    }
+}
