@@ -8,7 +8,8 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     /// A separate serial queue, which gets a thread even when those of tasks are busy.
     private let worker = DispatchQueue(label: "SecureStorage.rows")
     private var reader: RowReader?
-    private var rows: SecureDatabaseResultSet?
+    /// Gives the elements; holds what reads them.
+    private var nextElement: (() throws -> Element?)?
     private var end: SecureStorageError?
     /// The error of a row after those of the last batch.
     private var failure: (any Error)?
@@ -48,11 +49,11 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
         if let failure { throw failure }
         var batch: [Element] = []
         do {
-            let rows = try rows ?? sequence.query(store)
-            self.rows = rows
+            let nextElement = try nextElement ?? sequence.begin(store)
+            self.nextElement = nextElement
             let deadline = ContinuousClock.now + .milliseconds(1)
-            while try rows.next() {
-                batch.append(try sequence.transform(rows))
+            while let element = try nextElement() {
+                batch.append(element)
                 if batch.count == 64 || .now >= deadline { return (batch, false) }
             }
         } catch  where !batch.isEmpty {
@@ -65,7 +66,7 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     }
 
     private func closeReader() {
-        rows = nil
+        nextElement = nil
         reader?.close()
         reader = nil
     }

@@ -19,8 +19,8 @@
 /// `CancellationError`.
 public struct SecureDatabaseRows<Element: Sendable>: AsyncSequence, Sendable {
     let makeReader: @Sendable (any EndableRows) throws -> RowReader
-    let query: @Sendable (SecureDatabaseStore) throws -> SecureDatabaseResultSet
-    let transform: @Sendable (SecureDatabaseResultSet) throws -> Element
+    /// Begins reading on a store, and returns what gives the elements one after another.
+    let begin: @Sendable (SecureDatabaseStore) throws -> () throws -> Element?
 
     /// Begins an iteration, without reading anything yet.
     ///
@@ -74,8 +74,10 @@ extension SecureDatabaseReader {
         map transform: @escaping @Sendable (SecureDatabaseResultSet) throws -> Element
     ) -> SecureDatabaseRows<Element> {
         let point = access.point
-        return SecureDatabaseRows(
-            makeReader: { try point.makeRowReader($0) }, query: query, transform: transform)
+        return SecureDatabaseRows(makeReader: { try point.makeRowReader($0) }) { store in
+            let rows = try query(store)
+            return { try rows.next() ? transform(rows) : nil }
+        }
     }
 
     /// Returns the rows of a query as a `Decodable` type.

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 extension SecureDatabaseStore {
     /// Opens the file with a passphrase, and creates it when it does not exist.

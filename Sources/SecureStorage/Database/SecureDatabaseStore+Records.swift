@@ -7,17 +7,17 @@ extension SecureDatabaseStore {
     /// let id = try db.insert(Note(id: nil, text: "buy milk"), into: "note")
     /// ```
     ///
-    /// A property is stored as `executeUpdate` binds it: `Date` in whole seconds, nil as NULL; `URL`,
-    /// `UUID` and `Decimal` as TEXT, an enum by its raw value, and any other `Encodable` type as JSON
-    /// in TEXT. ``SecureDatabaseResultSet/decode(_:dates:)`` reads it back. NULL in an
+    /// A property is stored as `executeUpdate` binds it: `Date` in whole seconds, nil as NULL;
+    /// `URL`, `UUID` and `Decimal` as TEXT, an enum by its raw value, and any other `Encodable`
+    /// type as JSON in TEXT. ``SecureDatabaseResultSet/decode(_:dates:)`` reads it back. NULL in an
     /// `INTEGER PRIMARY KEY` takes a new row id.
     ///
     /// - Parameters:
     ///   - value: A type whose properties, by their coding keys, are columns.
     ///   - table: The table's name.
     /// - Returns: The row id.
-    /// - Throws: As `executeUpdate(_:values:)`; `.typeConversionFailed` for a property that no column
-    ///   can hold; `.backingStoreError` code `.misuse` for a type without properties.
+    /// - Throws: As `executeUpdate(_:values:)`; `.typeConversionFailed` for a property that no
+    ///   column can hold; `.backingStoreError` code `.misuse` for a type without properties.
     @discardableResult
     public func insert(_ value: some Encodable, into table: String) throws -> Int64 {
         try insert([RowEncoder.columns(of: value)], into: table)
@@ -175,8 +175,8 @@ extension SecureDatabaseStore {
         return "INSERT INTO \(SQLText.identifier(table)) (\(columns)) VALUES (\(places))"
     }
 
-    /// Runs a statement for each row, all or none of them; the SQL is made once for rows of the same
-    /// columns.
+    /// Runs a statement for each row, all or none of them; the SQL is made once for rows of the
+    /// same columns.
     private func write(_ rows: [Row], _ sql: ([String]) -> String) throws {
         var shape: (names: [String], sql: String)?
         func run(_ row: Row) throws {

@@ -239,8 +239,17 @@ extension SecureDatabaseStore {
     public func object<T: SQLiteDatatypeBridgeable>(
         forQuery sql: String, values: [(any SQLiteDatatypeBridgeable)?] = []
     ) throws -> T? {
-        let rs = try executeQuery(sql, values: values)
-        defer { rs.close() }
-        return try rs.next() ? rs.object(forColumnIndex: 0) : nil
+        let stored = try firstRow(sql, values: values) { row -> SQLiteValue in
+            guard let value = row.value(at: 0) else {
+                throw SecureStorageError.typeConversionFailed
+            }
+            return value
+        }
+        guard let stored, stored != .null else { return nil }
+        // Outside of the row, since the conversion of an app's type may use the store.
+        guard let value = T(sqliteValue: stored) else {
+            throw SecureStorageError.typeConversionFailed
+        }
+        return value
     }
 }

@@ -134,11 +134,7 @@ extension SecureDatabaseStore {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         do {
-            guard statement.columnCount > 0 else {
-                throw SecureStorageError.statementFailed(
-                    .misuse,
-                    "the statement returns no columns; use executeUpdate for it", in: sql)
-            }
+            try requireColumns(statement)
             try bind(statement)
             try requireWorking(connection)
         } catch {
@@ -146,6 +142,14 @@ extension SecureDatabaseStore {
             throw error
         }
         return SecureDatabaseResultSet(statement, of: self)
+    }
+
+    private func requireColumns(_ statement: Statement) throws {
+        guard statement.columnCount > 0 else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "the statement returns no columns; use executeUpdate for it",
+                in: statement.sql)
+        }
     }
 
     /// Runs a query and passes its first row to a closure.
@@ -164,6 +168,7 @@ extension SecureDatabaseStore {
         let connection = try workingConnection()
         let statement = try connection.statement(for: sql, cached: cachesStatements)
         defer { statement.giveBack() }
+        try requireColumns(statement)
         try statement.bind(values)
         try requireWorking(connection)
         return try statement.step() ? read(statement) : nil

@@ -1,4 +1,5 @@
 public import Foundation
+internal import SecureStoragePlatform
 
 /// An encrypted SQLite database: open it with a key and run SQL on it.
 ///

@@ -1,27 +1,8 @@
-internal import CSecureStoragePlatform
 internal import Foundation
 internal import SecureStoragePlatform
 
 /// Whether the connections of a queue or a pool must not use their file; readable from any thread.
-///
-/// Read before each statement, and therefore without a lock.
-final class SuspensionFlag: Sendable {
-    // nonisolated(unsafe): the value is read and written atomically.
-    nonisolated(unsafe) private let value: UnsafeMutablePointer<Int32>
-
-    init() {
-        value = .allocate(capacity: 1)
-        value.initialize(to: 0)
-    }
-
-    deinit { value.deallocate() }
-
-    var isOn: Bool { cplatform_load(value) != 0 }
-
-    func set(_ isOn: Bool) {
-        if isOn != self.isOn { cplatform_store(value, isOn ? 1 : 0) }
-    }
-}
+typealias SuspensionFlag = SharedFlag
 
 /// The suspension of a store used by queues, whose turn keeps others from using the connection.
 final class Suspension: Sendable {

@@ -113,8 +113,9 @@ struct PageCipher: Sendable {
     /// HMAC.
     func misstatesSizes(_ page: [UInt8]) -> Bool {
         page.withUnsafeBytes {
-            $0.count == format.pageSize && (format.hmac == nil || hasRightHMAC($0, 1))
-                && !hasRightSizes($0)
+            // The HMAC last, which costs far more than the sizes.
+            $0.count == format.pageSize && !hasRightSizes($0)
+                && (format.hmac == nil || hasRightHMAC($0, 1))
         }
     }
 

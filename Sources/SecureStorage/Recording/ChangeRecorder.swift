@@ -125,6 +125,17 @@ final class ChangeRecorder {
         }
     }
 
+    /// Notes a write to a table that no hook reports: to a value that is open for writing.
+    ///
+    /// - Parameters:
+    ///   - table: The name, in any case.
+    ///   - rowID: The row.
+    func noteUnseenUpdate(of table: String, _ rowID: Int64) {
+        let top = layers.count - 1
+        let known = layers[top].changes.rows.keys.first { $0.lowercased() == table.lowercased() }
+        layers[top].changes.note(known ?? table, .update, recordsRowIDs ? [rowID] : nil)
+    }
+
     func noteCommit() { sawCommit = true }
 
     func noteRollback() { sawRollback = true }

@@ -170,7 +170,8 @@ final class GroupCommit: Sendable {
 
     /// Waits for the callers that the last sync has released, which mostly commit again at once.
     ///
-    /// Without it, the first of them would sync alone, and half of all syncs would carry one commit.
+    /// Without it, the first of them would sync alone, and half of all syncs would carry one
+    /// commit.
     private func gather() {
         let complete = DispatchSemaphore(value: 0)
         let limit: Duration? = state.withLock { state in

@@ -20,12 +20,15 @@ final class Interruption: Sendable {
     }
 
     private let state = Locked(State())
+    /// Whether `lastCause` is set; readable without the lock.
+    private let hasCause = SharedFlag()
 
     /// Ends the running statements, if any; during a pause, as soon as the pause is over.
     func interrupt(_ cause: SecureDatabaseInterruption = .request) {
         state.withLock { state in
             guard let handle = state.handle else { return }
             state.keep(cause)
+            hasCause.set(true)
             if state.pauses > 0 {
                 state.isPending = true
             } else {
@@ -51,10 +54,22 @@ final class Interruption: Sendable {
     var cause: SecureDatabaseInterruption { state.withLock { $0.lastCause ?? .request } }
 
     /// Notes the cause of an interruption that does not use `interrupt(_:)`.
-    func note(_ cause: SecureDatabaseInterruption) { state.withLock { $0.keep(cause) } }
+    func note(_ cause: SecureDatabaseInterruption) {
+        state.withLock { state in
+            state.keep(cause)
+            hasCause.set(true)
+        }
+    }
 
     /// Forgets the causes of earlier blocks.
-    func beginBlock() { state.withLock { $0.lastCause = nil } }
+    func beginBlock() {
+        // Called for each block, mostly with nothing to forget.
+        guard hasCause.isOn else { return }
+        state.withLock { state in
+            state.lastCause = nil
+            hasCause.set(false)
+        }
+    }
 
     var isPaused: Bool { state.withLock { $0.pauses > 0 } }
 

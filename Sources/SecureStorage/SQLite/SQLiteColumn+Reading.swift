@@ -1,8 +1,8 @@
 internal import CSQLCipher
 public import Foundation
 
-// How the types of typed rows read a column. Each tests the most common storage class first, without
-// building a `SQLiteValue`; any other value is converted as everywhere else.
+// How the types of typed rows read a column. Each tests the most common storage class first,
+// without building a `SQLiteValue`; any other value is converted as everywhere else.
 
 extension SQLiteDatatypeBridgeable {
     /// Reads any value that the type converts.

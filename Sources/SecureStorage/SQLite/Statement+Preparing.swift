@@ -1,17 +1,21 @@
 internal import CSQLCipher
+internal import Foundation
 
 extension Statement {
     /// Lends the text of `sql` with its NUL at the end, which spares SQLite a copy at each prepare.
     static func withTerminatedText<R>(
         of sql: String, _ body: (UnsafePointer<CChar>, Int) throws -> R
     ) throws -> R {
-        guard !sql.utf8.contains(0) else {
-            throw SecureStorageError.statementFailed(
-                .error,
-                "the SQL text contains a NUL, where SQLite would stop reading; bind it instead"
-            )
+        try sql.withCString { start in
+            let length = sql.utf8.count
+            guard strlen(start) == length else {
+                throw SecureStorageError.statementFailed(
+                    .error,
+                    "the SQL text contains a NUL, where SQLite would stop reading; bind it instead"
+                )
+            }
+            return try body(start, length)
         }
-        return try sql.withCString { try body($0, sql.utf8.count) }
     }
 
     /// Prepares the first statement of a text of `length` bytes and a NUL.

@@ -66,3 +66,40 @@ import TestSupport
         #expect(notes.isEmpty)
     }
 }
+
+/// The documentation's snippets for large values.
+@Suite struct BlobSnippets {
+    @Test func `values are written and read in parts`() async throws {
+        let database = try TemporaryDatabase()
+        let pool = SecureDatabasePool(fullDatabasePath: database.path)
+        try await pool.open(with: .raw(SecretBytes(copying: TemporaryDatabase.key)))
+        defer { pool.close() }
+        let id: Int64 = 1
+        let size = 9
+        try await pool.write { try Self.prepare($0, id, size) }
+        let url = database.directory.appendingPathComponent("output")
+        _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+        let output = try FileHandle(forWritingTo: url)
+        for try await chunk in pool.chunks(table: "file", column: "body", rowID: id) {
+            try output.write(contentsOf: chunk)
+        }
+        #expect(try Data(contentsOf: url) == Data([1, 2, 3, 0, 0, 0, 0, 0, 0]))
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data(count: size))
+            continuation.finish()
+        }
+        try await pool.write(chunks, count: size, table: "file", column: "body", rowID: id)
+        let zeros = try await pool.read { try $0.data(forQuery: "SELECT body FROM file") }
+        #expect(zeros == Data(count: size))
+    }
+
+    private static func prepare(_ db: SecureDatabaseStore, _ id: Int64, _ size: Int) throws {
+        let head = Data([1, 2, 3])
+        try db.executeStatements(
+            "CREATE TABLE file (id INTEGER PRIMARY KEY, body); INSERT INTO file VALUES (1, NULL)")
+        try db.executeUpdate("UPDATE file SET body = zeroblob(?) WHERE id = ?", values: [size, id])
+        try db.withBlob(table: "file", column: "body", rowID: id, isWritable: true) { blob in
+            try blob.write(head, at: 0)
+        }
+    }
+}

@@ -27,8 +27,8 @@ import TestSupport
         }
     }
 
-    /// Runs `count` writers of 25 transactions each, as threads and as tasks, and returns the number
-    /// of syncs of the log.
+    /// Runs `count` writers of 25 transactions each, as threads and as tasks, and returns the
+    /// number of syncs of the log.
     private static func syncs(
         of count: Int, in database: any SecureDatabaseWriter
     ) async throws -> Int {

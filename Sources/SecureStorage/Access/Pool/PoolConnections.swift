@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// The connections of a pool, used as its state allows.
 ///
