@@ -57,9 +57,9 @@ extension SecureDatabaseWriter {
     ///   - rowID: A row that exists.
     ///   - progress: Called after each chunk, with bytes, on a separate thread; its error ends the
     ///     call.
-    /// - Throws: What `chunks` and `progress` throw; `.backingStoreError`, code `.range` for another
-    ///   number of bytes, code `.error` for a missing row; `CancellationError`. The value is then
-    ///   as it was.
+    /// - Throws: What `chunks` and `progress` throw; `.backingStoreError`, code `.range` for
+    ///   another number of bytes, code `.error` for a missing row; `CancellationError`. The value
+    ///   is then as it was.
     public func write<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, count: Int, table: String, column: String, rowID: Int64,
         progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }

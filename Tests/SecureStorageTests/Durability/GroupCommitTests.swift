@@ -117,6 +117,62 @@ import TestSupport
         }
     }
 
+    @Test func `observers receive the rows of all grouped writes`() async throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.pool(database.path)
+        defer { pool.close() }
+        try await pool.write { try $0.executeUpdate(Self.table) }
+        var changes = pool.changes(in: ["t"], rowIDs: true).makeAsyncIterator()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 1...8 {
+                group.addTask {
+                    for number in 1...10 {
+                        try await pool.write { try Self.write(writer, number, $0) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        // Changes that were not requested yet are merged.
+        var rows: Set<Int64> = []
+        while rows.count < 8 * 10 * 2, let change = await changes.next() {
+            rows.formUnion(try #require(change.tables["t"]?.rowIDs))
+        }
+        #expect(rows == Set(1...160))
+    }
+
+    private static func expectGroupedEntries(_ path: String) async throws {
+        faulty_disk_install()
+        faulty_disk_delay_syncs(3000)
+        var configuration = SecureDatabaseConfiguration()
+        configuration.groupsWrites = true
+        let db = SecureDatabaseStore(fullDatabasePath: path, configuration: configuration)
+        try db.open(with: TemporaryDatabase.key)
+        let settings = try SecureKeyValueStore(databaseStore: db, name: "settings")
+        faulty_disk_record()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 1...16 {
+                group.addTask {
+                    for number in 1...10 {
+                        try await settings.put(number, forKey: "\(writer)/\(number)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
+        #expect(events.count { $0.kind == faulty_disk_sync } < 160 / 3)
+        #expect(try await settings.count() == 160)
+        await settings.close()
+    }
+
+    @Test func `entries of a key-value store share syncs`() async throws {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            try await Self.expectGroupedEntries(path)
+        }
+    }
+
     @Test func `a block that throws takes back only its own rows`() async throws {
         struct Refused: Error {}
         let database = try TemporaryDatabase()
