@@ -72,7 +72,7 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: false. Applies to `write` of a queue or a pool and to the writes of a key-value
     /// store, with ``JournalMode/wal`` and ``Synchronous/full``. Each `write` remains a transaction
     /// of its own and returns when it is on the disk, but the next one begins without waiting for
-    /// that: 16 tasks commit about 20 times as many transactions per second.
+    /// that: see `Docs/Performance.md`.
     ///
     /// It is off by default since two promises become weaker. A read of a pool or of another
     /// process can see a write some milliseconds before it is on the disk, and a power cut in that
