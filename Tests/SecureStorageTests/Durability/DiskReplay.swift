@@ -42,12 +42,19 @@ struct DiskReplay {
 
         /// Returns a random choice of the 512-byte sectors, those that reach the disk.
         func torn(_ random: inout SplitMix64) -> [Change] {
-            guard let bytes else { return Bool.random(using: &random) ? [self] : [] }
+            guard bytes != nil else { return Bool.random(using: &random) ? [self] : [] }
+            return parts(of: 512) { _ in Bool.random(using: &random) }
+        }
+
+        /// Returns the parts of a write in those units of `size` bytes that `isKept` chooses by
+        /// their numbers; a cut is kept.
+        func parts(of size: Int, where isKept: (Int) -> Bool) -> [Change] {
+            guard let bytes else { return [self] }
             var kept: [Change] = []
             var start = 0
             while start < bytes.count {
-                let end = min(start + 512 - (offset + start) % 512, bytes.count)
-                if Bool.random(using: &random) {
+                let end = min(start + size - (offset + start) % size, bytes.count)
+                if isKept((offset + start) / size) {
                     kept.append(
                         Change(
                             offset: offset + start,
@@ -147,9 +154,16 @@ struct DiskReplay {
             case 0: return file.durable
             case 1: return file.content
             case 2:
-                // Most writes as a whole, in any order.
-                return file.pending.filter { _ in Int.random(in: 0...4, using: &random) > 0 }
-                    .reduce(into: file.durable) { $1.apply(to: &$0) }
+                // Most pages of the system's cache, in any order, each with all writes to it.
+                var isWritten: [Int: Bool] = [:]
+                return file.pending.flatMap { change in
+                    change.parts(of: 4096) { page in
+                        let known = isWritten[page] ?? (Int.random(in: 0...4, using: &random) > 0)
+                        isWritten[page] = known
+                        return known
+                    }
+                }
+                .reduce(into: file.durable) { $1.apply(to: &$0) }
             default:
                 return file.pending.flatMap { $0.torn(&random) }
                     .reduce(into: file.durable) { $1.apply(to: &$0) }
