@@ -14,7 +14,7 @@ extension SecureDatabaseReader {
     ///   - values: One per `?` placeholder, in order; nil is NULL.
     ///   - map: As for ``SecureDatabaseStore/fetchAll(_:_:map:)``; it cannot use the database.
     /// - Returns: The rows, in the order of the query, all in memory.
-    /// - Throws: As ``SecureDatabaseStore/fetchAll(_:_:map:)`` and ``read(_:)-6r8dz``.
+    /// - Throws: As ``SecureDatabaseStore/fetchAll(_:_:map:)`` and `read(_:)`.
     public func fetchAll<each Column: SQLiteColumnReadable, Row: Sendable>(
         _ sql: String, _ values: (any SQLiteDatatypeBridgeable)?...,
         map: (repeat each Column) throws -> Row

@@ -77,8 +77,8 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// It is off by default since two promises become weaker. A read of a pool or of another
     /// process can see a write some milliseconds before it is on the disk, and a power cut in that
     /// time undoes it: do not set it where a reader acts outside of the database on what it has
-    /// read, and that must never be undone. And ``SecureDatabaseStore/open(with:)`` does not report
-    /// a damaged log that a power cut may have left: see `Docs/ThreatModel.md`.
+    /// read, and that must never be undone. And opening does not report a damaged log that a power
+    /// cut may have left: see `Docs/ThreatModel.md`.
     public var groupsWrites: Bool {
         get { commits.areGrouped }
         set { commits.areGrouped = newValue }
