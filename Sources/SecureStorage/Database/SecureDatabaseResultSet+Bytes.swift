@@ -84,27 +84,18 @@ extension SecureDatabaseResultSet {
     @inline(__always)
     private func data(at index: Int) -> Data? {
         let column = statement.column(index)
-        return switch column.storageClass {
-        case .blob, .text: column.data
-        default: nil
-        }
+        return column.hasBytes ? column.data : nil
     }
 
     @inline(__always)
     private func lentBytes(at index: Int) -> UnsafeRawBufferPointer? {
         let column = statement.column(index)
-        return switch column.storageClass {
-        case .blob, .text: column.withBytes { $0 }
-        default: nil
-        }
+        return column.hasBytes ? column.withBytes { $0 } : nil
     }
 
     @inline(__always)
     private func bytes(at index: Int) -> [UInt8]? {
         let column = statement.column(index)
-        return switch column.storageClass {
-        case .blob, .text: column.bytes
-        default: nil
-        }
+        return column.hasBytes ? column.bytes : nil
     }
 }

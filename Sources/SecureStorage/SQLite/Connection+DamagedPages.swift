@@ -107,6 +107,11 @@ extension Connection {
         return probe
     }
 
+    /// Returns the error for a damaged page that a statement or a value has met.
+    func damagedPage(in sql: String?) -> SecureStorageError {
+        foreignRekey(.corrupt, "") ?? .damagedPage(in: sql)
+    }
+
     /// Returns whether the file, read without the engine, has a page that is not as it was written.
     ///
     /// This is for an engine that has reported something else. It reads the whole file. Damage that

@@ -28,8 +28,8 @@ final class Connection {
     let authorizer = AuthorizerState()
     let waits = WaitState()
     let damage = DamageState()
-    /// The commits that wait for the disk together.
-    let groupCommit = GroupCommit()
+    /// The commits that wait for the disk together; most connections have none.
+    private(set) lazy var groupCommit = GroupCommit()
     /// Whether some of them may not be on the disk.
     @exclusivity(unchecked) var hasGroupedCommits = false
     /// Statements that the caller has prepared; finalised with the connection.

@@ -90,7 +90,7 @@ final class IncrementalBlob {
     /// `Connection+DamagedPages`.
     private func requireSoundPages() throws {
         guard connection.hasReadPages(), !connection.isPagerSound() else { return }
-        throw connection.foreignRekey(.corrupt, "") ?? SecureStorageError.damagedPage(in: nil)
+        throw connection.damagedPage(in: nil)
     }
 
     private func check(_ code: Int32) throws {

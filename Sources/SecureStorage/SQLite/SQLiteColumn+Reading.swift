@@ -65,9 +65,7 @@ extension Data {
     /// Reads a BLOB, or the UTF-8 bytes of TEXT.
     public static func read(from column: SQLiteColumn) throws(SQLiteColumnMismatch) -> Data {
         let stored = Column(column.value)
-        guard stored.storageClass == .blob || stored.storageClass == .text else {
-            throw SQLiteColumnMismatch()
-        }
+        guard stored.hasBytes else { throw SQLiteColumnMismatch() }
         return stored.data
     }
 }
@@ -76,9 +74,7 @@ extension Array where Element == UInt8 {
     /// Reads a BLOB, or the UTF-8 bytes of TEXT.
     public static func read(from column: SQLiteColumn) throws(SQLiteColumnMismatch) -> [UInt8] {
         let stored = Column(column.value)
-        guard stored.storageClass == .blob || stored.storageClass == .text else {
-            throw SQLiteColumnMismatch()
-        }
+        guard stored.hasBytes else { throw SQLiteColumnMismatch() }
         return stored.bytes
     }
 }

@@ -34,6 +34,10 @@ struct Column {
     @inline(__always)
     var storageClass: StorageClass { StorageClass(rawValue: sqlite3_value_type(value)) }
 
+    /// Whether it is a BLOB or a TEXT, which have bytes of their own.
+    @inline(__always)
+    var hasBytes: Bool { storageClass == .blob || storageClass == .text }
+
     @inline(__always)
     var integer: Int64 { sqlite3_value_int64(value) }
 

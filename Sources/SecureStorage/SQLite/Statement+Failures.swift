@@ -41,9 +41,7 @@ extension Statement {
         return !connection.isInTransaction || !connection.isPagerSound()
     }
 
-    func damagedPage() -> SecureStorageError {
-        connection.foreignRekey(.corrupt, "") ?? .damagedPage(in: sql)
-    }
+    func damagedPage() -> SecureStorageError { connection.damagedPage(in: sql) }
 
     func stepFailure(_ code: Int32) -> SecureStorageError {
         guard let database = connection.handle else { return .closed }

@@ -171,3 +171,16 @@ struct DiskReplay {
         }
     }
 }
+
+/// What the disk has recorded since `faulty_disk_record()`.
+func recordedEvents() -> [faulty_disk_event] {
+    (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
+}
+
+/// The number of recorded syncs of a write-ahead log.
+func recordedLogSyncs() -> Int {
+    recordedEvents().count { event in
+        event.kind == faulty_disk_sync
+            && event.path.map { String(cString: $0).hasSuffix("-wal") } == true
+    }
+}

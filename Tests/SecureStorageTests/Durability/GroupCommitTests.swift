@@ -49,11 +49,7 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
-        return events.count { event in
-            event.kind == faulty_disk_sync
-                && event.path.map { String(cString: $0).hasSuffix("-wal") } == true
-        }
+        return recordedLogSyncs()
     }
 
     private static func expectFewerSyncs(_ path: String, isQueue: Bool) async throws {
@@ -160,8 +156,7 @@ import TestSupport
             }
             try await group.waitForAll()
         }
-        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
-        #expect(events.count { $0.kind == faulty_disk_sync } < 160 / 3)
+        #expect(recordedEvents().count { $0.kind == faulty_disk_sync } < 160 / 3)
         #expect(try await settings.count() == 160)
         await settings.close()
     }

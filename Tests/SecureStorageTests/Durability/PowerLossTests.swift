@@ -241,11 +241,7 @@ private final class PowerCut {
             }
         }
         pool.close()
-        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
-        return events.count { event in
-            event.kind == faulty_disk_sync
-                && event.path.map { String(cString: $0).hasSuffix("-wal") } == true
-        }
+        return recordedLogSyncs()
     }
 
     func checkGroups(_ db: SecureDatabaseStore, acknowledged: [Int]) throws {
@@ -301,7 +297,7 @@ private final class PowerCut {
     func eachState(
         atLeast count: Int, _ body: (_ directory: String, _ acknowledged: [Int]) throws -> Void
     ) throws -> Int {
-        let events = (0..<faulty_disk_stop()).map { faulty_disk_event_at($0) }
+        let events = recordedEvents()
         var random = SplitMix64(seed: seed)
         // After each event, or every nth: the two extremes of what may be there, and states in
         // between.

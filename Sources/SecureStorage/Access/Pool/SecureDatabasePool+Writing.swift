@@ -65,7 +65,7 @@ extension SecureDatabasePool {
             try prepareWriter(writer)
             defer { commits = writer.commitsInFlight }
             return try PoolBlock.run(.writing, of: self, on: writer) {
-                try groups ? writer.runOutermostWrite(block) : writer.runOutermost(block)
+                try writer.runOutermost(grouping: groups, block)
             }
         }
     }

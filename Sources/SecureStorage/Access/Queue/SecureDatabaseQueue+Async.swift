@@ -17,7 +17,7 @@ extension SecureDatabaseQueue {
     public func inDatabase<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await perform(writes: false, block)
+        try await perform(groups: false, block)
     }
 
     /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
@@ -25,21 +25,17 @@ extension SecureDatabaseQueue {
     func performWrite<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await perform(writes: true, block)
+        try await perform(groups: true, block)
     }
 
     private func perform<T: Sendable>(
-        writes: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+        groups: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
         try store.turn.requireHome()
         return try await AsyncCall.perform { call in
             enqueue { store in
                 do {
-                    if writes {
-                        try store.runOutermostWrite { try call.run(on: $0, block) }
-                    } else {
-                        try store.runOutermost { try call.run(on: $0, block) }
-                    }
+                    try store.runOutermost(grouping: groups) { try call.run(on: $0, block) }
                     call.finish(after: store.commitsInFlight)
                 } catch {
                     call.finish(error)

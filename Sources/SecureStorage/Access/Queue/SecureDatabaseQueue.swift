@@ -106,11 +106,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     private func perform<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try inTurnThenDurable {
-            try store.runOutermost(block)
-        } nested: {
-            try store.runNested(block)
-        }
+        try perform(groups: false, block)
     }
 
     /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
@@ -118,25 +114,20 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     func performWrite<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try inTurnThenDurable {
-            try store.runOutermostWrite(block)
-        } nested: {
-            try store.runNested(block)
-        }
+        try perform(groups: true, block)
     }
 
-    /// Runs one of two blocks in its turn, and then waits until all that it may have seen is on the
-    /// disk.
-    private func inTurnThenDurable<T>(
-        _ outermost: () throws -> sending T, nested: () throws -> sending T
+    /// Runs `block` in its turn, and then waits until all that it may have seen is on the disk.
+    private func perform<T>(
+        groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         var commits: CommitsInFlight?
         // Unsafe only to the compiler: nothing else has the value.
         nonisolated(unsafe) let value = try store.turn.run {
             defer { commits = store.commitsInFlight }
-            return try outermost()
+            return try store.runOutermost(grouping: groups, block)
         } nested: {
-            try nested()
+            try store.runNested(block)
         }
         try commits?.wait()
         return value
