@@ -12,8 +12,21 @@ package func onOwnThread<R: Sendable>(
     evenIfCancelled: Bool = false, _ body: @escaping @Sendable () throws -> R
 ) async throws -> R {
     if !evenIfCancelled { try Task.checkCancellation() }
+    // The thread may end after the call has returned. It then refers to nothing that `body` used
+    // or returned: a vault, for instance, stays unlocked as long as it is referenced.
+    let work = Locked(Optional(body))
+    @Sendable func runOnce() throws -> R {
+        guard let work = work.withLock({ $0.take() }) else { preconditionFailure("run twice") }
+        return try work()
+    }
     return try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        Thread.detachNewThread {
+            do {
+                continuation.resume(returning: try runOnce())
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
     }
 }
 
