@@ -3,9 +3,9 @@ internal import Foundation
 /// Determines whether a write-ahead log has lost commits; `LogDamage` defines what counts as proof.
 ///
 /// Frames after the first that is not whole are examined one by one. A frame belongs to the current
-/// log when it carries the salts of the log's header and its page is authentic. Each frame's
-/// checksum continues from the one stored in the frame before it, which shows the order of the
-/// writes.
+/// log when it carries the salts of the log's header, its page is authentic, and no power cut can
+/// have put the two together. Each frame's checksum continues from the one stored in the frame
+/// before it, which shows the order of the writes.
 struct LogExamination {
     let path: String
     let cipher: PageCipher
@@ -114,11 +114,19 @@ struct LogExamination {
                 Frame(
                     index: index, page: page,
                     endsTransaction: WriteAheadLog.number(frame, at: 4) > 0,
-                    isKnown: (frame[8..<16] == salts || isLinked) && isAuthentic(frame, page),
+                    isKnown: (isLinked || frame[8..<16] == salts && !canBeTorn(index))
+                        && isAuthentic(frame, page),
                     isLinked: isLinked))
             return true
         }
         return frames
+    }
+
+    /// Returns whether a power cut can leave the header of a frame with the page of an earlier frame.
+    ///
+    /// A sector is old or new as a whole, and so is an authentic page.
+    private func canBeTorn(_ index: Int) -> Bool {
+        !isInOneSector(index, count: WriteAheadLog.frameHeaderSize + 1)
     }
 
     private func isAuthentic(_ frame: [UInt8], _ number: UInt32) -> Bool {
@@ -135,17 +143,17 @@ struct LogExamination {
         zip(frames, frames.dropFirst()).contains { end, next in
             guard end.endsTransaction, next.index == end.index + 1, next.isKnown, next.isLinked
             else { return false }
-            return end.isKnown && end.isLinked || isInOneSector(end.index)
+            return end.isKnown && end.isLinked
+                || isInOneSector(end.index, count: WriteAheadLog.frameHeaderSize)
         }
     }
 
-    /// Returns whether a frame's header is in one sector, which a power cut leaves either old or
-    /// new.
+    /// Returns whether the first `count` bytes of a frame are in one sector, which a power cut leaves
+    /// either old or new.
     ///
-    /// The first bytes of the header are then as old as its checksum, for which the next frame
-    /// vouches.
-    private func isInOneSector(_ index: Int) -> Bool {
-        offset(index) / 512 == (offset(index) + WriteAheadLog.frameHeaderSize - 1) / 512
+    /// For the header, they are then as old as its checksum, for which the next frame vouches.
+    private func isInOneSector(_ index: Int, count: Int) -> Bool {
+        offset(index) / 512 == (offset(index) + count - 1) / 512
     }
 
     private func isInFile(_ frame: Frame, _ content: RawFile, _ file: RawFile) throws -> Bool {

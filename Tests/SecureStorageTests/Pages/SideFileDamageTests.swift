@@ -154,6 +154,36 @@ import TestSupport
         #expect(found.rows == ["1|1|00"] && found.report?.isSound == true)
     }
 
+    /// In a log of frames of 4,120 bytes, that of frame 19 ends where a sector begins: a power cut
+    /// can leave the header of a new frame with the page of an earlier one, which is in the file.
+    @Test func `a power cut between the header of a frame and its page is not damage`() throws {
+        let database = try TemporaryDatabase()
+        let db = SecureDatabaseStore(
+            fullDatabasePath: database.path,
+            configuration: DamagedState.configuration { $0.synchronous = .normal })
+        try db.open(with: TemporaryDatabase.key)
+        defer { db.close() }
+        try db.executeStatements(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, version INTEGER, note);
+            INSERT INTO t VALUES (1, 0, x'00')
+            """)
+        try db.checkpoint(.restart)
+        let page = 32 + 19 * Self.frameSize + 24..<32 + 20 * Self.frameSize
+        for version in 1...20 { try db.executeUpdate("UPDATE t SET version = ?", version) }
+        let earlier = try #require(try DamagedState.files(of: database.path)["-wal"]?[page])
+        try db.checkpoint(.restart)
+        for version in 21...40 { try db.executeUpdate("UPDATE t SET version = ?", version) }
+
+        let state = DamagedState(files: try DamagedState.files(of: database.path), committed: [])
+        let cut = changed(state, "-wal") { $0.replaceSubrange(page, with: earlier) }
+        for synchronous in SecureDatabaseConfiguration.Synchronous.allCases {
+            let found = try look(at: cut) { $0.synchronous = synchronous }
+            #expect(found.error == nil && found.rows == ["1|39|00"])
+            #expect(found.diagnosis == .ok && found.warnings.isEmpty)
+        }
+    }
+
     // MARK: - Journal
 
     @Test(arguments: ["delete", "truncate", "persist"])
