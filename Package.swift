@@ -151,6 +151,11 @@ let package = Package(
             dependencies: ["SecureStorage"],
             path: "Examples/FileIndex",
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "LargeFiles",
+            dependencies: ["SecureStorage", "TypedPasswords"],
+            path: "Examples/LargeFiles",
+            swiftSettings: swiftSettings),
         .target(
             name: "TypedPasswords",
             dependencies: ["SecureStorage"],

@@ -46,7 +46,7 @@ int cplatform_open_untraced(const char *path, int flags) {
 #ifdef O_NOATIME
     // Only for the owner and root.
     int descriptor = open(path, flags | O_NOATIME);
-    if (descriptor >= 0) return descriptor;
+    if (descriptor >= 0 || errno != EPERM) return descriptor;
 #endif
     return open(path, flags);
 }

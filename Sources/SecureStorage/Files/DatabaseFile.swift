@@ -46,7 +46,8 @@ struct DatabaseFile {
             throw failure(url.path, "its directory: \(Self.reason(errno))")
         }
         defer { free(resolved) }
-        path = URL(fileURLWithPath: String(cString: resolved)).appendingPathComponent(name).path
+        let parent = String(cString: resolved)
+        path = parent == "/" ? "/\(name)" : "\(parent)/\(name)"
     }
 
     /// Examines the file without opening it.
@@ -93,7 +94,8 @@ struct DatabaseFile {
     }
 
     var directoryPath: String {
-        URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        return end == path.startIndex ? "/" : String(path[..<end])
     }
 
     /// Throws if no side file could be created in the directory.

@@ -19,10 +19,9 @@ struct FileStamp: Equatable {
     static func ofUntouchable(
         _ path: String, _ configuration: SecureDatabaseConfiguration
     ) -> FileStamp? {
-        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard configuration.isReadOnly,
             configuration.use == .readingOnFullDisk || access(path, W_OK) != 0
-                || access(directory, W_OK) != 0
+                || access(DatabaseFile(resolvedPath: path).directoryPath, W_OK) != 0
         else { return nil }
         return FileStamp(path)
     }

@@ -40,7 +40,11 @@ final class RawFile: Sendable {
 
     /// Returns an open descriptor; nil when the file does not exist.
     private static func descriptor(of path: String) throws -> Int32? {
-        if let kept = FileIdentity(path).flatMap(OpenFiles.shared.takeBack) { return kept }
+        if let identity = FileIdentity(path) {
+            if let kept = OpenFiles.shared.takeBack(identity) { return kept }
+        } else if errno == ENOENT {
+            return nil
+        }
         // Non-blocking, so that a pipe or a device of that name does not block.
         let descriptor = cplatform_open_untraced(
             path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)

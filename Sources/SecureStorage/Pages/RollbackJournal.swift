@@ -49,7 +49,7 @@ struct RollbackJournal {
     /// 0), and when it is part of a transaction over several files that was committed: then its
     /// super-journal no longer exists.
     init?(of path: String, pageSize: Int) {
-        guard let content = try? RawFile(path + "-journal"),
+        guard let content = try? RawFile(ifPresent: path + "-journal"),
             let first = try? content.bytes(at: 0, count: 1), first != [0]
         else { return nil }
         if let superJournal = Self.superJournal(content), !Self.isThere(superJournal) { return nil }

@@ -79,12 +79,14 @@ extension Connection {
     private func applyContentSettings() throws {
         // Old schemas have texts in double quotes, as in CHECK (state <> "").
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 1))
-        try text("PRAGMA foreign_keys = OFF")
-        try text("PRAGMA synchronous = FULL")
-        try text("PRAGMA fullfsync = ON")
-        // Rows that violate a CHECK but were accepted before are copied too.
-        try text("PRAGMA ignore_check_constraints = ON")
-        try text("PRAGMA cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)")
+        try set([
+            "foreign_keys = OFF",
+            "synchronous = FULL",
+            "fullfsync = ON",
+            // Rows that violate a CHECK but were accepted before are copied too.
+            "ignore_check_constraints = ON",
+            "cache_size = -\(max(configuration.cacheSize, 1 << 20) / 1024)",
+        ])
         authorizer.origin = .library
         try installAuthorizer()
     }

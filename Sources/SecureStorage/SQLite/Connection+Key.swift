@@ -155,8 +155,8 @@ extension Connection {
 
     /// Keys the new handle and sets SQLCipher's parameters for the file.
     ///
-    /// Each parameter is set, the defaults too: `PRAGMA cipher_default_…` is process-wide, and
-    /// another library may have changed it.
+    /// The defaults are set, too: `PRAGMA cipher_default_…` is process-wide, and another library may
+    /// have changed it.
     func applyKey(_ key: DerivedKey) throws {
         self.key = key
         try key.withKeySpecification { specification in
@@ -165,13 +165,7 @@ extension Connection {
                 handle, "main", specification.baseAddress, Int32(specification.count))
             try check(code)
         }
-        let cipher = configuration.cipher
-        try text("PRAGMA cipher_compatibility = 4")
-        try text("PRAGMA cipher_page_size = \(cipher.pageSize)")
-        try text("PRAGMA cipher_hmac_algorithm = \(cipher.hmacAlgorithm.rawValue)")
-        try text("PRAGMA cipher_kdf_algorithm = \(cipher.kdfAlgorithm.rawValue)")
-        try text("PRAGMA kdf_iter = \(cipher.kdfIterations)")
-        try text("PRAGMA cipher_plaintext_header_size = \(cipher.plaintextHeaderSize)")
+        try set(configuration.cipher.pragmas)
     }
 
     /// Reads page 1 and the schema: SQLCipher accepts any key, and only the first read proves it.
@@ -192,5 +186,24 @@ extension Connection {
         }
         isProven = true
         try check(csqlcipher_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0))
+    }
+}
+
+extension CipherConfiguration {
+    /// The settings of SQLCipher for a file of this cipher.
+    fileprivate var pragmas: [String] {
+        // Sets what SQLCipher 4 uses by default, all but the header. What differs follows; setting
+        // all again would allocate and clear the pages' buffers once more.
+        let usual = CipherConfiguration()
+        var pragmas = ["cipher_compatibility = 4"]
+        if pageSize != usual.pageSize { pragmas.append("cipher_page_size = \(pageSize)") }
+        if hmacAlgorithm != usual.hmacAlgorithm {
+            pragmas.append("cipher_hmac_algorithm = \(hmacAlgorithm.rawValue)")
+        }
+        if kdfAlgorithm != usual.kdfAlgorithm {
+            pragmas.append("cipher_kdf_algorithm = \(kdfAlgorithm.rawValue)")
+        }
+        if kdfIterations != usual.kdfIterations { pragmas.append("kdf_iter = \(kdfIterations)") }
+        return pragmas + ["cipher_plaintext_header_size = \(plaintextHeaderSize)"]
     }
 }

@@ -8,9 +8,20 @@ extension Connection {
         // trusted.
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1))
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0))
-        try text("PRAGMA temp_store = MEMORY")  // a temporary file would be plain text
-        try text("PRAGMA mmap_size = 0")  // mapped pages would bypass the cipher's checks
-        try text("PRAGMA cell_size_check = ON")
+        try set([
+            "temp_store = MEMORY",  // a temporary file would be plain text
+            "mmap_size = 0",  // mapped pages would bypass the cipher's checks
+            "cell_size_check = ON",
+        ])
+    }
+
+    /// Sets PRAGMAs that report nothing.
+    ///
+    /// In one call of the engine, since each statement of its own takes a tenth of the time that
+    /// opening a file takes.
+    func set(_ pragmas: [String]) throws {
+        let sql = pragmas.map { "PRAGMA \($0)" }.joined(separator: ";")
+        try check(sqlite3_exec(requireHandle(), sql, nil, nil, nil), sql: sql)
     }
 
     /// Applies the configuration.
@@ -18,14 +29,14 @@ extension Connection {
         // Double quotes mark a name, never a string.
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DML, 0))
         try check(csqlcipher_db_config(requireHandle(), SQLITE_DBCONFIG_DQS_DDL, 0))
-        try text(
-            "PRAGMA cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))"
-        )
-        try text("PRAGMA foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")")
-        try text("PRAGMA synchronous = \(configuration.synchronousLevel)")
-        // On Darwin an fsync does not reach the medium; elsewhere these two have no effect.
-        try text("PRAGMA fullfsync = \(configuration.synchronous == .full ? "ON" : "OFF")")
-        try text("PRAGMA checkpoint_fullfsync = ON")
+        try set([
+            "cache_size = \(-min(max(configuration.cacheSize, 1024) / 1024, Int(Int32.max)))",
+            "foreign_keys = \(configuration.foreignKeysEnabled ? "ON" : "OFF")",
+            "synchronous = \(configuration.synchronousLevel)",
+            // On Darwin an fsync does not reach the medium; elsewhere these two have no effect.
+            "fullfsync = \(configuration.synchronous == .full ? "ON" : "OFF")",
+            "checkpoint_fullfsync = ON",
+        ])
         if !configuration.isReadOnly, !configuration.keepsJournalMode { try applyJournalMode() }
         if configuration.keepsWriteAheadLog { try keepWriteAheadLog() }
         authorizer.origin = configuration.runsUntrustedSQL ? .stranger : .app
@@ -52,7 +63,7 @@ extension Connection {
         try check(
             sqlite3_file_control(requireHandle(), "main", SQLITE_FCNTL_PERSIST_WAL, &keeps))
         // With any limit, the last connection empties the log that it leaves.
-        try text("PRAGMA journal_size_limit = \(16 << 20)")
+        try set(["journal_size_limit = \(16 << 20)"])
     }
 
     private func applyJournalMode() throws {
