@@ -208,7 +208,7 @@ let package = Package(
         .testTarget(
             name: "SecureStorageTests",
             dependencies: [
-                "FaultyDisk", "SecureStorage", "TestSupport",
+                "FaultyDisk", "LargeFiles", "SecureStorage", "TestSupport",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             resources: [.copy("Fixtures")],

@@ -32,7 +32,7 @@ struct FileArchive: Sendable {
                     """
                     CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT UNIQUE, bytes INTEGER);
                     CREATE TABLE piece (
-                        file INTEGER NOT NULL REFERENCES file ON DELETE CASCADE,
+                        file INTEGER NOT NULL REFERENCES file,
                         number INTEGER NOT NULL, bytes BLOB NOT NULL,
                         PRIMARY KEY (file, number)
                     );
@@ -55,15 +55,24 @@ struct FileArchive: Sendable {
             try db.executeUpdate("INSERT INTO file DEFAULT VALUES")
             return try db.lastInsertRowId()
         }
+        let size: Int
         do {
-            try await copy(source, to: id, name: name)
+            size = try await copy(source, to: id)
         } catch {
             try? await remove(id)
             throw error
         }
+        let earlier = try await pool.write { db in
+            let earlier = try db.int64(forQuery: "SELECT id FROM file WHERE name = ?", name)
+            try db.executeUpdate("UPDATE file SET name = NULL WHERE name = ?", name)
+            try db.executeUpdate("UPDATE file SET name = ?, bytes = ? WHERE id = ?", name, size, id)
+            return earlier
+        }
+        if let earlier { try await remove(earlier) }
     }
 
-    private func copy(_ source: FileHandle, to id: Int64, name: String) async throws {
+    /// - Returns: The number of bytes.
+    private func copy(_ source: FileHandle, to id: Int64) async throws -> Int {
         var (number, size) = (0, 0)
         var isAtEnd = false
         while !isAtEnd {
@@ -83,12 +92,7 @@ struct FileArchive: Sendable {
             number += Self.batchSize
             isAtEnd = added == 0
         }
-        let total = size
-        try await pool.write { db in
-            try db.executeUpdate("DELETE FROM file WHERE name = ?", name)
-            try db.executeUpdate(
-                "UPDATE file SET name = ?, bytes = ? WHERE id = ?", name, total, id)
-        }
+        return size
     }
 
     /// Writes a file's bytes to `destination`, all of one state, whatever is stored meanwhile.

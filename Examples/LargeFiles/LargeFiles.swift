@@ -44,10 +44,17 @@ struct LargeFiles {
             try await archive.removeIncomplete()
             try await archive.put(source, as: words.count > 2 ? words[2] : file.lastPathComponent)
         case ("get", 3):
-            guard FileManager.default.createFile(atPath: words[2], contents: nil),
-                let destination = FileHandle(forWritingAtPath: words[2])
-            else { throw Failure("\(visible(words[2])) cannot be written") }
-            guard try await archive.get(words[1], into: destination) else { throw missing(words) }
+            let file = URL(fileURLWithPath: words[2])
+            try Data().write(to: file, options: .withoutOverwriting)
+            do {
+                let destination = try FileHandle(forWritingTo: file)
+                guard try await archive.get(words[1], into: destination) else {
+                    throw missing(words)
+                }
+            } catch {
+                try? FileManager.default.removeItem(at: file)
+                throw error
+            }
         case ("list", 1):
             for entry in try await archive.list() {
                 print(String(format: "%14lld  %@", entry.bytes, visible(entry.name)))

@@ -102,6 +102,7 @@ struct Benchmarks: ParsableCommand {
     private func countInstructions() throws {
         let counts = try Counting.measure(try Files(), only: cases)
         for count in counts { try say(count.line) }
+        for line in Counting.barLines(counts) { try say(line) }
         guard let check else { return }
         let table = try String(contentsOfFile: check, encoding: .utf8)
         let growth = Counting.growth(of: counts, since: table)

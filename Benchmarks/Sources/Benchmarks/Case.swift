@@ -1,5 +1,3 @@
-import Foundation
-
 /// A piece of work and the sides that perform it.
 struct Case: Sendable {
     var name: String
@@ -9,35 +7,51 @@ struct Case: Sendable {
     var sides = Side.allCases
     /// Measured in the same rounds for comparison.
     var reference: Reference?
+    /// The limit of the library's own instructions, as a part of GRDB's own; nil where they are not
+    /// counted, or where there is no limit.
+    var ownCost: OwnCost?
+
+    enum OwnCost: Sendable {
+        case counted
+        case atMost(Double)
+    }
+
+    /// Whether each operation is a transaction.
+    var writesEachCall: Bool { name == "queue-write" || name == "kv-put" }
+
+    static func named(_ name: String) -> Case? { all.first { $0.name == name } }
 
     static let all = [
-        Case(name: "insert-positional", template: .empty, writes: true),
-        Case(name: "insert-named", template: .empty, writes: true),
-        Case(name: "scan-index"),
-        Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases)),
-        Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain]),
-        Case(name: "scan-bytes"),
+        Case(name: "insert-positional", template: .empty, writes: true, ownCost: .atMost(0.18)),
+        Case(name: "insert-named", template: .empty, writes: true, ownCost: .counted),
+        Case(name: "scan-index", ownCost: .atMost(0.60)),
+        Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases), ownCost: .counted),
+        Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain], ownCost: .atMost(0.08)),
+        Case(name: "scan-bytes", ownCost: .counted),
         // GRDB's counterpart is a Codable row.
-        Case(name: "scan-typed", reference: Reference(name: "scan-index", sides: Side.allCases)),
-        Case(name: "scan-codable"),
+        Case(name: "scan-typed", reference: Reference(name: "scan-index", sides: Side.allCases), ownCost: .atMost(0.25)),
+        Case(name: "scan-codable", ownCost: .atMost(0.55)),
         Case(name: "scan-cold"),
-        Case(name: "point-lookup"),
-        Case(name: "queue-read", reference: .isolatedRead("queue-read")),
-        Case(name: "queue-write", writes: true),
+        Case(name: "point-lookup", ownCost: .atMost(0.10)),
+        Case(name: "queue-read", reference: .isolatedRead("queue-read"), ownCost: .atMost(0.12)),
+        Case(name: "queue-write", writes: true, ownCost: .counted),
         // Durable, with one, 16 and 64 tasks.
         Case(
             name: "group-write-1", template: .empty, writes: true, sides: [.ours, .grdb],
-            reference: .ungrouped("group-write-1")),
+            reference: .ungrouped(tasks: 1)),
         Case(
             name: "group-write-16", template: .empty, writes: true, sides: [.ours, .grdb],
-            reference: .ungrouped("group-write-16")),
+            reference: .ungrouped(tasks: 16)),
         Case(
             name: "group-write-64", template: .empty, writes: true, sides: [.ours, .grdb],
-            reference: .ungrouped("group-write-64")),
-        Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get")),
-        Case(name: "kv-put", template: .settings, writes: true),
+            reference: .ungrouped(tasks: 64)),
+        Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get"), ownCost: .atMost(0.12)),
+        Case(name: "kv-put", template: .settings, writes: true, ownCost: .counted),
         // The C code has no Codable.
         Case(name: "kv-get-codable", template: .settings, sides: [.ours, .grdb]),
+        // One value of 500 bytes for each row, in chunks.
+        Case(name: "blob-write", template: .empty, writes: true, sides: [.c, .ours]),
+        Case(name: "blob-read", template: .empty, writes: true, sides: [.c, .ours]),
         Case(
             name: "pool-2-readers",
             reference: Reference(
@@ -90,10 +104,8 @@ struct Reference: Sendable {
     static let keyDerivation = Reference(name: "key-derivation", sides: [.c])
 
     /// The same writes, each of which waits for the disk by itself.
-    static func ungrouped(_ name: String) -> Reference {
-        Reference(
-            name: "un" + name.replacingOccurrences(of: "group-", with: "grouped-"),
-            label: "ungrouped", sides: [.ours])
+    static func ungrouped(tasks: Int) -> Reference {
+        Reference(name: "ungrouped-write-\(tasks)", label: "ungrouped", sides: [.ours])
     }
 
     /// GRDB's `read`, which uses a transaction per call; its fastest access uses none.

@@ -6,22 +6,7 @@ import Foundation
 /// Only what runs inside of `benchmark_region` counts. C's instructions are the cost of the engine;
 /// what a library executes above them is its own.
 enum Counting {
-    /// The counted cases, and the operations of one run.
-    static let cases: [(name: String, template: Template, operations: @Sendable (Int) -> Int)] = [
-        ("insert-positional", .empty, { $0 }),
-        ("insert-named", .empty, { $0 }),
-        ("scan-index", .rows, { $0 }),
-        ("scan-name", .rows, { $0 }),
-        ("scan-borrowed", .rows, { $0 }),
-        ("scan-bytes", .rows, { $0 }),
-        ("scan-typed", .rows, { $0 }),
-        ("scan-codable", .rows, { $0 }),
-        ("point-lookup", .rows, { $0 }),
-        ("queue-read", .rows, { $0 }),
-        ("queue-write", .rows, { max(1, $0 / 20) }),
-        ("kv-get", .settings, { $0 }),
-        ("kv-put", .settings, { max(1, $0 / 20) }),
-    ]
+    static let cases = Case.all.filter { $0.ownCost != nil }
 
     /// The most that a figure may grow.
     static let tolerance = 1.05
@@ -56,10 +41,11 @@ enum Counting {
         let wanted = cases.filter { names.isEmpty || names.contains($0.name) }
         var counts = wanted.map { Count(name: $0.name, instructions: [:]) }
         for side in Side.encrypted {
-            let totals = try totals(of: wanted.map { ($0.name, $0.template) }, side, files)
+            let totals = try totals(of: wanted, side, files)
             for (index, total) in totals.enumerated() {
-                counts[index].instructions[side] =
-                    Double(total) / Double(wanted[index].operations(rows))
+                // As `Job.writes`: of single calls that write there are fewer.
+                let operations = wanted[index].writesEachCall ? rows / 20 : rows
+                counts[index].instructions[side] = Double(total) / Double(operations)
             }
         }
         return counts
@@ -67,7 +53,7 @@ enum Counting {
 
     /// Returns the instructions of each case's region.
     private static func totals(
-        of cases: [(name: String, template: Template)], _ side: Side, _ files: Files
+        of cases: [Case], _ side: Side, _ files: Files
     ) throws -> [Int] {
         let directory = try files.makeDirectory("counts-\(side.rawValue)")
         let valgrind = [
@@ -93,6 +79,19 @@ enum Counting {
                 let total = line.split(separator: " ").last.flatMap({ Int($0) })
             else { throw BenchmarkFailure("valgrind has counted nothing in \(cases[index].name)") }
             return total
+        }
+    }
+
+    // MARK: - Bars
+
+    /// Returns a line for each case with a limit of its own cost.
+    static func barLines(_ counts: [Count]) -> [String] {
+        counts.compactMap { count in
+            guard case .atMost(let limit) = Case.named(count.name)?.ownCost,
+                let ratio = count.ratio
+            else { return nil }
+            return "bar \(count.name.padded(20)) own/grdb-own \(ratio.ratio) <= \(limit.ratio) "
+                + (ratio <= limit ? "met" : "missed")
         }
     }
 

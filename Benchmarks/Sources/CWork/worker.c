@@ -123,6 +123,7 @@ int work_serve(const work_case *extra_cases, int extra_count) {
             const work_case *one = find(row_cases, row_case_count, name);
             if (!one) one = find(queue_cases, queue_case_count, name);
             if (!one) one = find(key_value_cases, key_value_case_count, name);
+            if (!one) one = find(blob_cases, blob_case_count, name);
             if (!one) one = find(pool_cases, pool_case_count, name);
             if (!one) one = find(extra_cases, extra_count, name);
             if (!one) {

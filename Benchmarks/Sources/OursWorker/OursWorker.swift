@@ -10,7 +10,8 @@ enum OursWorker {
             return (
                 "SQLCipher \(cipher) on SQLite \(try SecureDatabaseStore.sqliteVersion)",
                 WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
-                    + WorkerCase.groupCases + WorkerCase.valueCases + WorkerCase.vaultCases
+                    + WorkerCase.groupCases + WorkerCase.blobCases + WorkerCase.valueCases
+                    + WorkerCase.vaultCases
             )
         }
     }

@@ -23,6 +23,9 @@ package struct Job: Sendable {
     /// The number of single calls that write, which are more expensive.
     package var writes: Int { max(1, ids.count / 20) }
 
+    /// Bytes of the large value.
+    package var valueSize: Int { min(rows * 500, 999_000_000) }
+
     init(path: String, rows: Int) {
         self.path = path
         self.rows = rows

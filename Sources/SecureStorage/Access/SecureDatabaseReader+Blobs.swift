@@ -113,7 +113,9 @@ extension SecureDatabaseStore {
         func wrongCount(_ bytes: String) -> SecureStorageError {
             .statementFailed(.range, "the sequence has \(bytes), but \(count) were announced")
         }
-        try withBlob(table: table, column: column, rowID: rowID, isWritable: true) { blob in
+        // Without a savepoint, for which the engine would hold the whole value in memory; an error
+        // rolls the transaction back.
+        try lend(openBlob(table, column, rowID, "main", isWritable: true)) { blob in
             var position = 0
             while let chunk = try nextChunk() {
                 guard chunk.count <= count - position else {

@@ -122,7 +122,8 @@ extension SecureDatabaseStore {
     ///   - rowID: The row.
     ///   - database: `main`, or the name of an attached database.
     ///   - isWritable: Whether it may be written. Then `body` runs in a transaction, or in a
-    ///     savepoint of the caller's, and is rolled back when it throws.
+    ///     savepoint of the caller's, and is rolled back when it throws. For a savepoint the engine
+    ///     holds what `body` overwrites in memory.
     ///   - body: Must not let the value escape.
     /// - Returns: The result of `body`.
     /// - Throws: `.closed`; `.backingStoreError` with SQLite's message, code `.error` for a missing
@@ -165,7 +166,7 @@ extension SecureDatabaseStore {
             observedTable: database.lowercased() == "main" ? table : nil)
     }
 
-    private func lend<R>(
+    func lend<R>(
         _ blob: SecureDatabaseBlob, to body: (SecureDatabaseBlob) throws -> R
     ) throws -> R {
         defer { blob.close() }

@@ -191,6 +191,40 @@ import TestSupport
         #expect(stored == Self.body)
     }
 
+    @Test func `a value of 100 MB is streamed in and out with a few megabytes of memory`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        await #expect(processExitsWith: .success) { [path = database.path as String] in
+            try await Self.stream(megabytes: 1, path + ".first")
+            let before = peakMemory()
+            try await Self.stream(megabytes: 100, path)
+            #expect(peakMemory() - before < 24 << 20)
+        }
+    }
+
+    private static func stream(megabytes: Int, _ path: String) async throws {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.cacheSize = 1 << 20
+        let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
+        try await pool.open(with: TemporaryDatabase.key)
+        try await pool.write { try makeFiles($0) }
+        let chunk = Data(repeating: 7, count: 1 << 20)
+        var rest = megabytes
+        let chunks = AsyncStream<Data> {
+            rest -= 1
+            return rest >= 0 ? chunk : nil
+        }
+        try await pool.write(
+            chunks, count: megabytes << 20, table: "file", column: "body", rowID: 1)
+        var size = 0
+        for try await chunk in pool.chunks(table: "file", column: "body", rowID: 1) {
+            size += chunk.count
+        }
+        #expect(size == megabytes << 20)
+        await pool.close()
+    }
+
     @Test func `a stream that fails, is too long or too short, or is cancelled changes nothing`()
         async throws
     {

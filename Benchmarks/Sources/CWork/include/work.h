@@ -69,7 +69,7 @@ double now(void);
 /// Set by a case that times a part of its run only; negative otherwise.
 extern double own_seconds;
 
-extern const work_case row_cases[], queue_cases[], key_value_cases[], pool_cases[];
-extern const int row_case_count, queue_case_count, key_value_case_count, pool_case_count;
+extern const work_case row_cases[], queue_cases[], key_value_cases[], blob_cases[], pool_cases[];
+extern const int row_case_count, queue_case_count, key_value_case_count, blob_case_count, pool_case_count;
 
 #endif
