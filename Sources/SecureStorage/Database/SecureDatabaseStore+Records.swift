@@ -167,12 +167,7 @@ extension SecureDatabaseStore {
     }
 
     private static func insert(into table: String, _ names: [String]) -> String {
-        guard !names.isEmpty else {
-            return "INSERT INTO \(SQLText.identifier(table)) DEFAULT VALUES"
-        }
-        let columns = names.map { SQLText.identifier($0) }.joined(separator: ", ")
-        let places = names.map { _ in "?" }.joined(separator: ", ")
-        return "INSERT INTO \(SQLText.identifier(table)) (\(columns)) VALUES (\(places))"
+        SQLText.insert(into: SQLText.identifier(table), names.map(SQLText.identifier))
     }
 
     /// Runs a statement for each row, all or none of them; the SQL is made once for rows of the

@@ -90,7 +90,7 @@ struct SchemaCopy {
             try target.run("ANALYZE main.sqlite_schema")
         }
         for name in try target.texts(sql) where names.contains(name) {
-            try target.run("DELETE FROM main.\(SQLText.identifier(name))")
+            try target.run("DELETE FROM \(SQLText.main(name))")
             try ContentTable(name: name, sql: "", on: source).copyRows(from: source, to: target) {
                 _ in
             }

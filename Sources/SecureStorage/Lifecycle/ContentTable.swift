@@ -57,7 +57,7 @@ struct ContentTable {
     func count(in connection: Connection) throws -> Int { try Self.count(name, in: connection) }
 
     private static func count(_ name: String, in connection: Connection) throws -> Int {
-        try connection.text("SELECT count(*) FROM main.\(SQLText.identifier(name))")
+        try connection.text("SELECT count(*) FROM \(SQLText.main(name))")
             .flatMap { Int($0) } ?? 0
     }
 
@@ -69,7 +69,7 @@ struct ContentTable {
     /// Returns an INSERT with a placeholder for each of `insertedColumns`.
     func insertStatement(on connection: Connection) throws -> Statement {
         try Statement(
-            SQLText.insert(into: name, insertedColumns), on: connection, persistent: true)
+            SQLText.insert(into: SQLText.main(name), insertedColumns), on: connection, persistent: true)
     }
 
     /// Copies all rows as they are stored, and calls `copied` after every few thousand.
@@ -78,7 +78,7 @@ struct ContentTable {
     ) throws {
         let names = insertedColumns.joined(separator: ", ")
         let rows = try Statement(
-            "SELECT \(names) FROM main.\(SQLText.identifier(name))", on: source, persistent: true)
+            "SELECT \(names) FROM \(SQLText.main(name))", on: source, persistent: true)
         defer { rows.giveBack() }
         let insert = try insertStatement(on: target)
         defer { insert.giveBack() }

@@ -38,7 +38,7 @@ struct RTreeEntries {
         try target.run(sql)
         let places = [String](repeating: "?", count: 1 + coordinateCount + auxiliaryCount)
         let insert = try Statement(
-            "INSERT INTO main.\(SQLText.identifier(name)) VALUES (\(places.joined(separator: ", ")))",
+            "INSERT INTO \(SQLText.main(name)) VALUES (\(places.joined(separator: ", ")))",
             on: target, persistent: false)
         defer { insert.giveBack() }
         for entry in entries {

@@ -94,7 +94,7 @@ final class SalvagedTable {
     /// Removes the rows that other tables' rows have added to one of SQLite's own tables.
     func clear() throws {
         guard entry.isInternal else { return }
-        try target.run("DELETE FROM main.\(SQLText.identifier(entry.name))")
+        try target.run("DELETE FROM \(SQLText.main(entry.name))")
     }
 
     /// Whether rows of a page that no tree reaches can be this table's.
@@ -140,7 +140,7 @@ final class SalvagedTable {
             (content.rowID.map { [$0] } ?? [])
             + stored.prefix(count).compactMap { $0.map { SQLText.identifier($0) } }
         let statement = try Statement(
-            SQLText.insert(into: entry.name, names), on: target, persistent: true)
+            SQLText.insert(into: SQLText.main(entry.name), names), on: target, persistent: true)
         inserts[count] = statement
         return statement
     }
@@ -180,7 +180,7 @@ final class LostAndFound {
             }
             let kept = values.prefix(columnCount)
             let names = ["page", "id", "values_found"] + kept.indices.map { "c\($0)" }
-            let insert = try target.statement(for: SQLText.insert(into: name, names))
+            let insert = try target.statement(for: SQLText.insert(into: SQLText.main(name), names))
             defer { insert.giveBack() }
             try insert.bind(
                 stored: [

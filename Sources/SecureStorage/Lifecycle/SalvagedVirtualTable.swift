@@ -134,7 +134,7 @@ struct SalvagedVirtualTable {
             let part = String(table.dropFirst(name.count + 1))
             guard let columns = Self.columns["\(module.prefix(4))_\(part)"] else { continue }
             try target.run(
-                "CREATE TABLE IF NOT EXISTS main.\(SQLText.identifier(table)) \(columns)")
+                "CREATE TABLE IF NOT EXISTS \(SQLText.main(table)) \(columns)")
         }
         guard module == "fts5" else { return }
         let settings = SQLText.identifier("\(name)_config")
@@ -230,7 +230,7 @@ struct SalvagedVirtualTable {
         for index in report.tables.indices
         where names.contains(report.tables[index].name.lowercased()) {
             let table = report.tables[index].name
-            let count = try target.text("SELECT count(*) FROM main.\(SQLText.identifier(table))")
+            let count = try target.text("SELECT count(*) FROM \(SQLText.main(table))")
             report.tables[index] = SalvageReport.Table(
                 name: table, rowsSaved: count.flatMap { Int($0) } ?? 0)
         }

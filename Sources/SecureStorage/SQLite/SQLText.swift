@@ -96,13 +96,18 @@ enum SQLText {
         return "\"" + doubled + "\""
     }
 
-    /// Returns an INSERT with a placeholder for each of `columns`, which must be spelled as SQL.
+    /// Returns an INSERT with a placeholder for each of `columns`, which must be spelled as SQL, as
+    /// `table` must be.
     static func insert(into table: String, _ columns: [String]) -> String {
-        """
-        INSERT INTO main.\(identifier(table)) (\(columns.joined(separator: ", ")))
-        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
-        """
+        guard !columns.isEmpty else { return "INSERT INTO \(table) DEFAULT VALUES" }
+        return """
+            INSERT INTO \(table) (\(columns.joined(separator: ", ")))
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+            """
     }
+
+    /// Returns the name of a table of the file itself, not of a temporary or attached one.
+    static func main(_ table: String) -> String { "main.\(identifier(table))" }
 }
 
 extension SQLText {
