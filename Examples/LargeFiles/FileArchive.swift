@@ -6,7 +6,7 @@ import SecureStorage
 struct FileArchive: Sendable {
     private let pool: SecureDatabasePool
 
-    /// Bytes of a piece. A reader and a writer hold a few of them in memory.
+    /// Bytes of a piece, of which a reader or a writer holds a few in memory.
     private static let pieceSize = 1 << 18
     /// Pieces in a transaction.
     private static let batchSize = 32

@@ -25,11 +25,15 @@ struct Case: Sendable {
         Case(name: "insert-positional", template: .empty, writes: true, ownCost: .atMost(0.18)),
         Case(name: "insert-named", template: .empty, writes: true, ownCost: .counted),
         Case(name: "scan-index", ownCost: .atMost(0.60)),
-        Case(name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases), ownCost: .counted),
+        Case(
+            name: "scan-name", reference: Reference(name: "scan-index", sides: Side.allCases),
+            ownCost: .counted),
         Case(name: "scan-borrowed", sides: [.c, .ours, .grdb, .plain], ownCost: .atMost(0.08)),
         Case(name: "scan-bytes", ownCost: .counted),
         // GRDB's counterpart is a Codable row.
-        Case(name: "scan-typed", reference: Reference(name: "scan-index", sides: Side.allCases), ownCost: .atMost(0.25)),
+        Case(
+            name: "scan-typed", reference: Reference(name: "scan-index", sides: Side.allCases),
+            ownCost: .atMost(0.25)),
         Case(name: "scan-codable", ownCost: .atMost(0.55)),
         Case(name: "scan-cold"),
         Case(name: "point-lookup", ownCost: .atMost(0.10)),
@@ -45,7 +49,9 @@ struct Case: Sendable {
         Case(
             name: "group-write-64", template: .empty, writes: true, sides: [.ours, .grdb],
             reference: .ungrouped(tasks: 64)),
-        Case(name: "kv-get", template: .settings, reference: .isolatedRead("kv-get"), ownCost: .atMost(0.12)),
+        Case(
+            name: "kv-get", template: .settings, reference: .isolatedRead("kv-get"),
+            ownCost: .atMost(0.12)),
         Case(name: "kv-put", template: .settings, writes: true, ownCost: .counted),
         // The C code has no Codable.
         Case(name: "kv-get-codable", template: .settings, sides: [.ours, .grdb]),

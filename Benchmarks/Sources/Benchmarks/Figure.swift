@@ -48,8 +48,9 @@ struct Bar: Sendable {
     var figure: String
     var limit: Limit
 
-    /// Times of what waits: for the disk, for other threads, for a derived key. What only computes
-    /// is counted in instructions instead; see `Case.ownCost`.
+    /// Times of what waits: for the disk, for other threads, for a derived key.
+    ///
+    /// What only computes is counted in instructions instead; see `Case.ownCost`.
     static let all = [
         Bar("queue-write", "ours/c", .atMost(1.20)),
         Bar("kv-put", "ours/c", .atMost(1.20)),

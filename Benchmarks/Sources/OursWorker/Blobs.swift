@@ -9,7 +9,9 @@ extension WorkerCase {
             try withPool(job) { pool in
                 let outcome = try job.timed { inTask { try await write(job, pool) } }
                 return outcome.checked(
-                    by: try pool.read { try $0.int64(forQuery: "SELECT length(payload) FROM sample") })
+                    by: try pool.read {
+                        try $0.int64(forQuery: "SELECT length(payload) FROM sample")
+                    })
             }
         },
         WorkerCase("blob-read") { job in

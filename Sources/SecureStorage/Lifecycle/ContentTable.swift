@@ -69,7 +69,8 @@ struct ContentTable {
     /// Returns an INSERT with a placeholder for each of `insertedColumns`.
     func insertStatement(on connection: Connection) throws -> Statement {
         try Statement(
-            SQLText.insert(into: SQLText.main(name), insertedColumns), on: connection, persistent: true)
+            SQLText.insert(into: SQLText.main(name), insertedColumns), on: connection,
+            persistent: true)
     }
 
     /// Copies all rows as they are stored, and calls `copied` after every few thousand.
