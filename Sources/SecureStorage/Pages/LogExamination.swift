@@ -122,7 +122,7 @@ struct LogExamination {
         return frames
     }
 
-    /// Returns whether a power cut can leave the header of a frame with the page of an earlier frame.
+    /// Returns whether a power cut can leave the header of a frame with the page of an earlier one.
     ///
     /// A sector is old or new as a whole, and so is an authentic page.
     private func canBeTorn(_ index: Int) -> Bool {
@@ -148,8 +148,8 @@ struct LogExamination {
         }
     }
 
-    /// Returns whether the first `count` bytes of a frame are in one sector, which a power cut leaves
-    /// either old or new.
+    /// Returns whether the first `count` bytes of a frame are in one sector, which a power cut
+    /// leaves either old or new.
     ///
     /// For the header, they are then as old as its checksum, for which the next frame vouches.
     private func isInOneSector(_ index: Int, count: Int) -> Bool {

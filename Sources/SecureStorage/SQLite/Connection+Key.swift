@@ -155,8 +155,8 @@ extension Connection {
 
     /// Keys the new handle and sets SQLCipher's parameters for the file.
     ///
-    /// The defaults are set, too: `PRAGMA cipher_default_…` is process-wide, and another library may
-    /// have changed it.
+    /// The defaults are set, too: `PRAGMA cipher_default_…` is process-wide, and another library
+    /// may have changed it.
     func applyKey(_ key: DerivedKey) throws {
         self.key = key
         try key.withKeySpecification { specification in
