@@ -38,6 +38,8 @@ let package = Package(
         .library(name: "Vaults", targets: ["Vaults"]),
         .library(name: "SecureKeys", targets: ["SecureKeys"]),
         .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
+        .library(name: "SecureSync", targets: ["SecureSync"]),
+        .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
     traits: [
@@ -110,6 +112,18 @@ let package = Package(
             name: "VaultsTestKit",
             dependencies: ["SecureStorage", "SecureStoragePlatform", "Vaults"],
             swiftSettings: swiftSettings),
+        // Beyond one machine: stores for ciphertext, and the mirror of a file in one.
+        .target(
+            name: "SecureSync",
+            dependencies: [
+                "CSecureStoragePlatform", "SecureKeys", "SecureStorage", "SecureStoragePlatform",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: swiftSettings),
+        // What every store has to do, for those who write one.
+        .target(
+            name: "SyncTestKit", dependencies: ["SecureSync"], swiftSettings: swiftSettings),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
         .executableTarget(
@@ -234,6 +248,13 @@ let package = Package(
             ],
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/vaults-1.json")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SecureSyncTests",
+            dependencies: [
+                "FaultyDisk", "SecureKeys", "SecureStorage", "SecureSync", "SyncTestKit",
+                "TestSupport",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

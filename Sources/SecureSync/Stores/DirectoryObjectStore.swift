@@ -1,0 +1,249 @@
+internal import CSecureStoragePlatform
+public import Foundation
+internal import SecureStoragePlatform
+
+/// Objects as files below a directory: on another disk, a mounted share, or for tests.
+///
+/// An object is written beside its place under another name, synced, and linked to its name with
+/// `link(2)`, which fails if the name exists. The file system must have hard links; FAT has none.
+/// The directory is created when it is first needed, readable by its owner only. Several processes
+/// and machines may use it together.
+///
+/// Nothing is repeated by itself.
+public struct DirectoryObjectStore: SyncObjectStore {
+    private let root: String
+
+    /// The most objects that a list returns at a time.
+    static let pageSize = 1000
+
+    /// Creates a store.
+    ///
+    /// - Parameter directory: A file URL; its parent must exist when the first object is created.
+    public init(directory: URL) { root = directory.standardizedFileURL.path }
+
+    private func path(_ name: String) throws -> String {
+        try SyncObjectName.check(name)
+        return "\(root)/\(name)"
+    }
+
+    // MARK: - Objects
+
+    public func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        let path = try path(name)
+        return try await onOwnThread { try create(path, bytes) }
+    }
+
+    private func create(_ path: String, _ bytes: Data) throws -> Bool {
+        // Before the content is written: most calls that fail have no need for it.
+        if access(path, F_OK) == 0 { return false }
+        return try withDraft(of: bytes) { draft in
+            try makingDirectories(of: path) {
+                if link(draft, path) == 0 { return true }
+                switch errno {
+                case EEXIST: return false
+                case EPERM, ENOTSUP, EMLINK:
+                    throw SyncError.storeCannotCreateOnly("its file system has no hard links")
+                default: throw Self.failure("create an object")
+                }
+            }
+        }
+    }
+
+    public func read(_ name: String) async throws -> Data? {
+        let path = try path(name)
+        return try await onOwnThread {
+            do {
+                return try Data(contentsOf: URL(fileURLWithPath: path))
+            } catch let error as CocoaError
+                where error.code == .fileReadNoSuchFile || error.code == .fileNoSuchFile
+            {
+                return nil
+            } catch {
+                // A component that is an object itself, or a directory in the place of one.
+                guard access(path, F_OK) == 0 else { return nil }
+                throw SyncError.store(
+                    code: "EIO", message: "cannot read an object: \(error)", isTransient: false)
+            }
+        }
+    }
+
+    public func remove(_ names: [String]) async throws {
+        let paths = try names.map(path)
+        try await onOwnThread {
+            var directories: Set<String> = []
+            for path in paths {
+                guard unlink(path) == 0 || [ENOENT, ENOTDIR].contains(errno) else {
+                    throw Self.failure("remove an object")
+                }
+                directories.insert(Self.parent(path))
+            }
+            for directory in directories {
+                // Those that hold something else stay.
+                var empty = directory
+                while empty.count > root.count, rmdir(empty) == 0 { empty = Self.parent(empty) }
+                AtomicFile.syncDirectory(empty)
+            }
+        }
+    }
+
+    // MARK: - Lists
+
+    public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        try SyncObjectName.check(prefix: prefix)
+        return try await onOwnThread {
+            var found: [SyncObject] = []
+            try collect("", prefix, after, &found)
+            return found
+        }
+    }
+
+    /// Adds the objects below a directory, given as the beginning of their names.
+    private func collect(
+        _ directory: String, _ prefix: String, _ after: String?, _ found: inout [SyncObject]
+    ) throws {
+        for entry in try entries(of: directory) {
+            guard found.count < Self.pageSize else { return }
+            let name = directory + entry.name
+            if entry.isDirectory {
+                // Some name in it may begin with the prefix, and be greater than `after`.
+                guard name.utf8.starts(with: prefix.utf8) || prefix.utf8.starts(with: name.utf8),
+                    after.map({ Self.isLess($0, name) || $0.utf8.starts(with: name.utf8) }) != false
+                else { continue }
+                try collect(name, prefix, after, &found)
+            } else if name.utf8.starts(with: prefix.utf8),
+                after.map({ Self.isLess($0, name) }) != false,
+                let size = Self.size("\(root)/\(name)")
+            {
+                found.append(SyncObject(name: name, size: size))
+            }
+        }
+    }
+
+    /// Returns a directory's entries in the order of the names below them: a directory's name ends
+    /// with `/`.
+    private func entries(of directory: String) throws -> [(name: String, isDirectory: Bool)] {
+        guard let stream = opendir("\(root)/\(directory)") else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw Self.failure("list objects") }
+            return []
+        }
+        defer { closedir(stream) }
+        var entries: [(name: String, isDirectory: Bool)] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            // Drafts, and whatever else others keep there, are no objects.
+            guard SyncObjectName.isValid(name) else { continue }
+            var status = stat()
+            guard stat("\(root)/\(directory)\(name)", &status) == 0 else { continue }
+            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            entries.append((isDirectory ? name + "/" : name, isDirectory))
+        }
+        return entries.sorted { Self.isLess($0.name, $1.name) }
+    }
+
+    private static func isLess(_ name: String, _ other: String) -> Bool {
+        name.utf8.lexicographicallyPrecedes(other.utf8)
+    }
+
+    private static func size(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    // MARK: - Marks
+
+    public func mark(_ name: String, _ bytes: Data) async throws {
+        let path = try path(name)
+        try await onOwnThread {
+            try withDraft(of: bytes) { draft in
+                try makingDirectories(of: path) {
+                    guard rename(draft, path) == 0 else { throw Self.failure("set a mark") }
+                }
+            }
+        }
+    }
+
+    public func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String? {
+        let path = try path(name)
+        let end = ContinuousClock.now + limit
+        var pause = Duration.milliseconds(10)
+        while true {
+            let now = Self.tag(path)
+            if let now, now != tag { return now }
+            let rest = end - ContinuousClock.now
+            guard rest > .zero else { return nil }
+            try await Task.sleep(for: min(pause, rest))
+            pause = min(pause * 2, .milliseconds(500))
+        }
+    }
+
+    /// The identity of the file that a mark is: each mark is a new one.
+    private static func tag(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        var time: [Int64] = [0, 0]
+        cplatform_modified(&status, &time)
+        return "\(status.st_ino)-\(time[0])-\(time[1])"
+    }
+
+    // MARK: - Files
+
+    /// Runs `body` with a synced file of `bytes`, which is removed if it is still there afterwards.
+    private func withDraft<R>(of bytes: Data, _ body: (String) throws -> R) throws -> R {
+        guard mkdir(root, 0o700) == 0 || errno == EEXIST else {
+            throw Self.failure("make the store's directory")
+        }
+        let draft = "\(root)/.draft-\(UUID().uuidString)"
+        defer { unlink(draft) }
+        do {
+            let file = try Descriptor(creating: draft)
+            try bytes.withUnsafeBytes { try file.write($0) }
+            try file.sync()
+        } catch let error as SystemError {
+            throw Self.failure("write an object", error.code)
+        }
+        return try body(draft)
+    }
+
+    /// Runs `body`, which gives a file its name, makes the directories of the name if they are
+    /// missing, and makes the name durable.
+    private func makingDirectories<R>(of path: String, _ body: () throws -> R) throws -> R {
+        // Another caller may remove an empty directory at any time.
+        for _ in 1...100 {
+            do {
+                let result = try body()
+                guard AtomicFile.syncDirectory(Self.parent(path)) else {
+                    throw Self.failure("sync a directory", EIO)
+                }
+                return result
+            } catch SyncError.store("ENOENT", _, _) {
+                try makeDirectory(Self.parent(path))
+            }
+        }
+        throw Self.failure("make a directory", ENOENT)
+    }
+
+    private func makeDirectory(_ path: String) throws {
+        guard path.count > root.count else { return }
+        try makeDirectory(Self.parent(path))
+        if mkdir(path, 0o700) == 0 {
+            AtomicFile.syncDirectory(Self.parent(path))
+        } else if errno != EEXIST, errno != ENOENT {
+            throw Self.failure("make a directory")
+        }
+    }
+
+    private static func parent(_ path: String) -> String {
+        (path as NSString).deletingLastPathComponent
+    }
+
+    private static func failure(_ action: String, _ code: Int32 = errno) -> SyncError {
+        .store(
+            code: code == ENOENT ? "ENOENT" : code == ENOSPC ? "ENOSPC" : "errno \(code)",
+            message: "cannot \(action): \(String(cString: strerror(code)))",
+            isTransient: [EAGAIN, ENOSPC, EDQUOT, ESTALE, ETIMEDOUT, ENOTCONN, EIO].contains(code))
+    }
+}

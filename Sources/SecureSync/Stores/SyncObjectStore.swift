@@ -1,0 +1,127 @@
+public import Foundation
+
+/// A place for named objects outside of this machine: all that the mirror requires of an engine.
+///
+/// An object never changes: it is created once, under a name that nothing else has, and removed.
+/// Whatever is stored is ciphertext already. Marks are the exception: small, overwritten, and only
+/// a hint that there is something to look for.
+///
+/// The stores of this package are `DirectoryObjectStore`, ``S3ObjectStore`` and, in a product of
+/// its own, `PostgreSQLObjectStore`. `SyncTestKit` has the checks that a store of an app has to
+/// pass.
+///
+/// Thread-safe. A call fails with ``SyncError``, or `CancellationError` when its task is cancelled.
+/// A failed or cancelled `create`, `remove` or `mark` may have taken effect. Stores repeat by
+/// themselves what may be repeated, for as long as their documentation says.
+public protocol SyncObjectStore: Sendable {
+    /// Creates an object, if nothing has its name.
+    ///
+    /// When the call returns, the object is durable, and every later `read` and `list`, by anyone,
+    /// finds it. Of several calls with one name exactly one creates it.
+    ///
+    /// - Parameters:
+    ///   - name: A name that ``SyncObjectName`` allows.
+    ///   - bytes: The content, at most 64 MiB; may be empty.
+    /// - Returns: false if the name exists, even with the same bytes: the answer to an earlier try
+    ///   may have been lost.
+    func create(_ name: String, _ bytes: Data) async throws -> Bool
+
+    /// Returns the content of an object or a mark; nil if the name does not exist.
+    ///
+    /// - Parameter name: A name that ``SyncObjectName`` allows.
+    /// - Returns: The whole content.
+    func read(_ name: String) async throws -> Data?
+
+    /// Returns the next objects whose names begin with `prefix`, in the order of the names' bytes.
+    ///
+    /// Marks may be among them. Objects created or removed in the meantime may or may not be.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of the names; need not end at a `/`, may be empty.
+    ///   - after: Only greater names are returned; the last name of the call before, or nil.
+    /// - Returns: As many as the store returns at a time; none only at the end.
+    func list(_ prefix: String, after: String?) async throws -> [SyncObject]
+
+    /// Removes objects; names that do not exist are ignored.
+    ///
+    /// - Parameter names: Any number of names.
+    func remove(_ names: [String]) async throws
+
+    /// Sets a mark, whether it exists or not.
+    ///
+    /// - Parameters:
+    ///   - name: A name that no object has.
+    ///   - bytes: At most 1 KiB.
+    func mark(_ name: String, _ bytes: Data) async throws
+
+    /// Waits until a mark is set.
+    ///
+    /// May return too early, and miss a mark that was set twice.
+    ///
+    /// - Parameters:
+    ///   - name: The mark's name.
+    ///   - tag: What the call before returned; nil for a mark that was not seen.
+    ///   - limit: The longest time to wait.
+    /// - Returns: Another tag than `tag` if the mark has changed; nil when the time is over.
+    func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String?
+}
+
+/// An object in a list.
+public struct SyncObject: Sendable, Hashable {
+    /// Its name.
+    public var name: String
+    /// Its size in bytes.
+    public var size: Int
+
+    /// Creates an entry.
+    ///
+    /// - Parameters:
+    ///   - name: The object's name.
+    ///   - size: Its size in bytes.
+    public init(name: String, size: Int) {
+        self.name = name
+        self.size = size
+    }
+}
+
+extension SyncObjectStore {
+    /// Returns all objects whose names begin with `prefix`, in the order of the names' bytes.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of the names.
+    ///   - after: Only greater names are returned.
+    /// - Returns: The objects.
+    /// - Throws: As ``list(_:after:)``.
+    public func listAll(_ prefix: String, after: String? = nil) async throws -> [SyncObject] {
+        var all: [SyncObject] = []
+        while true {
+            let next = try await list(prefix, after: all.last?.name ?? after)
+            if next.isEmpty { return all }
+            all += next
+        }
+    }
+
+    /// Tries whether the store keeps its main promise: that a second `create` of a name fails.
+    ///
+    /// Some engines ignore the condition, and would let two machines overwrite each other's
+    /// objects. Call it once for a store that is new to an app; the mirror does so by itself.
+    ///
+    /// - Parameter prefix: Where a small object is created and removed.
+    /// - Throws: ``SyncError/storeCannotCreateOnly(_:)``; the errors of the store.
+    public func probe(under prefix: String) async throws {
+        let name = "\(prefix)probe-\(UUID().uuidString.lowercased())"
+        let isNew = try await create(name, Data("1".utf8))
+        let isNewAgain = try await create(name, Data("2".utf8))
+        let content = try await read(name)
+        let listed = try await list(name, after: nil)
+        try await remove([name])
+        guard isNew, !isNewAgain, content == Data("1".utf8), listed.map(\.name) == [name] else {
+            throw SyncError.storeCannotCreateOnly(
+                isNew && isNewAgain
+                    ? "it overwrites an object that exists"
+                    : "an object that was just created is not found as it was created")
+        }
+    }
+}
