@@ -94,3 +94,24 @@ int csqlcipher_clear_freed_memory(void) {
     methods.xRealloc = clearing_realloc;
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }
+
+int csqlcipher_wal_index(sqlite3 *db, unsigned char bytes[136]) {
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK) return code;
+    if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !file->pMethods->xShmMap) {
+        return SQLITE_MISUSE;
+    }
+    // The first 32 KiB, which the connection has mapped already. Opening the file itself would be
+    // wrong: closing it again drops the locks of all connections of the process.
+    void volatile *index = NULL;
+    code = file->pMethods->xShmMap(file, 0, 32768, 0, &index);
+    if (code != SQLITE_OK) return code;
+    if (!index) return SQLITE_MISUSE;
+    const unsigned char volatile *source = index;
+    // A writer changes the second header first.
+    for (int i = 0; i < 48; i++) bytes[i] = source[i];
+    file->pMethods->xShmBarrier(file);
+    for (int i = 48; i < 136; i++) bytes[i] = source[i];
+    return SQLITE_OK;
+}

@@ -43,6 +43,13 @@ csqlcipher_tap *csqlcipher_tap_begin(
 /// Ends a tap; to be called while the connection is still open.
 void csqlcipher_tap_end(csqlcipher_tap *tap);
 
+/// Copies the first bytes of the index of a database's write-ahead log: two headers of 48 bytes, and
+/// the checkpoint's information (https://sqlite.org/walformat.html).
+///
+/// The caller has a read transaction on `main`. Returns SQLITE_OK; SQLITE_MISUSE without such an
+/// index, in another journal mode.
+int csqlcipher_wal_index(sqlite3 *db, unsigned char bytes[136]);
+
 /// Makes the engine overwrite every block of memory before freeing it, in the whole process.
 /// SQLITE_MISUSE, without any effect, if the engine was started before. Not thread-safe.
 int csqlcipher_clear_freed_memory(void);

@@ -1,0 +1,269 @@
+package import Foundation
+
+/// The committed pages of a database as they are stored, encrypted: first all of them, then those
+/// that each commit changes.
+///
+/// A read transaction keeps every connection, of other processes too, from beginning the log anew,
+/// so that no commit can be missed; checkpoints still copy from it. It is replaced by a later one
+/// before it ends:
+///
+/// - While frames are in the log that the file does not hold, the transaction holds a place in the
+///   log, and the log is not begun anew.
+/// - While the file holds everything, the transaction may hold only the file. Then the log may be
+///   begun anew, once: its new frames cannot be copied into the file, so it goes on growing.
+///
+/// Not thread-safe; the methods block.
+package final class CommittedPages: @unchecked Sendable {
+    // @unchecked: used by one caller at a time.
+    private let access: any AccessPoint
+    private var reader: SnapshotReader
+    /// The end of what has been returned.
+    package private(set) var position: LogPosition
+    /// Whether the transaction may keep the log from being begun anew.
+    private var holdsLog = true
+    /// The number of frames that the log had when it was last looked at.
+    private var seenFrames: UInt32
+
+    /// The file's cipher settings.
+    package let cipher: CipherConfiguration
+    package var pageSize: Int { cipher.pageSize }
+    private let path: String
+
+    /// All pages at the beginning.
+    private var snapshot: Snapshot
+
+    private struct Snapshot {
+        var pageCount: Int
+        /// The offsets in the log of those pages that the file does not hold.
+        var offsets: [UInt32: Int]
+    }
+
+    /// The number of pages of the snapshot.
+    package var pageCount: Int { snapshot.pageCount }
+
+    /// Begins with the state as it is now.
+    ///
+    /// - Throws: `.backingStoreError` code `.misuse` for a database without a log; the errors of
+    ///   `read`.
+    package init(of database: some SecureDatabaseReader) throws {
+        access = database.access.point
+        (reader, snapshot, position) = try Self.begin(access)
+        (path, cipher) = try reader.use { ($0.path, $0.configuration.cipher) }
+        seenFrames = position.frame
+    }
+
+    deinit { reader.close() }
+
+    /// Ends the read transaction; later calls throw `.closed`.
+    package func end() { reader.close() }
+
+    /// Returns what proves pages, and a key that only those can derive who have the database's.
+    package func keys() throws -> PageKeys {
+        try reader.use {
+            guard let key = $0.key else { throw SecureStorageError.closed }
+            return try PageKeys(key, cipher)
+        }
+    }
+
+    // MARK: - The snapshot
+
+    private static func begin(
+        _ access: any AccessPoint
+    ) throws -> (SnapshotReader, Snapshot, LogPosition) {
+        let reader = try SnapshotReader(access)
+        do {
+            for _ in 1...1000 {
+                let before = try reader.use { try WALIndex(of: $0) }
+                try reader.beginAnew()
+                let index = try reader.use { try WALIndex(of: $0) }
+                // No commit between the two, so the transaction sees what the index shows.
+                guard index.showsSameState(as: before),
+                    let (snapshot, position) = try snapshot(index, reader)
+                else { continue }
+                return (reader, snapshot, position)
+            }
+        } catch {
+            reader.close()
+            throw error
+        }
+        reader.close()
+        throw SecureStorageError.statementFailed(
+            .busy, "others write without a pause; begin again later")
+    }
+
+    /// Returns the snapshot that `reader` sees, and the end of its log; nil if the log is begun anew
+    /// in the meantime.
+    private static func snapshot(
+        _ index: WALIndex, _ reader: SnapshotReader
+    ) throws -> (Snapshot, LogPosition)? {
+        let (path, pageSize, pageCount) = try reader.use {
+            (
+                $0.path, $0.configuration.cipher.pageSize,
+                try $0.text("PRAGMA page_count").flatMap { Int($0) } ?? 0
+            )
+        }
+        let log = try RawFile(ifPresent: path + "-wal")
+        let header = try log?.bytes(at: 0, count: WriteAheadLog.headerSize)
+        guard let log, index.frameCount > 0 else {
+            let position = header.flatMap { LogPosition(atStartOf: $0) } ?? .none
+            return (Snapshot(pageCount: pageCount, offsets: [:]), position)
+        }
+        guard let start = header.flatMap({ LogPosition(atStartOf: $0) }),
+            start.salts == index.salts
+        else { return nil }
+        do {
+            let frames = try LogFrames(
+                of: log, from: start, upTo: index.frameCount, pageSize: pageSize)
+            // What the file holds is read there: the log may be begun anew.
+            let offsets = index.isBackfilled ? [:] : frames.offsets
+            return (Snapshot(pageCount: pageCount, offsets: offsets), frames.end)
+        } catch SecureStorageError.backingStoreError(ResultCode.busySnapshot.rawValue, _) {
+            return nil
+        }
+    }
+
+    /// Reads pages of the snapshot, before the first call of `next()`.
+    ///
+    /// - Parameters:
+    ///   - number: The first page, from 1.
+    ///   - count: The number of pages.
+    /// - Returns: Their bytes.
+    package func snapshotPages(_ number: Int, count: Int) throws -> Data {
+        let file = try RawFile(path)
+        let log = snapshot.offsets.isEmpty ? nil : try RawFile(path + "-wal")
+        var data = Data(count: count * pageSize)
+        try data.withUnsafeMutableBytes { bytes in
+            // Nothing is stored beyond the end of a file whose last pages are in the log.
+            _ = try file.read(into: bytes, at: (number - 1) * pageSize)
+            for page in number..<(number + count) {
+                guard let log, let offset = snapshot.offsets[UInt32(page)] else { continue }
+                let place = (page - number) * pageSize
+                let part = UnsafeMutableRawBufferPointer(
+                    rebasing: bytes[place..<(place + pageSize)])
+                guard try log.read(into: part, at: offset) == pageSize else {
+                    throw CommittedPages.lostTrack
+                }
+            }
+        }
+        // Otherwise a checkpoint may have come in between.
+        try reader.requireOpen()
+        return data
+    }
+
+    // MARK: - Commits
+
+    /// What has been committed since the position before, until the next call.
+    package struct Changes {
+        /// The pages that have changed, in ascending order, each in its newest version.
+        package let pages: [UInt32]
+        /// The number of pages of the database.
+        package let pageCount: Int
+        /// The number of commits.
+        package let commitCount: Int
+        /// The end of the last commit.
+        package let end: LogPosition
+        fileprivate let offsets: [UInt32: Int]
+        fileprivate let log: RawFile
+        fileprivate let pageSize: Int
+        fileprivate let reader: SnapshotReader
+
+        /// Returns the bytes of some of the pages, one after the other.
+        package func bytes(of pages: ArraySlice<UInt32>) throws -> Data {
+            var data = Data(count: pages.count * pageSize)
+            try data.withUnsafeMutableBytes { bytes in
+                for (index, page) in pages.enumerated() {
+                    let part = UnsafeMutableRawBufferPointer(
+                        rebasing: bytes[(index * pageSize)..<((index + 1) * pageSize)])
+                    guard let offset = offsets[page],
+                        try log.read(into: part, at: offset) == pageSize
+                    else { throw CommittedPages.lostTrack }
+                }
+            }
+            try reader.requireOpen()
+            return data
+        }
+    }
+
+    /// Returns what was committed since the last call, or since the beginning; nil for nothing.
+    ///
+    /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost,
+    ///   after which only a new beginning helps; the errors of `read`.
+    package func next() throws -> Changes? {
+        snapshot.offsets = [:]
+        let index = try reader.use { try WALIndex(of: $0) }
+        guard
+            index.salts != position.salts && index.frameCount > 0
+                || index.frameCount > position.frame
+        else {
+            // The file holds everything that was returned: the log may be begun anew.
+            if holdsLog, index.isBackfilled { try letLogBeginAnew() }
+            return nil
+        }
+        let earlier = reader
+        reader = try SnapshotReader(access)
+        defer { earlier.close() }
+        holdsLog = true
+        do {
+            let changes = try changes(upTo: reader.use { try WALIndex(of: $0) })
+            try earlier.requireOpen()
+            return changes
+        } catch {
+            reader.close()
+            throw error
+        }
+    }
+
+    private func letLogBeginAnew() throws {
+        let earlier = reader
+        reader = try SnapshotReader(access)
+        earlier.close()
+        holdsLog = false
+    }
+
+    private func changes(upTo index: WALIndex) throws -> Changes? {
+        let log = try RawFile(path + "-wal")
+        guard let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
+            let start = LogPosition(atStartOf: header), start.salts == index.salts
+        else { throw Self.lostTrack }
+        let from: LogPosition
+        if start.salts == position.salts {
+            from = position
+        } else {
+            // Begun anew, and only once: else frames were overwritten that nobody has seen.
+            guard position.frame == seenFrames,
+                position == .none || start.sequence == position.sequence &+ 1
+            else { throw Self.lostTrack }
+            from = start
+        }
+        let frames = try LogFrames(of: log, from: from, upTo: index.frameCount, pageSize: pageSize)
+        let pages = frames.offsets.keys.filter { $0 <= frames.pageCount }.sorted()
+        position = frames.end
+        seenFrames = frames.end.frame
+        return Changes(
+            pages: pages, pageCount: Int(frames.pageCount), commitCount: frames.commitCount,
+            end: frames.end, offsets: frames.offsets, log: log, pageSize: pageSize, reader: reader)
+    }
+
+    /// Goes on at a position of an earlier mirroring, if the log still has it.
+    ///
+    /// - Returns: false if it has not: then the snapshot is needed.
+    package func resume(at earlier: LogPosition) throws -> Bool {
+        guard earlier != .none, let log = try RawFile(ifPresent: path + "-wal"),
+            let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
+            let start = LogPosition(atStartOf: header), start.salts == earlier.salts,
+            start.sequence == earlier.sequence,
+            try LogFrames.checksum(of: log, after: earlier.frame, pageSize: pageSize)
+                == earlier.checksum,
+            // `seenFrames` stays, so that a log that is begun anew before its rest was read is
+            // noticed.
+            position.salts == earlier.salts, position.frame >= earlier.frame
+        else { return false }
+        position = earlier
+        return true
+    }
+
+    static var lostTrack: SecureStorageError {
+        .statementFailed(
+            .busySnapshot, "the log was begun anew without its pages having been read")
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import SecureStorage
+import Testing
+import TestSupport
+
+/// Pages as they are stored, followed from commit to commit.
+@Suite(.timeLimit(.minutes(10))) struct CommittedPagesTests {
+    /// A copy that is made of nothing but the pages.
+    private struct Replica {
+        var pages: [UInt32: Data] = [:]
+        var pageCount = 0
+
+        init(_ source: CommittedPages) throws {
+            pageCount = source.pageCount
+            for number in stride(from: 1, through: pageCount, by: 7) {
+                let count = min(7, pageCount - number + 1)
+                let bytes = try source.snapshotPages(number, count: count)
+                for index in 0..<count {
+                    pages[UInt32(number + index)] =
+                        bytes[(index * source.pageSize)..<((index + 1) * source.pageSize)]
+                }
+            }
+        }
+
+        /// Returns whether anything was new.
+        mutating func follow(_ source: CommittedPages) throws -> Bool {
+            guard let changes = try source.next() else { return false }
+            let bytes = try changes.bytes(of: changes.pages[...])
+            for (index, page) in changes.pages.enumerated() {
+                pages[page] =
+                    bytes[(index * source.pageSize)..<((index + 1) * source.pageSize)]
+            }
+            pageCount = changes.pageCount
+            return true
+        }
+
+        func contents(at path: String) throws -> [String] {
+            var file = Data()
+            for number in 1...pageCount { file += try #require(pages[UInt32(number)]) }
+            try file.write(to: URL(fileURLWithPath: path))
+            let db = SecureDatabaseStore(fullDatabasePath: path)
+            try db.open(with: TemporaryDatabase.key)
+            defer {
+                db.close()
+                unlink(path)
+            }
+            #expect(try db.verifyIntegrity().isSound)
+            return try CommittedPagesTests.contents(db)
+        }
+    }
+
+    private static func contents(_ db: SecureDatabaseStore) throws -> [String] {
+        let rows = try db.executeQuery("SELECT id, hex(note) FROM t ORDER BY id")
+        var contents: [String] = []
+        while try rows.next() {
+            contents.append(
+                "\(rows.int(forColumnIndex: 0) ?? 0) \(rows.string(forColumnIndex: 1) ?? "")")
+        }
+        return contents
+    }
+
+    private static func open(_ path: String) throws -> SecureDatabasePool {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.synchronous = .normal
+        configuration.secondInstance = .allowed
+        // Some checkpoints wait for the transaction that follows the log.
+        configuration.busyTimeout = .milliseconds(2)
+        let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
+        try pool.open(with: TemporaryDatabase.key)
+        return pool
+    }
+
+    @Test func `what is committed arrives, whatever checkpoints and other connections do`() throws {
+        let database = try TemporaryDatabase()
+        let pools = [try Self.open(database.path), try Self.open(database.path)]
+        defer { for pool in pools { pool.close() } }
+        try pools[0].write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        var generator = SplitMix64(seed: UInt64.random(in: 0...1 << 40))
+        let seed = generator
+        let source = try CommittedPages(of: pools[0])
+        defer { source.end() }
+        var replica = try Replica(source)
+        for step in 0..<400 {
+            let pool = pools[Int.random(in: 0...1, using: &generator)]
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0..<10:
+                let size = Int.random(in: 1...20_000, using: &generator)
+                try pool.write {
+                    try $0.executeUpdate("INSERT INTO t (note) VALUES (randomblob(?))", size)
+                }
+            case 10..<12:
+                try pool.write {
+                    try $0.executeUpdate("UPDATE t SET note = x'01' WHERE id % 3 = 1")
+                }
+            case 12: try pool.write { try $0.executeUpdate("DELETE FROM t WHERE id % 2 = 0") }
+            case 13..<15:
+                for mode in [CheckpointMode.passive, .restart, .truncate] {
+                    _ = try? pool.writeWithoutTransaction { try $0.checkpoint(mode) }
+                }
+            case 15 where step % 5 == 0:
+                try pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
+            default:
+                while try replica.follow(source) {}
+                let expected = try pool.read { try Self.contents($0) }
+                let found = try replica.contents(at: database.path + ".replica")
+                try #require(found == expected, "step \(step), \(seed)")
+            }
+        }
+    }
+
+    @Test func `the log is begun anew once everything was read`() throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.open(database.path)
+        defer { pool.close() }
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        let source = try CommittedPages(of: pool)
+        defer { source.end() }
+        var largest = 0
+        for _ in 0..<200 {
+            try pool.write { db in
+                for _ in 0..<20 {
+                    try db.executeUpdate("INSERT INTO t (note) VALUES (randomblob(3000))")
+                }
+            }
+            while try source.next() != nil {}
+            _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.passive) }
+            _ = try source.next()
+            let size = try FileManager.default.attributesOfItem(atPath: database.path + "-wal")[
+                .size]
+            largest = max(largest, size as? Int ?? 0)
+        }
+        #expect(largest < 2_000_000, "\(largest) bytes")
+    }
+
+    @Test func `closing and suspending the pool end it`() throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.open(database.path)
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        let first = try CommittedPages(of: pool)
+        pool.suspend()
+        #expect(throws: SecureStorageError.self) { try first.next() }
+        #expect(throws: SecureStorageError.self) { try first.snapshotPages(1, count: 1) }
+        pool.resume()
+        let second = try CommittedPages(of: pool)
+        pool.close()
+        #expect(throws: SecureStorageError.self) { try second.next() }
+        #expect(Descriptors.count(of: database.path) == 0)
+    }
+
+    @Test func `a position is found again in the same log only`() throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.open(database.path)
+        defer { pool.close() }
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        let first = try CommittedPages(of: pool)
+        var replica = try Replica(first)
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1, x'01')") }
+        #expect(try replica.follow(first))
+        let position = try #require(LogPosition(first.position.bytes))
+        #expect(position == first.position)
+        first.end()
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (2, x'02')") }
+
+        let second = try CommittedPages(of: pool)
+        #expect(try second.resume(at: position))
+        #expect(try replica.follow(second))
+        #expect(try replica.contents(at: database.path + ".replica") == ["1 01", "2 02"])
+        second.end()
+
+        try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (3, x'03')") }
+        let third = try CommittedPages(of: pool)
+        #expect(try !third.resume(at: position))
+        third.end()
+    }
+}
