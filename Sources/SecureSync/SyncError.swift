@@ -16,6 +16,18 @@ public enum SyncError: Error, Sendable, Hashable {
     /// - message: The engine's text.
     /// - isTransient: Whether the same call may succeed later: the network, the load, a restart.
     case store(code: String, message: String, isTransient: Bool)
+
+    /// Another mirror writes under this name; this one has stopped.
+    case otherMirror(String)
+
+    /// The store has no complete mirror of this name, or none of that time.
+    case noMirror(String)
+
+    /// An object is not as it was written, or is missing; the second text says how that shows.
+    case damaged(String, String)
+
+    /// A newer version of this library has written the object.
+    case newerFormat(String)
 }
 
 extension SyncError: CustomStringConvertible {
@@ -27,6 +39,15 @@ extension SyncError: CustomStringConvertible {
                 + "and ., with / between components, which do not begin with a dot"
         case .storeCannotCreateOnly(let reason):
             "the store cannot be used: \(reason); use one that supports conditional creation"
+        case .otherMirror(let name):
+            "another mirror writes under the name \"\(name)\", so this one has stopped; give each database "
+                + "a name of its own, or start this one again to take over"
+        case .noMirror(let name):
+            "the store has no complete mirror \"\(name)\" of that time"
+        case .damaged(let name, let reason):
+            "the object \"\(name)\" is damaged: \(reason); restore an earlier point in time"
+        case .newerFormat(let name):
+            "the object \"\(name)\" was written by a newer version of this library; update it"
         case .store(let code, let message, let isTransient):
             "the store failed\(isTransient ? " for now" : ""): \(message) [\(code)]"
         }

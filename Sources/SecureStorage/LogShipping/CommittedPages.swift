@@ -10,7 +10,7 @@ package import Foundation
 /// - While frames are in the log that the file does not hold, the transaction holds a place in the
 ///   log, and the log is not begun anew.
 /// - While the file holds everything, the transaction may hold only the file. Then the log may be
-///   begun anew, once: its new frames cannot be copied into the file, so it goes on growing.
+///   begun anew. Its new frames cannot be copied into the file, so from then on it grows.
 ///
 /// Not thread-safe; the methods block.
 package final class CommittedPages: @unchecked Sendable {
@@ -229,10 +229,9 @@ package final class CommittedPages: @unchecked Sendable {
         if start.salts == position.salts {
             from = position
         } else {
-            // Begun anew, and only once: else frames were overwritten that nobody has seen.
-            guard position.frame == seenFrames,
-                position == .none || start.sequence == position.sequence &+ 1
-            else { throw Self.lostTrack }
+            // Begun anew, possibly several times, but with frames only this time: those of the log
+            // before could not be copied into the file.
+            guard position.frame == seenFrames else { throw Self.lostTrack }
             from = start
         }
         let frames = try LogFrames(of: log, from: from, upTo: index.frameCount, pageSize: pageSize)

@@ -1,0 +1,154 @@
+internal import Crypto
+internal import Foundation
+internal import SecureStorage
+
+/// An object of a mirror: a header, pages as the database stores them, and a MAC over both.
+///
+/// The layout is in `Docs/FileFormats.md`; numbers are big-endian. The MAC's key is derived from the
+/// database's. Each object names the MAC of the one before it, so that objects cannot be left out,
+/// swapped or mixed with those of another generation.
+struct MirrorObject: Sendable {
+    enum Kind: UInt8, Sendable {
+        /// Begins a generation.
+        case generation = 1
+        /// Pages of the snapshot.
+        case part
+        /// Ends the snapshot: the MACs of its parts.
+        case manifest
+        /// Pages that commits have changed.
+        case segment
+        /// Ends a generation, so that whoever still writes to it notices.
+        case end
+    }
+
+    var kind: Kind
+    /// Whether it is the first object of what was committed together.
+    var beginsCommit = false
+    /// Whether it is the last one: only then the state may be restored.
+    var endsCommit = false
+    var generation: UInt64
+    /// The first and the last number that it stands for.
+    var numbers: ClosedRange<UInt64>
+    /// Milliseconds since 1970.
+    var time: UInt64
+    /// The number of pages of the database after it.
+    var pageCount: UInt32 = 0
+    var pageSize: UInt32
+    /// Where the log was read to; for a segment that does not end a commit, before that commit.
+    var position: LogPosition?
+    /// The MAC of the object before it.
+    var previous: [UInt8]
+    /// The file's salt.
+    var salt: [UInt8]
+    /// The numbers of the pages that follow; for a manifest, none.
+    var pages: [UInt32] = []
+
+    static let version: UInt16 = 1
+    static let macLength = 32
+    static let headerLength = 128
+    static let magic = Array("SSMIRROR".utf8)
+    static let noMAC = [UInt8](repeating: 0, count: macLength)
+
+    // MARK: - Writing
+
+    /// Returns the object with its content and MAC.
+    func sealed(_ content: Data, _ key: SymmetricKey) -> Data {
+        var bytes = Data(
+            capacity: Self.headerLength + pages.count * 4 + content.count + Self.macLength)
+        bytes += Self.magic
+        Self.append(Self.version, to: &bytes)
+        bytes.append(kind.rawValue)
+        bytes.append((beginsCommit ? 1 : 0) | (endsCommit ? 2 : 0))
+        Self.append(generation, to: &bytes)
+        Self.append(numbers.lowerBound, to: &bytes)
+        Self.append(numbers.upperBound, to: &bytes)
+        Self.append(time, to: &bytes)
+        Self.append(pageSize, to: &bytes)
+        Self.append(pageCount, to: &bytes)
+        Self.append(UInt32(pages.count), to: &bytes)
+        bytes += position?.bytes ?? [UInt8](repeating: 0, count: LogPosition.byteCount)
+        bytes += previous
+        bytes += salt
+        for page in pages { Self.append(page, to: &bytes) }
+        bytes += content
+        bytes += Data(HMAC<SHA256>.authenticationCode(for: bytes, using: key))
+        return bytes
+    }
+
+    private static func append(_ number: some FixedWidthInteger, to bytes: inout Data) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    // MARK: - Reading
+
+    /// An object that was read, with what follows its header.
+    struct Read: Sendable {
+        var object: MirrorObject
+        var content: Data
+        var mac: [UInt8]
+    }
+
+    /// Returns the header of an object, whose MAC is not checked: only to find the salt.
+    static func header(of bytes: Data, named name: String) throws -> MirrorObject {
+        var reader = ByteReader(bytes)
+        guard bytes.count >= headerLength + macLength, reader.bytes(8) == magic else {
+            throw SyncError.damaged(name, "it is not an object of a mirror")
+        }
+        guard reader.number(UInt16.self) == version else { throw SyncError.newerFormat(name) }
+        let (kindCode, flags) = (reader.number(UInt8.self), reader.number(UInt8.self))
+        let generation = reader.number(UInt64.self)
+        let (first, last) = (reader.number(UInt64.self), reader.number(UInt64.self))
+        let time = reader.number(UInt64.self)
+        let (pageSize, pageCount) = (reader.number(UInt32.self), reader.number(UInt32.self))
+        let count = Int(reader.number(UInt32.self))
+        let position = LogPosition(reader.bytes(LogPosition.byteCount))
+        let (previous, salt) = (reader.bytes(macLength), reader.bytes(16))
+        guard let kind = Kind(rawValue: kindCode), first <= last,
+            bytes.count >= headerLength + count * 4 + macLength
+        else { throw SyncError.damaged(name, "its header is not valid") }
+        reader.position = headerLength
+        return MirrorObject(
+            kind: kind, beginsCommit: flags & 1 != 0, endsCommit: flags & 2 != 0,
+            generation: generation, numbers: first...last, time: time, pageCount: pageCount,
+            pageSize: pageSize, position: position, previous: previous, salt: salt,
+            pages: (0..<count).map { _ in reader.number(UInt32.self) })
+    }
+
+    /// Checks an object and returns it.
+    ///
+    /// - Throws: `.damaged`, also for another key.
+    static func open(_ bytes: Data, named name: String, _ key: SymmetricKey) throws -> Read {
+        let object = try header(of: bytes, named: name)
+        let end = bytes.endIndex - macLength
+        let mac = bytes[end...]
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(
+                mac, authenticating: bytes[..<end], using: key)
+        else {
+            throw SyncError.damaged(
+                name, "it was changed, or belongs to a database with another key")
+        }
+        let content = bytes[(bytes.startIndex + headerLength + object.pages.count * 4)..<end]
+        guard object.kind == .manifest || content.count == object.pages.count * Int(object.pageSize)
+        else { throw SyncError.damaged(name, "its pages are not complete") }
+        return Read(object: object, content: content, mac: Array(mac))
+    }
+}
+
+/// Reads numbers and bytes one after the other; the caller has checked that there are enough.
+private struct ByteReader {
+    private let data: Data
+    var position = 0
+
+    init(_ data: Data) { self.data = data }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        defer { position += count }
+        let start = data.startIndex + position
+        return Array(data[min(start, data.endIndex)..<min(start + count, data.endIndex)])
+    }
+
+    mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number {
+        bytes(MemoryLayout<Number>.size).reduce(0) { $0 << 8 | Number($1) }
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import Testing
+import TestSupport
+
+/// A database and its mirror in a directory.
+@Suite(.timeLimit(.minutes(10))) struct DatabaseMirrorTests {
+    private let home: TemporaryDatabase
+    private let store: DirectoryObjectStore
+    private let pool: SecureDatabasePool
+
+    init() throws {
+        home = try TemporaryDatabase()
+        store = DirectoryObjectStore(
+            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
+                .appendingPathComponent("store"))
+        pool = try home.openPool()
+        try pool.write { try $0.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text)") }
+    }
+
+    private func add(_ text: String, bytes: Int = 10) throws {
+        try pool.write {
+            try $0.executeUpdate(
+                "INSERT INTO note (text) VALUES (? || hex(randomblob(?)))", text, bytes / 2)
+        }
+    }
+
+    private func contents(_ db: SecureDatabaseStore) throws -> [String?] {
+        try db.strings("SELECT text FROM note ORDER BY id")
+    }
+
+    private func current() throws -> [String?] { try pool.read { try contents($0) } }
+
+    private func restored(
+        _ name: String = "notes", at point: DatabaseMirror.Point = .latest
+    ) async throws -> [String?] {
+        let url = URL(fileURLWithPath: home.path + "-restored-\(UUID().uuidString)")
+        try await DatabaseMirror.restore(
+            name, from: store, to: url,
+            key: .raw(SecretBytes(copying: TemporaryDatabase.key)), at: point)
+        defer { try? SecureDatabaseStore.remove(at: url) }
+        let db = SecureDatabaseStore(url: url)
+        try db.open(with: TemporaryDatabase.key)
+        defer { db.close() }
+        return try contents(db)
+    }
+
+    @Test func `what flush has stored is restored`() async throws {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        try add("one")
+        try await mirror.flush()
+        #expect(try await restored() == current())
+        for round in 0..<5 {
+            try add("round \(round)", bytes: 100_000)
+            try await mirror.flush()
+            #expect(try await restored() == current())
+        }
+        try await pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
+        try await mirror.flush()
+        #expect(try await restored() == current())
+        #expect(mirror.status.failure == nil && mirror.status.storedBytes > 100_000)
+    }
+
+    @Test func `a transaction of many objects is restored whole`() async throws {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        try await mirror.flush()
+        try await pool.write { db in
+            for _ in 0..<30 {
+                try db.executeUpdate("INSERT INTO note (text) VALUES (hex(randomblob(250000)))")
+            }
+        }
+        try await mirror.flush()
+        #expect(try await store.listAll("notes/0000000000000001/log/").count > 3)
+        #expect(try await restored() == current())
+    }
+
+    @Test func `each point in time is restored as it was`() async throws {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        var states: [(Date, [String?])] = []
+        for round in 0..<12 {
+            try add("round \(round)")
+            try await mirror.flush()
+            states.append((Date(), try current()))
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        for (date, contents) in states {
+            #expect(try await restored(at: .date(date)) == contents)
+        }
+        await #expect(throws: SyncError.noMirror("notes")) {
+            try await restored(at: .date(Date(timeIntervalSince1970: 1)))
+        }
+    }
+
+    @Test func `run ships by itself until it is cancelled`() async throws {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        let running = Task { try await mirror.run() }
+        for round in 0..<3 {
+            try add("round \(round)")
+            let now = Date()
+            while mirror.status.completeAt.map({ $0 > now }) != true {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(try await restored() == current())
+        }
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+    }
+
+    @Test func `another start goes on with the same generation, if the log allows it`() async throws
+    {
+        try add("one")
+        try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
+        try add("two")
+        try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
+        #expect(try await store.listAll("notes/generations/").count == 1)
+        #expect(try await restored() == current())
+        try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        try add("three")
+        try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
+        #expect(try await store.listAll("notes/generations/").count == 2)
+        #expect(try await restored() == current())
+    }
+
+    @Test func `of two mirrors of one name, the earlier one stops`() async throws {
+        let first = try DatabaseMirror(of: pool, in: store, name: "notes")
+        try await first.flush()
+        let other = try home.copiedFiles()
+        let otherPool = try other.openPool()
+        defer { otherPool.close() }
+        try await otherPool.write {
+            try $0.executeUpdate("INSERT INTO note (text) VALUES ('other')")
+        }
+        let second = try DatabaseMirror(of: otherPool, in: store, name: "notes")
+        try await second.flush()
+        try add("lost, and known to be")
+        await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+        #expect(try await restored() == ["other"])
+    }
+
+    @Test func `a wrong key and changed objects are errors, and nothing is written`() async throws {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        try add("one")
+        try await mirror.flush()
+        try add("two")
+        try await mirror.flush()
+        let url = URL(fileURLWithPath: home.path + "-restored")
+        await #expect(throws: SyncError.self) {
+            try await DatabaseMirror.restore(
+                "notes", from: store, to: url, key: .raw(SecretBytes.random(count: 32)))
+        }
+        for entry in try await store.listAll("notes/") {
+            let bytes = try #require(try await store.read(entry.name))
+            for position in [0, 20, 40, 130, bytes.count / 2, bytes.count - 1] {
+                var changed = bytes
+                changed[position] ^= 1
+                try await store.remove([entry.name])
+                _ = try await store.create(entry.name, changed)
+                await #expect(throws: SyncError.self, "\(entry.name) \(position)") {
+                    try await restored()
+                }
+            }
+            try await store.remove([entry.name])
+            _ = try await store.create(entry.name, bytes)
+        }
+        #expect(try await restored().count == 2)
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test func `the store sees no plaintext`() async throws {
+        try await pool.write { try $0.executeUpdate("CREATE TABLE canarytable (canarycolumn)") }
+        try add("canaryvalue")
+        try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
+        try add("canaryvalue")
+        try await DatabaseMirror(of: pool, in: store, name: "notes").flush()
+        for entry in try await store.listAll("") {
+            let bytes = try #require(try await store.read(entry.name))
+            #expect(bytes.range(of: Data("canary".utf8)) == nil)
+            #expect(bytes.range(of: TemporaryDatabase.key) == nil)
+        }
+    }
+}
