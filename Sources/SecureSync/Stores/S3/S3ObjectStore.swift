@@ -1,0 +1,327 @@
+public import Foundation
+internal import Crypto
+internal import SecureStoragePlatform
+
+/// Objects in a bucket of Amazon S3, or of a server that speaks its protocol.
+///
+/// ```swift
+/// let store = try S3ObjectStore(address: "s3://my-bucket/backup", region: "eu-central-1")
+/// ```
+///
+/// An object is created by `PutObject` with the header `If-None-Match: *`, which Amazon S3 has
+/// honoured since 2024, as have newer versions of other servers. One that ignores it would let
+/// machines overwrite each other's objects: ``SyncObjectStore/probe(under:)`` finds out. Requests
+/// are signed with AWS Signature Version 4 and carry the SHA-256 of their body. Lists have to be
+/// strongly consistent and in the order of the keys' bytes, as those of Amazon's general purpose
+/// buckets are; its directory buckets have another order, and their lists fail.
+///
+/// Conflicts, overload, failures of the server and of the connection are repeated after random
+/// pauses of up to 1, 2, 4 and then 8 seconds, until `patience` has passed since the first failure;
+/// the error is then transient. A creation whose answer was lost is repeated too, and returns false
+/// if the first try had succeeded. If a server says that this machine's clock is wrong, its own
+/// time is taken. No redirect is followed.
+///
+/// A mark is an object that is overwritten. A caller that waits asks for it after 0.5 seconds, and
+/// less often later, up to every 5 seconds.
+///
+/// Thread-safe. Requests run concurrently, up to 16 connections at a time; they end when their task
+/// is cancelled. Errors contain neither the secret key nor the session's token.
+public final class S3ObjectStore: SyncObjectStore {
+    /// Where the bucket's name is in an address.
+    public enum AddressStyle: Sendable, Hashable {
+        /// `https://server/bucket/key`, as most servers other than Amazon's expect it.
+        case path
+        /// `https://bucket.server/key`, as Amazon's expect it.
+        case virtualHost
+    }
+
+    private let client: S3Client
+    /// Whether the server has refused to remove several objects at once.
+    private let removesOneByOne = SharedFlag()
+
+    /// The most objects that a list or a removal has, which S3 limits.
+    static let pageSize = 1000
+    private static let objectLimit = 64 << 20
+
+    /// Creates a store.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The server's address, such as `http://127.0.0.1:9000`; nil: Amazon's in the
+    ///     region. Without TLS others see and may change names, but not content, which is
+    ///     ciphertext.
+    ///   - bucket: The name of a bucket that exists.
+    ///   - prefix: The beginning of all keys, as ``SyncObjectName`` allows; a `/` follows it.
+    ///   - region: The bucket's region, such as `eu-central-1`.
+    ///   - style: nil: by path if there is an endpoint, otherwise by host.
+    ///   - patience: How long failures are repeated.
+    ///   - timeout: The longest time in which nothing of a request or an answer is transferred.
+    ///   - credentials: Called for the first request, when credentials are about to end, and when
+    ///     the server refuses them.
+    /// - Throws: ``SyncError/store(code:message:isTransient:)`` with the code `InvalidAddress`;
+    ///   ``SyncError/invalidName(_:)`` for a prefix.
+    public convenience init(
+        endpoint: URL? = nil, bucket: String, prefix: String = "", region: String,
+        style: AddressStyle? = nil, patience: Duration = .seconds(30),
+        timeout: Duration = .seconds(20),
+        credentials: @escaping @Sendable () async throws -> S3Credentials = S3Credentials.default
+    ) throws {
+        let address = try S3Address(
+            endpoint: endpoint, bucket: bucket, prefix: prefix, region: region, style: style)
+        self.init(
+            S3Client(address, patience: patience, timeout: timeout, credentials: credentials))
+    }
+
+    /// Creates a store from an address as AWS's tools write it.
+    ///
+    /// - Parameters:
+    ///   - address: `s3://bucket/prefix`, or `s3://bucket`.
+    ///   - endpoint: nil: `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`, or else Amazon's.
+    ///   - region: nil: `AWS_REGION` or `AWS_DEFAULT_REGION`, or else `us-east-1` if there is an
+    ///     endpoint.
+    ///   - style: nil: by path if there is an endpoint, otherwise by host.
+    ///   - patience: How long failures are repeated.
+    ///   - environment: The variables.
+    ///   - credentials: As for ``init(endpoint:bucket:prefix:region:style:patience:timeout:credentials:)``.
+    /// - Throws: As the other initializer.
+    public convenience init(
+        address: String, endpoint: URL? = nil, region: String? = nil, style: AddressStyle? = nil,
+        patience: Duration = .seconds(30),
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        credentials: @escaping @Sendable () async throws -> S3Credentials = S3Credentials.default
+    ) throws {
+        let parts = try S3Address.parts(of: address)
+        func value(_ names: String...) -> String? {
+            names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+        }
+        let server: URL?
+        if let endpoint {
+            server = endpoint
+        } else if let text = value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") {
+            guard let url = URL(string: text) else {
+                throw SyncError.store(
+                    code: "InvalidAddress", message: "AWS_ENDPOINT_URL is not a URL",
+                    isTransient: false)
+            }
+            server = url
+        } else {
+            server = nil
+        }
+        guard
+            let region = region ?? value("AWS_REGION", "AWS_DEFAULT_REGION")
+                ?? (server == nil ? nil : "us-east-1")
+        else {
+            throw SyncError.store(
+                code: "InvalidAddress",
+                message: "the bucket's region is missing; pass it, or set AWS_REGION",
+                isTransient: false)
+        }
+        try self.init(
+            endpoint: server, bucket: parts.bucket, prefix: parts.prefix, region: region,
+            style: style, patience: patience, credentials: credentials)
+    }
+
+    init(_ client: S3Client) { self.client = client }
+
+    // MARK: - Objects
+
+    public func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        try SyncObjectName.check(name)
+        let answer: S3Answer
+        do {
+            answer = try await client.send(
+                put(name, bytes, [("if-none-match", "*")], expected: [412]))
+        } catch SyncError.store("501 NotImplemented", _, _) {
+            throw SyncError.storeCannotCreateOnly("its server does not know If-None-Match")
+        }
+        return answer.status != 412
+    }
+
+    public func read(_ name: String) async throws -> Data? {
+        try SyncObjectName.check(name)
+        return try await answer(name, limit: Self.objectLimit)?.body
+    }
+
+    private func put(
+        _ name: String, _ bytes: Data, _ headers: [(name: String, value: String)] = [],
+        expected: Set<Int> = []
+    ) -> S3Request {
+        S3Request(
+            method: "PUT", name: name,
+            headers: headers + [("content-type", "application/octet-stream")], body: bytes,
+            expected: expected)
+    }
+
+    /// Returns the answer with an object; nil if there is none.
+    private func answer(_ name: String, limit: Int) async throws -> S3Answer? {
+        // The explanation of an error is longer than a mark.
+        let answer = try await client.send(
+            S3Request(method: "GET", name: name, limit: max(limit, 1 << 20), expected: [404]))
+        guard answer.status == 404 else { return answer }
+        // A missing bucket, or a server that is none of S3, must not look like an empty store.
+        guard S3Failure(answer).code == "NoSuchKey" else { throw client.failure(answer) }
+        return nil
+    }
+
+    // MARK: - Lists
+
+    public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        try SyncObjectName.check(prefix: prefix)
+        let start = client.address.prefix
+        var last = after.map { start + $0 }
+        while true {
+            let page = try await page(start + prefix, after: last)
+            var objects: [SyncObject] = []
+            for entry in page.entries {
+                guard entry.key.hasPrefix(start + prefix),
+                    last.map({ $0.utf8.lexicographicallyPrecedes(entry.key.utf8) }) != false
+                else { throw Self.failure("a list is not in the order of its keys' bytes") }
+                last = entry.key
+                // Whatever else others keep there is no object.
+                let name = String(entry.key.dropFirst(start.count))
+                guard SyncObjectName.isValid(name) else { continue }
+                objects.append(SyncObject(name: name, size: entry.size))
+            }
+            // None means that there are no more: so a page of other people's is not the last.
+            if !objects.isEmpty || !page.isTruncated { return objects }
+            guard !page.entries.isEmpty else {
+                throw Self.failure("an empty list is said to go on")
+            }
+        }
+    }
+
+    private func page(_ prefix: String, after: String?) async throws -> S3Page {
+        var query = [
+            ("list-type", "2"), ("encoding-type", "url"), ("max-keys", "\(Self.pageSize)"),
+            ("prefix", prefix),
+        ]
+        if let after { query.append(("start-after", after)) }
+        // A thousand keys of 1 KiB, encoded, with owners and hashes.
+        let answer = try await client.send(
+            S3Request(method: "GET", query: query, limit: 16 << 20))
+        guard let page = S3Page(answer.body) else {
+            throw Self.failure("the answer is not a list of S3; check the endpoint")
+        }
+        return page
+    }
+
+    private static func failure(_ message: String) -> SyncError {
+        .store(code: "InvalidAnswer", message: message, isTransient: false)
+    }
+
+    // MARK: - Removal
+
+    public func remove(_ names: [String]) async throws {
+        for name in names { try SyncObjectName.check(name) }
+        for start in stride(from: 0, to: names.count, by: Self.pageSize) {
+            var rest = names[start..<min(start + Self.pageSize, names.count)].map {
+                client.address.prefix + $0
+            }
+            if rest.count > 1, !removesOneByOne.isOn {
+                rest = try await removeTogether(rest)
+            }
+            for key in rest {
+                try await removeOne(String(key.dropFirst(client.address.prefix.count)))
+            }
+        }
+    }
+
+    /// Removes objects with one request; returns those that have to be removed one by one, either
+    /// since the server does not know the request, or since it was overloaded.
+    private func removeTogether(_ keys: [String]) async throws -> [String] {
+        let body = S3Removal.body(keys)
+        let answer = try await client.send(
+            S3Request(
+                method: "POST", query: [("delete", "")],
+                headers: [
+                    ("content-type", "application/xml"),
+                    ("x-amz-sdk-checksum-algorithm", "SHA256"),
+                    ("x-amz-checksum-sha256", Data(SHA256.hash(data: body)).base64EncodedString()),
+                ], body: body, limit: 16 << 20, expected: [400, 404, 405, 411, 501]))
+        guard answer.status == 200 else {
+            // Some servers require an MD5 here, or do not have the request.
+            guard
+                [
+                    "", "InvalidRequest", "MissingContentMD5", "InvalidDigest", "NotImplemented",
+                    "MethodNotAllowed", "InvalidArgument",
+                ].contains(S3Failure(answer).code)
+            else { throw client.failure(answer) }
+            removesOneByOne.set(true)
+            return keys
+        }
+        guard let failures = S3Removal.failures(answer.body) else {
+            throw Self.failure("the answer to a removal is not S3's")
+        }
+        let asked = Set(keys)
+        return try failures.compactMap { failure in
+            if failure.code == "NoSuchKey" { return nil }
+            guard S3Failure.transientCodes.contains(failure.code), asked.contains(failure.key)
+            else {
+                throw SyncError.store(
+                    code: S3Failure.clean(failure.code, limit: 60),
+                    message: "cannot remove an object: "
+                        + S3Failure.clean(failure.message, limit: 500)
+                        + "; the key needs the right s3:DeleteObject",
+                    isTransient: false)
+            }
+            return failure.key
+        }
+    }
+
+    private func removeOne(_ name: String) async throws {
+        let answer = try await client.send(
+            S3Request(method: "DELETE", name: name, expected: [404]))
+        guard answer.status != 404 || S3Failure(answer).code == "NoSuchKey" else {
+            throw client.failure(answer)
+        }
+    }
+
+    // MARK: - Marks
+
+    public func mark(_ name: String, _ bytes: Data) async throws {
+        try SyncObjectName.check(name)
+        _ = try await client.send(put(name, bytes))
+    }
+
+    public func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String? {
+        try SyncObjectName.check(name)
+        let end = ContinuousClock.now + limit
+        return try await withThrowingTaskGroup(of: String?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await self.pollMark(name, since: tag, until: end) }
+            // A request that is under way then may still bring the mark.
+            group.addTask {
+                try await Task.sleep(until: end + .seconds(5), clock: .continuous)
+                return nil
+            }
+            return try await group.next() ?? nil
+        }
+    }
+
+    private func pollMark(
+        _ name: String, since tag: String?, until end: ContinuousClock.Instant
+    ) async throws -> String? {
+        var pause = Duration.milliseconds(500)
+        while true {
+            if let now = try await self.tag(name), now != tag { return now }
+            let rest = end - ContinuousClock.now
+            guard rest > .zero else { return nil }
+            try await Task.sleep(for: min(pause, rest))
+            pause = min(pause * 1.5, .seconds(5))
+        }
+    }
+
+    /// Returns what changes when a mark is set; nil if there is none.
+    ///
+    /// Not by a condition on the entity tag: that of a mark set again with the same bytes is the
+    /// same, but not its date. And not by HEAD: its errors have no explanation, and a mark is not
+    /// larger than its headers.
+    private func tag(_ name: String) async throws -> String? {
+        guard let answer = try await answer(name, limit: 1 << 10) else { return nil }
+        return [
+            answer.headers["etag"] ?? AWSSignatureV4.hash(answer.body),
+            answer.headers["last-modified"] ?? "", answer.headers["x-amz-version-id"] ?? "",
+        ].joined(separator: " ")
+    }
+}
