@@ -255,6 +255,7 @@ let package = Package(
                 "FaultyDisk", "SecureKeys", "SecureStorage", "SecureSync", "SyncTestKit",
                 "TestSupport",
             ],
+            exclude: ["S3/sign_with_botocore.py"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

@@ -124,6 +124,7 @@ public final class S3ObjectStore: SyncObjectStore {
 
     // MARK: - Objects
 
+    /// Creates an object by a `PutObject` on the condition that nothing has its key.
     public func create(_ name: String, _ bytes: Data) async throws -> Bool {
         try SyncObjectName.check(name)
         let answer: S3Answer
@@ -136,6 +137,7 @@ public final class S3ObjectStore: SyncObjectStore {
         return answer.status != 412
     }
 
+    /// Returns the content of an object by a `GetObject`; nil only if the server says `NoSuchKey`.
     public func read(_ name: String) async throws -> Data? {
         try SyncObjectName.check(name)
         return try await answer(name, limit: Self.objectLimit)?.body
@@ -164,6 +166,7 @@ public final class S3ObjectStore: SyncObjectStore {
 
     // MARK: - Lists
 
+    /// Returns up to 1000 objects by a `ListObjectsV2`; keys that are no names are left out.
     public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
         try SyncObjectName.check(prefix: prefix)
         let start = client.address.prefix
@@ -210,6 +213,7 @@ public final class S3ObjectStore: SyncObjectStore {
 
     // MARK: - Removal
 
+    /// Removes objects by `DeleteObjects`, 1000 at a time, or one by one where that is refused.
     public func remove(_ names: [String]) async throws {
         for name in names { try SyncObjectName.check(name) }
         for start in stride(from: 0, to: names.count, by: Self.pageSize) {
@@ -277,11 +281,13 @@ public final class S3ObjectStore: SyncObjectStore {
 
     // MARK: - Marks
 
+    /// Sets a mark by a `PutObject` without a condition.
     public func mark(_ name: String, _ bytes: Data) async throws {
         try SyncObjectName.check(name)
         _ = try await client.send(put(name, bytes))
     }
 
+    /// Waits by asking for the mark, at most 5 seconds longer than the limit if an answer is slow.
     public func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String? {

@@ -1,0 +1,198 @@
+import Foundation
+import SecureKeys
+import Testing
+
+@testable import SecureSync
+
+/// Addresses, credentials and documents, without a server.
+@Suite struct S3AddressTests {
+    private func address(
+        _ endpoint: String?, _ bucket: String = "bucket", _ prefix: String = "",
+        _ region: String = "eu-central-1", _ style: S3ObjectStore.AddressStyle? = nil
+    ) throws -> S3Address {
+        try S3Address(
+            endpoint: endpoint.flatMap { URL(string: $0) }, bucket: bucket, prefix: prefix,
+            region: region, style: style)
+    }
+
+    @Test func `the bucket is in the host or the path`() throws {
+        for (address, url) in [
+            (try address(nil), "https://bucket.s3.eu-central-1.amazonaws.com/n"),
+            (
+                try address(nil, "b", "p", "cn-north-1"),
+                "https://b.s3.cn-north-1.amazonaws.com.cn/p/n"
+            ),
+            (
+                try address(nil, "bucket", "p/q/", "eu-central-1", .path),
+                "https://s3.eu-central-1.amazonaws.com/bucket/p/q/n"
+            ),
+            (try address(nil, "a.b"), "https://s3.eu-central-1.amazonaws.com/a.b/n"),
+            (try address("http://127.0.0.1:9000"), "http://127.0.0.1:9000/bucket/n"),
+            (try address("https://Example.com:443/"), "https://example.com/bucket/n"),
+            (try address("http://[::1]:80/x/"), "http://[::1]/x/bucket/n"),
+            (
+                try address("https://example.com:8443", "b", "p", "r", .virtualHost),
+                "https://b.example.com:8443/p/n"
+            ),
+        ] {
+            #expect(try address.url(address.path("n"), query: "").absoluteString == url)
+        }
+    }
+
+    @Test func `addresses that cannot be one are refused`() throws {
+        for endpoint in [
+            "ftp://example.com", "https://", "example.com", "https://user:word@example.com",
+            "https://example.com?a=b", "https://example.com/#a", "https://example.com/a/../b",
+        ] {
+            #expect(throws: SyncError.self, "\(endpoint)") { try address(endpoint) }
+        }
+        for bucket in ["", "a/b", "..", "a b", "a?b", "a%41"] {
+            #expect(throws: SyncError.self, "\(bucket)") { try address("http://a", bucket) }
+        }
+        for prefix in ["/", "A", "../", "a//b", "a?b", String(repeating: "abc/", count: 110)] {
+            #expect(throws: SyncError.invalidName(prefix), "\(prefix)") {
+                do {
+                    _ = try address("http://a", "b", prefix)
+                } catch SyncError.invalidName {
+                    throw SyncError.invalidName(prefix)
+                }
+            }
+        }
+        #expect(throws: SyncError.self) { try address(nil, "bucket", "", "eu central") }
+        #expect(throws: SyncError.self) { try address("http://a", "a.b", "", "r", .virtualHost) }
+    }
+
+    @Test func `an address text names bucket and prefix, and the environment the rest`() throws {
+        let parts = try S3Address.parts(of: "s3://bucket/a/b")
+        #expect(parts == ("bucket", "a/b"))
+        #expect(try S3Address.parts(of: "s3://bucket") == ("bucket", ""))
+        #expect(throws: SyncError.self) { try S3Address.parts(of: "https://bucket/a") }
+        _ = try S3ObjectStore(address: "s3://b/p", environment: ["AWS_REGION": "eu-west-1"])
+        _ = try S3ObjectStore(
+            address: "s3://b/p", environment: ["AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"])
+        let error = #expect(throws: SyncError.self) {
+            try S3ObjectStore(address: "s3://b/p", environment: ["AWS_REGION": ""])
+        }
+        #expect(error?.description.contains("AWS_REGION") == true)
+    }
+
+    // MARK: - Credentials
+
+    @Test func `credentials print no secret`() {
+        let credentials = S3Credentials(
+            accessKeyID: "AKID", secretAccessKey: SecretBytes(utf8: "one-secret"),
+            sessionToken: SecretBytes(utf8: "other-secret"))
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        for text in ["\(credentials)", String(reflecting: credentials), dumped] {
+            #expect(text.contains("AKID") && !text.contains("secret"), "\(text)")
+        }
+    }
+
+    @Test func `credentials are found in AWS's order`() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("S3AddressTests-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let aws = folder.appendingPathComponent(".aws")
+        try FileManager.default.createDirectory(at: aws, withIntermediateDirectories: true)
+        let home = ["HOME": folder.path]
+        let none = #expect(throws: SyncError.self) { try S3Credentials.find(home) }
+        #expect(none?.description.contains("\(folder.path)/.aws/credentials") == true)
+
+        try Data("[default]\naws_access_key_id = C\naws_secret_access_key = c\n[profile p]\n".utf8)
+            .write(to: aws.appendingPathComponent("config"))
+        #expect(try S3Credentials.find(home).accessKeyID == "C")
+
+        let file = """
+            # a comment
+            [default]\r
+            AWS_Access_Key_Id=D\r
+            aws_secret_access_key =  d+/=#;x  ; a comment\r
+            s3 =
+              aws_access_key_id = nested
+            [ other ] # a comment
+            aws_access_key_id = O
+            aws_secret_access_key = o
+            aws_session_token = t==
+            [half]
+            aws_access_key_id = H
+            """
+        let credentials = aws.appendingPathComponent("credentials")
+        try Data(file.utf8).write(to: credentials)
+        let standard = try S3Credentials.find(home)
+        #expect(standard.accessKeyID == "D")
+        #expect(standard.secretAccessKey == SecretBytes(utf8: "d+/=#;x"))
+        #expect(standard.sessionToken == nil)
+        let other = try S3Credentials.find(home.merging(["AWS_PROFILE": "other"]) { $1 })
+        #expect(other.accessKeyID == "O" && other.sessionToken == SecretBytes(utf8: "t=="))
+        #expect(throws: SyncError.self) {
+            try S3Credentials.find(home.merging(["AWS_PROFILE": "half"]) { $1 })
+        }
+        #expect(try S3Credentials.fromFiles(profile: "no", environment: home) == nil)
+        #expect(
+            try S3Credentials.find([
+                "HOME": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": credentials.path,
+            ]).accessKeyID == "D")
+
+        let variables = ["AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e"]
+        #expect(try S3Credentials.find(home.merging(variables) { $1 }).accessKeyID == "E")
+        #expect(throws: SyncError.self) {
+            try S3Credentials.find(home.merging(["AWS_ACCESS_KEY_ID": "E"]) { $1 })
+        }
+    }
+
+    // MARK: - Documents
+
+    @Test func `documents of S3 are read`() throws {
+        let page = try #require(
+            S3Page(
+                Data(
+                    """
+                    <?xml version="1.0" encoding="UTF-8"?>
+                    <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
+                      <Name>b</Name><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>
+                      <Contents><Key>a%2Fb+c%2B&amp;&#x41;</Key><Size>7</Size></Contents>
+                      <Contents><Key>b</Key><Size>0</Size><Owner><ID>1</ID></Owner></Contents>
+                    </ListBucketResult>
+                    """.utf8)))
+        #expect(page.isTruncated)
+        #expect(page.entries.map(\.key) == ["a/b c+&A", "b"])
+        #expect(page.entries.map(\.size) == [7, 0])
+    }
+
+    @Test func `documents that S3 never sends are refused, and soon`() throws {
+        let laughs = (1...9).map {
+            "<!ENTITY l\($0) \"\(String(repeating: "&l\($0 - 1);", count: 10))\">"
+        }
+        let documents: [Data] = [
+            Data(
+                "<!DOCTYPE a [<!ENTITY l0 \"ha\">\(laughs.joined())]><Error><Code>&l9;</Code></Error>"
+                    .utf8),
+            Data("<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><Error>&x;</Error>".utf8),
+            Data("<?xml version=\"1.0\" encoding=\"UTF-7\"?><Error/>".utf8),
+            Data("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><Error>\u{e4}</Error>".utf8),
+            try #require("<Error/>".data(using: .utf16)),
+            Data(String(repeating: "<a>", count: 1_000_000).utf8),
+            Data("<a><b></a></b>".utf8), Data("<a/><b/>".utf8), Data("<a>&x;</a>".utf8), Data(),
+            Data("no XML".utf8), Data([0xff, 0xfe]), Data("<a".utf8), Data("<a>\u{1}</a>".utf8),
+        ]
+        let start = ContinuousClock.now
+        for document in documents {
+            #expect(
+                S3Element(document) == nil,
+                "\(String(decoding: document.prefix(50), as: UTF8.self))")
+        }
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test func `pauses are random, grow to a limit, and end with patience`() {
+        var retries = Retries(patience: .seconds(3600), longestPause: .seconds(8))
+        let pauses = (0..<200).compactMap { _ in retries.next() }
+        #expect(pauses.count == 200)
+        #expect(pauses[0] <= .seconds(1) && pauses[1] <= .seconds(2))
+        let largest = pauses.max() ?? .zero
+        #expect(largest <= .seconds(8) && largest > .seconds(6))
+        var impatient = Retries(patience: .zero, longestPause: .seconds(8))
+        #expect(impatient.next() == nil)
+    }
+}

@@ -1,0 +1,490 @@
+import Foundation
+import SecureKeys
+import Testing
+
+@testable import SecureSync
+
+/// A store whose server fails in every way.
+@Suite(.timeLimit(.minutes(5))) struct S3FailureTests {
+    private static let secret = "secret-of-the-key"
+    private static let token = "token-of-the-session"
+
+    private static let credentials = S3Credentials(
+        accessKeyID: "AKIDEXAMPLE", secretAccessKey: SecretBytes(utf8: secret),
+        sessionToken: SecretBytes(utf8: token))
+
+    /// A store whose pauses are short.
+    private func store(
+        _ server: LoopbackServer, patience: Duration = .seconds(20),
+        timeout: Duration = .seconds(20),
+        credentials: @escaping @Sendable () async throws -> S3Credentials = { Self.credentials }
+    ) throws -> S3ObjectStore {
+        let address = try S3Address(
+            endpoint: server.url, bucket: "bucket", prefix: "some", region: "us-east-1", style: nil)
+        return S3ObjectStore(
+            S3Client(
+                address, patience: patience, timeout: timeout, longestPause: .milliseconds(20),
+                credentials: credentials))
+    }
+
+    /// Returns the error of a call, after a look for secrets in it.
+    private func failure(
+        _ call: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> SyncError? {
+        let error = await #expect(throws: SyncError.self, sourceLocation: sourceLocation) {
+            _ = try await call()
+        }
+        for text in [error?.description ?? "", String(reflecting: error)] {
+            #expect(!text.contains(Self.secret) && !text.contains(Self.token))
+        }
+        return error
+    }
+
+    // MARK: - Requests
+
+    @Test func `requests have what S3 requires`() async throws {
+        let server = try LoopbackServer { request, _ in
+            request.method == "GET" ? .answer(200, [:], Data("content".utf8)) : .answer(200)
+        }
+        let store = try store(server)
+        #expect(try await store.create("a/b", Data("12345".utf8)))
+        #expect(try await store.create("empty", Data()))
+        #expect(try await store.read("a/b") == Data("content".utf8))
+        try await store.mark("mark", Data("1".utf8))
+        try await store.remove(["a"])
+        let requests = server.requests
+        #expect(requests.map(\.method) == ["PUT", "PUT", "GET", "PUT", "DELETE"])
+        #expect(requests[0].target == "/bucket/some/a/b")
+        #expect(requests[0].body == Data("12345".utf8))
+        #expect(requests[0].headers["if-none-match"] == "*")
+        #expect(requests[0].headers["content-length"] == "5")
+        #expect(
+            requests[0].headers["x-amz-content-sha256"]
+                == "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5")
+        #expect(requests[1].headers["content-length"] == "0")
+        #expect(requests[1].headers["transfer-encoding"] == nil)
+        #expect(requests[3].headers["if-none-match"] == nil)
+        for request in requests {
+            #expect(request.headers["host"] == "127.0.0.1:\(server.port)")
+            #expect(request.headers["x-amz-security-token"] == Self.token)
+            #expect(
+                request.headers["authorization"]?.hasPrefix(
+                    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") == true)
+            #expect(!request.headers.values.contains { $0.contains(Self.secret) })
+            #expect(!request.target.contains(Self.token))
+        }
+    }
+
+    @Test func `an object of 64 MiB is sent and received whole`() async throws {
+        let content = Data((0..<(64 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) })
+        let server = try LoopbackServer { request, _ in
+            request.method == "PUT"
+                ? .answer(request.body == content ? 200 : 400) : .answer(200, [:], content)
+        }
+        let store = try store(server)
+        #expect(try await store.create("large", content))
+        #expect(try await store.read("large") == content)
+        #expect(server.requests.count == 2)
+    }
+
+    // MARK: - What is repeated
+
+    @Test(arguments: [
+        (503, "SlowDown"), (409, "ConditionalRequestConflict"), (429, "TooManyRequests"),
+        (500, "InternalError"), (502, ""), (504, ""), (400, "RequestTimeout"),
+    ])
+    func `what may succeed later is repeated`(_ status: Int, _ code: String) async throws {
+        let server = try LoopbackServer { _, count in
+            count < 3 ? .error(status, code) : .answer(200, [:], Data("1".utf8))
+        }
+        let store = try store(server)
+        #expect(try await store.create("a", Data("1".utf8)))
+        #expect(server.requests.count == 4)
+        #expect(Set(server.requests.map(\.body)) == [Data("1".utf8)])
+    }
+
+    @Test func `a connection that is cut is repeated, wherever it is cut`() async throws {
+        let server = try LoopbackServer { _, count in
+            switch count {
+            case 0: .cut
+            case 1: .part(200, length: 1000, Data("the beginn".utf8))
+            case 2: .raw(Data("HTTP/1.1 200 OK\r\nContent-Le".utf8))
+            case 3: .raw(Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n123".utf8))
+            default: .answer(200, [:], Data("whole".utf8))
+            }
+        }
+        #expect(try await store(server).read("a") == Data("whole".utf8))
+        #expect(server.requests.count == 5)
+    }
+
+    @Test func `a creation whose answer was lost has not created for its caller`() async throws {
+        let server = try LoopbackServer { _, count in
+            count == 0 ? .cut : .error(412, "PreconditionFailed")
+        }
+        #expect(try await !store(server).create("a", Data("1".utf8)))
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `a server that is overloaded for ever is a transient error in the end`() async throws
+    {
+        let server = try LoopbackServer { _, _ in .error(503, "SlowDown", "Please reduce.") }
+        let store = try store(server, patience: .milliseconds(300))
+        let start = ContinuousClock.now
+        let error = await failure { try await store.create("a", Data()) }
+        #expect(
+            error == .store(code: "503 SlowDown", message: "Please reduce.", isTransient: true))
+        #expect(ContinuousClock.now - start < .seconds(10))
+        #expect(server.requests.count > 2)
+    }
+
+    @Test func `a server that is not there is a transient error`() async throws {
+        let server = try LoopbackServer { _, _ in .cut }
+        let port = server.port
+        _ = consume server
+        let address = try S3Address(
+            endpoint: URL(string: "http://127.0.0.1:\(port)"), bucket: "bucket", prefix: "",
+            region: "us-east-1", style: nil)
+        let store = S3ObjectStore(
+            S3Client(
+                address, patience: .milliseconds(100), timeout: .seconds(5),
+                longestPause: .milliseconds(20), credentials: { Self.credentials }))
+        let error = await failure { try await store.read("a") }
+        guard case .store(_, _, true) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func `silence ends after the time-out`() async throws {
+        let server = try LoopbackServer { _, _ in .silence }
+        let store = try store(server, patience: .milliseconds(1), timeout: .seconds(1))
+        let start = ContinuousClock.now
+        let error = await failure { try await store.read("a") }
+        guard case .store("timedOut", _, true) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    // MARK: - What is not
+
+    @Test(arguments: [
+        (403, "AccessDenied", "s3:PutObject"), (403, "InvalidAccessKeyId", "access key"),
+        (403, "SignatureDoesNotMatch", "secret key"), (404, "NoSuchBucket", "create it"),
+        (400, "AuthorizationHeaderMalformed", "region"), (400, "ExpiredToken", "get new ones"),
+        (501, "SomethingElse", ""), (404, "", "check the endpoint"),
+    ])
+    func `a refusal is an error that says what to do`(
+        _ status: Int, _ code: String, _ hint: String
+    ) async throws {
+        // Servers that repeat the request in their message exist.
+        let server = try LoopbackServer { _, _ in
+            .error(status, code, "No: \(Self.token)\u{a}\u{1b}[2J")
+        }
+        let store = try store(server)
+        for call in [
+            { _ = try await store.create("a", Data()) }, { _ = try await store.read("a") },
+            { _ = try await store.list("", after: nil) }, { try await store.mark("a", Data()) },
+            { try await store.remove(["a"]) },
+            { _ = try await store.waitForMark("a", since: nil, atMost: .seconds(9)) },
+        ] as [() async throws -> Void] {
+            let before = server.requests.count
+            let error = await failure(call)
+            guard case .store(let text, let message, false) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(text == (code.isEmpty ? "\(status)" : "\(status) \(code)"))
+            #expect(message.contains(hint) && !message.contains("\u{1b}"), "\(message)")
+            #expect(server.requests.count == before + 1)
+        }
+    }
+
+    @Test func `a server that refuses the condition cannot be a store`() async throws {
+        let server = try LoopbackServer { _, _ in .error(501, "NotImplemented") }
+        let store = try store(server)
+        guard case .storeCannotCreateOnly = await failure({ try await store.create("a", Data()) })
+        else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a server that ignores the condition is found out`() async throws {
+        let server = try LoopbackServer { request, count in
+            request.target.contains("list-type")
+                ? .answer(
+                    200, [:],
+                    Data(
+                        "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>".utf8
+                    ))
+                : .answer(200, [:], Data("2".utf8))
+        }
+        let store = try store(server)
+        guard case .storeCannotCreateOnly = await failure({ try await store.probe(under: "x/") })
+        else { return #expect(Bool(false)) }
+    }
+
+    @Test(arguments: [301, 302, 307, 308])
+    func `no redirect is followed`(_ status: Int) async throws {
+        let other = try LoopbackServer { _, _ in .answer(200, [:], Data("1".utf8)) }
+        let elsewhere = try other.url.absoluteString + "/bucket/a"
+        let server = try LoopbackServer { _, _ in
+            .answer(
+                status, ["Location": elsewhere, "x-amz-bucket-region": "eu-west-7"],
+                Data(
+                    "<Error><Code>PermanentRedirect</Code><Message>Elsewhere.</Message></Error>"
+                        .utf8))
+        }
+        let store = try store(server)
+        for call in [
+            { _ = try await store.create("a", Data("1".utf8)) }, { _ = try await store.read("a") },
+        ] as [() async throws -> Void] {
+            guard case .store(let code, let message, false) = await failure(call) else {
+                Issue.record("a redirect is no error")
+                continue
+            }
+            #expect(code.hasPrefix("\(status)"))
+            #expect(message.contains("eu-west-7"), "\(message)")
+        }
+        #expect(other.requests.isEmpty)
+    }
+
+    // MARK: - Lists
+
+    private static func page(_ keys: [String], isTruncated: Bool = false) -> LoopbackServer.Reply {
+        let entries = keys.map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }
+        return .answer(
+            200, [:],
+            Data(
+                ("<ListBucketResult><IsTruncated>\(isTruncated)</IsTruncated>"
+                    + "<EncodingType>url</EncodingType>\(entries.joined())</ListBucketResult>").utf8
+            ))
+    }
+
+    @Test func `pages of what is no object are skipped`() async throws {
+        let server = try LoopbackServer { request, count in
+            switch count {
+            case 0: Self.page(["some/A", "some/B%20c"], isTruncated: true)
+            case 1: Self.page(["some/a%2Fb", "some/c"], isTruncated: true)
+            default: Self.page([])
+            }
+        }
+        let store = try store(server)
+        #expect(try await store.listAll("").map(\.name) == ["a/b", "c"])
+        #expect(server.requests[1].target.contains("start-after=some%2FB%20c"))
+        #expect(server.requests[2].target.contains("start-after=some%2Fc"))
+    }
+
+    @Test(arguments: [
+        page(["some/b", "some/a"]), page(["some/a", "some/a"]), page(["other/a"]),
+        page([], isTruncated: true), .answer(200, [:], Data("<html>no S3</html>".utf8)),
+        .answer(200), .answer(200, [:], Data("<ListBucketResult>".utf8)),
+        .answer(
+            200, [:],
+            Data("<ListBucketResult><IsTruncated>no</IsTruncated></ListBucketResult>".utf8)),
+    ])
+    func `a list that cannot be one is an error`(_ reply: LoopbackServer.Reply) async throws {
+        let server = try LoopbackServer { _, _ in reply }
+        let store = try store(server)
+        guard
+            case .store("InvalidAnswer", _, false) = await failure({ try await store.listAll("") })
+        else { return #expect(Bool(false)) }
+    }
+
+    @Test func `an answer without end is not received to its end`() async throws {
+        let server = try LoopbackServer { request, _ in
+            .answer(200, [:], Data(count: request.target.contains("list") ? 20 << 20 : 66 << 20))
+        }
+        let store = try store(server)
+        for call in [
+            { _ = try await store.list("", after: nil) }, { _ = try await store.read("a") },
+        ] as [() async throws -> Void] {
+            guard case .store("AnswerTooLong", _, false) = await failure(call) else {
+                Issue.record("an answer that is too long is received")
+                continue
+            }
+        }
+    }
+
+    // MARK: - Removal
+
+    @Test func `objects are removed one by one where a server cannot remove several`() async throws
+    {
+        let server = try LoopbackServer { request, _ in
+            request.method == "POST" ? .error(400, "MissingContentMD5") : .answer(204)
+        }
+        let store = try store(server)
+        try await store.remove(["a", "b"])
+        try await store.remove(["c", "d"])
+        #expect(server.requests.map(\.method) == ["POST", "DELETE", "DELETE", "DELETE", "DELETE"])
+    }
+
+    @Test func `of a removal what failed is repeated or reported`() async throws {
+        let server = try LoopbackServer { request, count in
+            guard request.method == "POST" else { return .answer(204) }
+            let code = count == 0 ? "SlowDown" : "AccessDenied"
+            return .answer(
+                200, [:],
+                Data(
+                    ("<DeleteResult><Error><Key>some/b</Key><Code>\(code)</Code></Error>"
+                        + "<Error><Key>some/x</Key><Code>NoSuchKey</Code></Error></DeleteResult>")
+                        .utf8))
+        }
+        let store = try store(server)
+        try await store.remove(["a", "b"])
+        #expect(server.requests.map(\.target) == ["/bucket?delete=", "/bucket/some/b"])
+        #expect(
+            String(decoding: server.requests[0].body, as: UTF8.self).contains(
+                "<Object><Key>some/a</Key></Object><Object><Key>some/b</Key></Object>"))
+        #expect(server.requests[0].headers["x-amz-checksum-sha256"]?.count == 44)
+        guard
+            case .store("AccessDenied", _, false) = await failure({
+                try await store.remove(["a", "b"])
+            })
+        else { return #expect(Bool(false)) }
+    }
+
+    // MARK: - Clock and credentials
+
+    @Test func `a wrong clock is corrected by the server's`() async throws {
+        let server = try LoopbackServer { request, count in
+            count == 0
+                ? .answer(
+                    403, ["Date": "Wed, 01 Jan 2070 12:00:00 GMT"],
+                    Data("<Error><Code>RequestTimeTooSkewed</Code></Error>".utf8))
+                : .answer(200, [:], Data(request.headers["x-amz-date", default: ""].utf8))
+        }
+        let store = try store(server)
+        let date = try #require(try await store.read("a"))
+        #expect(String(decoding: date, as: UTF8.self).hasPrefix("20700101T120"))
+        _ = try await store.read("a")
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func `a clock that stays wrong is an error`() async throws {
+        let server = try LoopbackServer { _, _ in
+            .answer(
+                403, ["Date": "Wed, 01 Jan 2070 12:00:00 GMT"],
+                Data("<Error><Code>RequestTimeTooSkewed</Code></Error>".utf8))
+        }
+        let store = try store(server)
+        let error = await failure { try await store.read("a") }
+        #expect(error?.description.contains("clock") == true)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `credentials are asked for again when they end or are refused`() async throws {
+        let server = try LoopbackServer { request, _ in
+            request.headers["authorization"]?.contains("Credential=new/") == true
+                ? .answer(200) : .error(400, "ExpiredToken")
+        }
+        let calls = Counter()
+        let store = try store(server) {
+            S3Credentials(
+                accessKeyID: await calls.next() == 1 ? "old" : "new",
+                secretAccessKey: SecretBytes(utf8: "s"),
+                expiration: Date(timeIntervalSinceNow: 3600))
+        }
+        #expect(try await store.create("a", Data()))
+        #expect(try await store.create("b", Data()))
+        #expect(await calls.count == 2)
+        let ending = Counter()
+        let other = try self.store(server) {
+            _ = await ending.next()
+            return S3Credentials(
+                accessKeyID: "new", secretAccessKey: SecretBytes(utf8: "s"),
+                expiration: Date(timeIntervalSinceNow: 60))
+        }
+        #expect(try await other.create("a", Data()))
+        #expect(try await other.create("b", Data()))
+        #expect(await ending.count == 2)
+    }
+
+    // MARK: - Cancellation
+
+    @Test func `a cancelled task ends its request`() async throws {
+        let server = try LoopbackServer { _, _ in .silence }
+        let store = try store(server, timeout: .seconds(200))
+        for call in [
+            { _ = try await store.create("a", Data(count: 1 << 20)) },
+            { _ = try await store.read("a") },
+            { _ = try await store.waitForMark("a", since: nil, atMost: .seconds(200)) },
+        ] as [@Sendable () async throws -> Void] {
+            let before = server.requests.count
+            let task = Task { try await call() }
+            while server.requests.count == before { try await Task.sleep(for: .milliseconds(10)) }
+            let start = ContinuousClock.now
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(ContinuousClock.now - start < .seconds(10))
+        }
+        let task = Task {
+            try? await Task.sleep(for: .seconds(100))
+            return try await store.read("a")
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `a cancelled task ends its pause`() async throws {
+        let server = try LoopbackServer { _, _ in .error(503, "SlowDown") }
+        let store = try S3ObjectStore(
+            endpoint: server.url, bucket: "bucket", region: "us-east-1", patience: .seconds(300)
+        ) { Self.credentials }
+        let task = Task { try await store.read("a") }
+        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `requests that are cancelled at any moment never hang`() async throws {
+        let server = try LoopbackServer { _, _ in .answer(200, [:], Data("1".utf8)) }
+        let store = try store(server)
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<200 {
+                group.addTask {
+                    let task = Task { try await store.read("a\(index)") }
+                    try? await Task.sleep(for: .microseconds(Int.random(in: 0...5000)))
+                    task.cancel()
+                    switch await task.result {
+                    case .success(let content): #expect(content == Data("1".utf8))
+                    case .failure(let error): #expect(error is CancellationError, "\(error)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `waiting ends soon after its limit, even if an answer never comes`() async throws {
+        let server = try LoopbackServer { _, _ in .silence }
+        let store = try store(server, timeout: .seconds(100))
+        let start = ContinuousClock.now
+        #expect(
+            try await store.waitForMark("a", since: nil, atMost: .milliseconds(100)) == nil)
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test func `a mark that is set again with the same bytes is seen`() async throws {
+        let server = try LoopbackServer { _, count in
+            .answer(
+                200,
+                [
+                    "ETag": "\"1\"",
+                    "Last-Modified": "Wed, 01 Jan 2070 12:00:0\(count < 2 ? 0 : 1) GMT",
+                ], Data("1".utf8))
+        }
+        let store = try store(server)
+        let first = try await store.waitForMark("a", since: nil, atMost: .seconds(60))
+        #expect(first != nil)
+        let second = try await store.waitForMark("a", since: first, atMost: .seconds(60))
+        #expect(second != nil && second != first)
+    }
+}
+
+private actor Counter {
+    var count = 0
+
+    func next() -> Int {
+        count += 1
+        return count
+    }
+}
