@@ -108,13 +108,12 @@ import Testing
             switch count {
             case 0: .cut
             case 1: .part(200, length: 1000, Data("the beginn".utf8))
-            case 2: .raw(Data("HTTP/1.1 200 OK\r\nContent-Le".utf8))
-            case 3: .raw(Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n123".utf8))
+            case 2: .raw(Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n123".utf8))
             default: .answer(200, [:], Data("whole".utf8))
             }
         }
         #expect(try await store(server).read("a") == Data("whole".utf8))
-        #expect(server.requests.count == 5)
+        #expect(server.requests.count == 4)
     }
 
     @Test func `a creation whose answer was lost has not created for its caller`() async throws {
@@ -128,7 +127,7 @@ import Testing
     @Test func `a server that is overloaded for ever is a transient error in the end`() async throws
     {
         let server = try LoopbackServer { _, _ in .error(503, "SlowDown", "Please reduce.") }
-        let store = try store(server, patience: .milliseconds(300))
+        let store = try store(server, patience: .seconds(2))
         let start = ContinuousClock.now
         let error = await failure { try await store.create("a", Data()) }
         #expect(
@@ -180,7 +179,7 @@ import Testing
     ) async throws {
         // Servers that repeat the request in their message exist.
         let server = try LoopbackServer { _, _ in
-            .error(status, code, "No: \(Self.token)\u{a}\u{1b}[2J")
+            .error(status, code, "No: \(Self.token)\u{a}\u{9b}2J\u{202e}")
         }
         let store = try store(server)
         for call in [
@@ -196,7 +195,9 @@ import Testing
                 continue
             }
             #expect(text == (code.isEmpty ? "\(status)" : "\(status) \(code)"))
-            #expect(message.contains(hint) && !message.contains("\u{1b}"), "\(message)")
+            #expect(
+                message.contains(hint) && !message.contains { "\u{a}\u{9b}\u{202e}".contains($0) },
+                "\(message)")
             #expect(server.requests.count == before + 1)
         }
     }

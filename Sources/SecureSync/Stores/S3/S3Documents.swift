@@ -26,7 +26,7 @@ struct S3Element {
         let parser = XMLParser(data: document)
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
-        guard parser.parse(), let root = reader.root else { return nil }
+        guard parser.parse(), !reader.hasFailed, let root = reader.root else { return nil }
         self = root
     }
 
@@ -47,6 +47,8 @@ struct S3Element {
 
     private final class Reader: NSObject, XMLParserDelegate {
         var root: S3Element?
+        /// Whether there was anything wrong; the parser goes on after some errors.
+        var hasFailed = false
         private var open: [S3Element] = []
 
         func parser(
@@ -57,6 +59,8 @@ struct S3Element {
             guard open.count < 16 else { return parser.abortParsing() }
             open.append(S3Element(name: name))
         }
+
+        func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) { hasFailed = true }
 
         func parser(_ parser: XMLParser, foundCharacters text: String) {
             guard !open.isEmpty else { return }
