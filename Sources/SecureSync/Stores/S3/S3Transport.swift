@@ -23,6 +23,10 @@ struct S3TransferError: Error, Equatable {
 /// Requests over HTTP, by Foundation's `URLSession`.
 ///
 /// Follows no redirect, keeps no cookies, no cache and no passwords.
+///
+/// On Linux, Foundation up to Swift 6.3 ends the process if a server closes the connection within
+/// the head of an answer (swift-corelibs-foundation, issue 5285); later versions fail as after any
+/// other lost connection. Within TLS only the server itself can do that.
 final class S3Transport: Sendable {
     private let session: URLSession
     private let exchanges = S3Exchanges()
@@ -69,10 +73,16 @@ final class S3Transport: Sendable {
 
 /// The transfers under way: what the session tells about them, and who waits for them.
 private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
-    private struct Exchange {
-        var continuation: CheckedContinuation<S3Answer, any Error>
-        var limit: Int
+    // A class, so that nothing copies a body that grows.
+    private final class Exchange {
+        let continuation: CheckedContinuation<S3Answer, any Error>
+        let limit: Int
         var body = Data()
+
+        init(_ continuation: CheckedContinuation<S3Answer, any Error>, limit: Int) {
+            self.continuation = continuation
+            self.limit = limit
+        }
     }
 
     private struct State {
@@ -88,8 +98,7 @@ private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         let isWanted = state.withLock { state in
             guard state.cancelled.remove(task.taskIdentifier) == nil else { return false }
-            state.exchanges[task.taskIdentifier] = Exchange(
-                continuation: continuation, limit: limit)
+            state.exchanges[task.taskIdentifier] = Exchange(continuation, limit: limit)
             return true
         }
         guard isWanted else { return continuation.resume(throwing: CancellationError()) }
@@ -116,9 +125,9 @@ private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         state.withLock {
-            guard let limit = $0.exchanges[task.taskIdentifier]?.limit else { return }
-            let expected = Int(min(response.expectedContentLength, Int64(limit)))
-            if expected > 0 { $0.exchanges[task.taskIdentifier]?.body.reserveCapacity(expected) }
+            guard let exchange = $0.exchanges[task.taskIdentifier] else { return }
+            let expected = Int(min(response.expectedContentLength, Int64(exchange.limit)))
+            if expected > 0 { exchange.body.reserveCapacity(expected) }
         }
         completionHandler(.allow)
     }
@@ -129,7 +138,7 @@ private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         let isTooLong = state.withLock {
             guard let exchange = $0.exchanges[task.taskIdentifier] else { return false }
             guard exchange.body.count + data.count <= exchange.limit else { return true }
-            $0.exchanges[task.taskIdentifier]?.body.append(data)
+            exchange.body.append(data)
             return false
         }
         guard isTooLong else { return }
