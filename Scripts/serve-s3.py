@@ -18,7 +18,7 @@ from werkzeug.test import Client
 def main():
     port_file, bucket = sys.argv[1:]
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    application = DomainDispatcherApplication(create_backend_app, service="s3")
+    application = DomainDispatcherApplication(create_backend_app)
     server = make_server("127.0.0.1", 0, application, threaded=False)
     # Only what is signed for S3 reaches its part of moto; it does not check the signature.
     scope = "AKIDEXAMPLE/20150830/us-east-1/s3/aws4_request"

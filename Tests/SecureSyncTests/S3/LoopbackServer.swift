@@ -31,6 +31,8 @@ final class LoopbackServer: @unchecked Sendable {
         case part(Int, length: Int, Data)
         /// Cuts the connection without an answer.
         case cut
+        /// Byte after byte, with pauses.
+        case slow(Data, pause: Duration)
         /// Bytes as they are.
         case raw(Data)
         /// Answers nothing until the client goes away.
@@ -47,14 +49,18 @@ final class LoopbackServer: @unchecked Sendable {
     private let listener: Int32
     private let lock = NSLock()
     private var seen: [Request] = []
+    private let readPause: Duration
     private let reply: @Sendable (Request, Int) -> Reply
 
     struct Failure: Error { var code = errno }
 
-    /// - Parameter reply: Receives a request and how many came before it.
+    /// - Parameters:
+    ///   - readPause: How long it waits before it receives some more of a body.
+    ///   - reply: Receives a request and how many came before it.
     /// - Throws: ``Failure``.
-    init(_ reply: @escaping @Sendable (Request, Int) -> Reply) throws {
+    init(readPause: Duration = .zero, _ reply: @escaping @Sendable (Request, Int) -> Reply) throws {
         self.reply = reply
+        self.readPause = readPause
         // Glibc has the kinds of sockets as an enumeration.
         #if canImport(Glibc)
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -118,6 +124,12 @@ final class LoopbackServer: @unchecked Sendable {
                 head(status, headers, body.count) + (request.method == "HEAD" ? Data() : body))
         case .part(let status, let length, let body):
             send(connection, head(status, [:], length) + body)
+        case .slow(let body, let pause):
+            send(connection, head(200, [:], body.count))
+            for byte in body {
+                Self.sleep(pause)
+                send(connection, Data([byte]))
+            }
         case .cut: break
         case .raw(let bytes): send(connection, bytes)
         case .silence:
@@ -164,12 +176,17 @@ final class LoopbackServer: @unchecked Sendable {
             send(connection, Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         }
         while request.body.count < length {
+            if readPause > .zero { Self.sleep(readPause) }
             let count = recv(connection, &buffer, buffer.count, 0)
             guard count > 0 else { return nil }
             request.body.append(contentsOf: buffer[..<count])
         }
         request.body = Data(request.body)
         return request
+    }
+
+    private static func sleep(_ pause: Duration) {
+        Thread.sleep(forTimeInterval: pause / .seconds(1))
     }
 
     private func send(_ connection: Int32, _ bytes: Data) {

@@ -172,13 +172,25 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
+    @Test func `a transfer that is slow, but goes on, is no time-out`() async throws {
+        let server = try LoopbackServer(readPause: .milliseconds(25)) { request, _ in
+            request.method == "PUT"
+                ? .answer(200) : .slow(Data(count: 40), pause: .milliseconds(100))
+        }
+        let store = try store(server, patience: .zero, timeout: .seconds(2))
+        // More than the system's buffers hold, in 64 KiB and more at a time.
+        #expect(try await store.create("a", Data(count: 16 << 20)))
+        #expect(try await store.read("a") == Data(count: 40))
+        #expect(server.requests.count == 2)
+    }
+
     // MARK: - What is not
 
     @Test(arguments: [
         (403, "AccessDenied", "s3:PutObject"), (403, "InvalidAccessKeyId", "access key"),
         (403, "SignatureDoesNotMatch", "secret key"), (404, "NoSuchBucket", "create it"),
         (400, "AuthorizationHeaderMalformed", "region"), (400, "ExpiredToken", "get new ones"),
-        (501, "SomethingElse", ""), (404, "", "check the endpoint"),
+        (501, "SomethingElse", "No: <redacted>"), (404, "", "check the endpoint"),
     ])
     func `a refusal is an error that says what to do`(
         _ status: Int, _ code: String, _ hint: String
