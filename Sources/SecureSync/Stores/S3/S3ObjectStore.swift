@@ -175,12 +175,13 @@ public final class S3ObjectStore: SyncObjectStore {
             let page = try await page(start + prefix, after: last)
             var objects: [SyncObject] = []
             for entry in page.entries {
-                guard entry.key.hasPrefix(start + prefix),
+                guard entry.key.utf8.starts(with: (start + prefix).utf8),
                     last.map({ $0.utf8.lexicographicallyPrecedes(entry.key.utf8) }) != false
                 else { throw Self.failure("a list is not in the order of its keys' bytes") }
                 last = entry.key
                 // Whatever else others keep there is no object.
-                let name = String(entry.key.dropFirst(start.count))
+                let name = String(
+                    decoding: entry.key.utf8.dropFirst(start.utf8.count), as: UTF8.self)
                 guard SyncObjectName.isValid(name) else { continue }
                 objects.append(SyncObject(name: name, size: entry.size))
             }

@@ -209,6 +209,9 @@ private final class S3Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         ]
         return S3TransferError(
             code: names[error.code] ?? "URLError \(error.code.rawValue)",
-            message: error.localizedDescription, isTransient: !permanent.contains(error.code))
+            message: error.localizedDescription,
+            // On Linux an untrusted certificate has no code of its own, only libcurl's words.
+            isTransient: !permanent.contains(error.code)
+                && !(error.code == .unknown && error.localizedDescription.contains("certificate")))
     }
 }
