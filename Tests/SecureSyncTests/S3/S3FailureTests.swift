@@ -75,6 +75,51 @@ import Testing
         }
     }
 
+    /// Returns the `Authorization` header that a server computes for what it has received.
+    private func authorization(_ request: LoopbackServer.Request) throws -> String {
+        let sent = try #require(request.headers["authorization"])
+        let list = try #require(sent.split(separator: "SignedHeaders=").last)
+        let names = list.prefix { $0 != "," }.split(separator: ";").map(String.init)
+        #expect(Set(["host", "x-amz-date", "x-amz-content-sha256"]).isSubset(of: names))
+        let items = URLComponents(string: "http://a" + request.target)?.queryItems ?? []
+        let date = try Date(
+            #require(request.headers["x-amz-date"]),
+            strategy: Date.ISO8601FormatStyle(
+                dateSeparator: .omitted, dateTimeSeparator: .standard, timeSeparator: .omitted,
+                timeZone: .gmt))
+        return AWSSignatureV4(region: "us-east-1").authorization(
+            AWSSignatureV4.Request(
+                method: request.method, path: request.path,
+                query: items.map { ($0.name, $0.value ?? "") },
+                headers: names.map { ($0, request.headers[$0, default: ""]) },
+                bodyHash: AWSSignatureV4.hash(request.body)), Self.credentials, at: date)
+    }
+
+    @Test func `the signature is of what arrives`() async throws {
+        let server = try LoopbackServer { request, _ in
+            if request.target.contains("list-type") { return Self.page([]) }
+            return request.method == "POST"
+                ? .answer(200, [:], Data("<DeleteResult/>".utf8)) : .answer(200)
+        }
+        let store = try store(server)
+        _ = try await store.create("a/b-c_d.e", Data("1".utf8))
+        _ = try await store.create("empty", Data())
+        _ = try await store.create("large", Data(count: 5 << 20))
+        _ = try await store.read("a")
+        _ = try await store.list("a/", after: "a/b")
+        try await store.mark("mark", Data("1".utf8))
+        try await store.remove(["a"])
+        try await store.remove(["a", "b"])
+        let requests = server.requests
+        #expect(requests.count == 8)
+        for request in requests {
+            #expect(try request.headers["authorization"] == authorization(request))
+            #expect(
+                request.headers["x-amz-content-sha256"] == AWSSignatureV4.hash(request.body))
+        }
+        #expect(requests[0].headers["authorization"]?.contains("if-none-match;") == true)
+    }
+
     @Test func `an object of 64 MiB is sent and received whole`() async throws {
         // Any order of its parts but the right one is another content.
         var content = Data(capacity: 64 << 20)
