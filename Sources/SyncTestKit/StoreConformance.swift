@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 public import SecureSync
 
 /// What every store has to do, as checks that run against a real one.
@@ -6,7 +6,7 @@ public import SecureSync
 /// ```swift
 /// @Test(arguments: StoreConformance.Check.allCases)
 /// func `my store is one`(_ check: StoreConformance.Check) async throws {
-///     try await StoreConformance(under: "test-\(UUID().uuidString.lowercased())/") { MyStore() }.run(check)
+///     try await StoreConformance(under: "test/\(check)/".lowercased()) { MyStore() }.run(check)
 /// }
 /// ```
 ///

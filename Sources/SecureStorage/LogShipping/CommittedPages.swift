@@ -128,6 +128,7 @@ package final class CommittedPages: @unchecked Sendable {
     ///   - number: The first page, from 1.
     ///   - count: The number of pages.
     /// - Returns: Their bytes.
+    /// - Throws: Why the read transaction has ended; the disk's errors.
     package func snapshotPages(_ number: Int, count: Int) throws -> Data {
         let file = try RawFile(path)
         let log = snapshot.offsets.isEmpty ? nil : try RawFile(path + "-wal")

@@ -40,6 +40,7 @@ package final class PageFile: @unchecked Sendable {
     /// - Parameters:
     ///   - bytes: Exactly a page.
     ///   - number: Its number, from 1.
+    /// - Throws: Foundation's error if the disk fails or is full.
     package func write(_ bytes: Data, page number: UInt32) throws {
         try pages.seek(toOffset: UInt64(number - 1) * UInt64(configuration.cipher.pageSize))
         try pages.write(contentsOf: bytes)

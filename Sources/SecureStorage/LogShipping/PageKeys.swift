@@ -1,6 +1,5 @@
 package import Crypto
 package import Foundation
-package import SecureKeys
 
 /// The keys of a file's pages, for work on its pages outside of the engine.
 package struct PageKeys: Sendable {
@@ -37,6 +36,7 @@ package struct PageKeys: Sendable {
     /// - Parameters:
     ///   - page: The stored bytes.
     ///   - number: The page's number, from 1.
+    /// - Returns: Whether they are; true for the page on which SQLite locks.
     package func isAuthentic(_ page: UnsafeRawBufferPointer, number: UInt32) -> Bool {
         // SQLite locks there, and nothing is ever written.
         number == cipher.format.lockPage || cipher.isAuthentic(page, number: number)

@@ -60,6 +60,7 @@ final class MirrorWriter: @unchecked Sendable {
     /// Ships everything that was committed before the call.
     ///
     /// - Parameter shipped: Called with the bytes of each object.
+    /// - Throws: `SyncError`; the errors of the database.
     func ship(_ shipped: (Int) -> Void) async throws {
         do {
             if !isProbed {

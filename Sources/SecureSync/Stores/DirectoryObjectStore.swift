@@ -28,6 +28,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
 
     // MARK: - Objects
 
+    /// Creates an object by linking a complete file to its name.
     public func create(_ name: String, _ bytes: Data) async throws -> Bool {
         let path = try path(name)
         return try await onOwnThread { try create(path, bytes) }
@@ -49,6 +50,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
         }
     }
 
+    /// Returns a file's content; nil if there is none.
     public func read(_ name: String) async throws -> Data? {
         let path = try path(name)
         return try await onOwnThread {
@@ -67,6 +69,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
         }
     }
 
+    /// Removes files, and directories that are empty then.
     public func remove(_ names: [String]) async throws {
         let paths = try names.map(path)
         try await onOwnThread {
@@ -88,6 +91,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
 
     // MARK: - Lists
 
+    /// Returns up to 1000 objects; files whose names are no names of objects are left out.
     public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
         try SyncObjectName.check(prefix: prefix)
         return try await onOwnThread {
@@ -153,6 +157,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
 
     // MARK: - Marks
 
+    /// Sets a mark by renaming a complete file.
     public func mark(_ name: String, _ bytes: Data) async throws {
         let path = try path(name)
         try await onOwnThread {
@@ -164,6 +169,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
         }
     }
 
+    /// Waits by looking at the file, every half second at least.
     public func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String? {

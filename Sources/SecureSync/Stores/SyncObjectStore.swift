@@ -24,12 +24,14 @@ public protocol SyncObjectStore: Sendable {
     ///   - bytes: The content, at most 64 MiB; may be empty.
     /// - Returns: false if the name exists, even with the same bytes: the answer to an earlier try
     ///   may have been lost.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func create(_ name: String, _ bytes: Data) async throws -> Bool
 
     /// Returns the content of an object or a mark; nil if the name does not exist.
     ///
     /// - Parameter name: A name that ``SyncObjectName`` allows.
     /// - Returns: The whole content.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func read(_ name: String) async throws -> Data?
 
     /// Returns the next objects whose names begin with `prefix`, in the order of the names' bytes.
@@ -40,11 +42,13 @@ public protocol SyncObjectStore: Sendable {
     ///   - prefix: The beginning of the names; need not end at a `/`, may be empty.
     ///   - after: Only greater names are returned; the last name of the call before, or nil.
     /// - Returns: As many as the store returns at a time; none only at the end.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func list(_ prefix: String, after: String?) async throws -> [SyncObject]
 
     /// Removes objects; names that do not exist are ignored.
     ///
     /// - Parameter names: Any number of names.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func remove(_ names: [String]) async throws
 
     /// Sets a mark, whether it exists or not.
@@ -52,6 +56,7 @@ public protocol SyncObjectStore: Sendable {
     /// - Parameters:
     ///   - name: A name that no object has.
     ///   - bytes: At most 1 KiB.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func mark(_ name: String, _ bytes: Data) async throws
 
     /// Waits until a mark is set.
@@ -63,6 +68,7 @@ public protocol SyncObjectStore: Sendable {
     ///   - tag: What the call before returned; nil for a mark that was not seen.
     ///   - limit: The longest time to wait.
     /// - Returns: Another tag than `tag` if the mark has changed; nil when the time is over.
+    /// - Throws: ``SyncError``; `CancellationError`.
     func waitForMark(
         _ name: String, since tag: String?, atMost limit: Duration
     ) async throws -> String?
