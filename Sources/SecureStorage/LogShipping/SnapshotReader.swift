@@ -4,8 +4,8 @@ internal import SecureStoragePlatform
 ///
 /// Closing or suspending the queue or pool ends it.
 final class SnapshotReader: EndableRows, @unchecked Sendable {
-    // @unchecked: `RowReader` is not Sendable; it is used only by the thread that has set `isInUse`,
-    // or that has taken it out of `state`.
+    // @unchecked: `RowReader` is not Sendable; it is used only by the thread that has set
+    // `isInUse`, or that has taken it out of `state`.
     private let state = Locked(State())
 
     private struct State {

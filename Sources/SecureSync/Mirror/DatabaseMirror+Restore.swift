@@ -24,8 +24,9 @@ extension DatabaseMirror {
 
     /// Restores a database from a mirror.
     ///
-    /// Every object's MAC and place in the chain is checked, then the file as a whole, and only then
-    /// the file gets its name. After an error or a kill, whatever was there before is unchanged.
+    /// Every object's MAC and place in the chain is checked, then the file as a whole, and only
+    /// then the file gets its name. After an error or a kill, whatever was there before is
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - name: The mirror's name.

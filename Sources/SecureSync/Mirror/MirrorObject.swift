@@ -4,9 +4,9 @@ internal import SecureStorage
 
 /// An object of a mirror: a header, pages as the database stores them, and a MAC over both.
 ///
-/// The layout is in `Docs/FileFormats.md`; numbers are big-endian. The MAC's key is derived from the
-/// database's. Each object names the MAC of the one before it, so that objects cannot be left out,
-/// swapped or mixed with those of another generation.
+/// The layout is in `Docs/FileFormats.md`; numbers are big-endian. The MAC's key is derived from
+/// the database's. Each object names the MAC of the one before it, so that objects cannot be left
+/// out, swapped or mixed with those of another generation.
 struct MirrorObject: Sendable {
     enum Kind: UInt8, Sendable {
         /// Begins a generation.

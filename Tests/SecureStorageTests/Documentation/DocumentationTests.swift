@@ -56,6 +56,7 @@ import Testing
             "../../../Examples/FirstSteps/DataVault/main.swift",
             "../../../Examples/FirstSteps/Keys/main.swift",
             "../../../Examples/FirstSteps/SecureVault/main.swift",
+            "../../SecureSyncTests/SyncSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/DataVault/DataVaultSnippets.swift",
             "../../VaultsTests/SecureVault/KeySnippets.swift",
