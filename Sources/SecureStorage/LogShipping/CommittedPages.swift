@@ -91,8 +91,8 @@ package final class CommittedPages: @unchecked Sendable {
             .busy, "others write without a pause; begin again later")
     }
 
-    /// Returns the snapshot that `reader` sees, and the end of its log; nil if the log is begun anew
-    /// in the meantime.
+    /// Returns the snapshot that `reader` sees, and the end of its log; nil if the log is begun
+    /// anew in the meantime.
     private static func snapshot(
         _ index: WALIndex, _ reader: SnapshotReader
     ) throws -> (Snapshot, LogPosition)? {

@@ -21,8 +21,9 @@ package struct PageKeys: Sendable {
         try self.init(EncryptionKey(key).derived(salt: salt, cipher: settings), settings)
     }
 
-    /// Returns a key for another purpose, which only those can derive who have the file's (HKDF with
-    /// SHA-256, RFC 5869).
+    /// Returns a key for another purpose, which only those can derive who have the file's.
+    ///
+    /// The function is HKDF with SHA-256 (RFC 5869).
     package func key(for purpose: String) -> SymmetricKey {
         key.withUnsafeBytes {
             HKDF<SHA256>.deriveKey(
