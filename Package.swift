@@ -39,6 +39,7 @@ let package = Package(
         .library(name: "SecureKeys", targets: ["SecureKeys"]),
         .library(name: "VaultsTestKit", targets: ["VaultsTestKit"]),
         .library(name: "SecureSync", targets: ["SecureSync"]),
+        .library(name: "SyncPostgreSQL", targets: ["SyncPostgreSQL"]),
         .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .executable(name: "securestorage", targets: ["SecureStorageTool"]),
     ],
@@ -50,6 +51,7 @@ let package = Package(
         .trait(
             name: "SystemSQLCipher",
             description: "the system's SQLCipher 4, through pkg-config (default elsewhere)"),
+        .trait(name: "PostgreSQL", description: "objects in PostgreSQL, through libpq"),
     ],
     dependencies: [
         // Of one minor version, since traits, their defaults and the engine change with the next.
@@ -120,6 +122,20 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: swiftSettings),
+        // Objects in PostgreSQL. Without the trait it is empty, and libpq is not looked for.
+        .systemLibrary(
+            name: "CPostgreSQL",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "SyncPostgreSQL",
+            dependencies: [
+                "SecureStoragePlatform", "SecureSync",
+                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            resources: [.embedInCode("schema.sql")],
             swiftSettings: swiftSettings),
         // What every store has to do, for those who write one.
         .target(
@@ -256,6 +272,12 @@ let package = Package(
                 "TestSupport",
             ],
             exclude: ["S3/sign_with_botocore.py"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SyncPostgreSQLTests",
+            dependencies: [
+                "SecureStoragePlatform", "SecureSync", "SyncPostgreSQL", "SyncTestKit",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "ToolTests",

@@ -1,0 +1,91 @@
+-- The tables and rights of SecureStorage's objects in PostgreSQL 12 or later.
+--
+-- Run it as the tables' future owner, who must be allowed to create roles, or exist beside a role
+-- securestorage_client: psql -f schema.sql, or PostgreSQLObjectStore.installSchema. It may be run
+-- again at any time, also to repair rights, and changes no object.
+--
+-- Then, for each role that an app connects as, and each group of objects that it may use:
+--
+--     GRANT securestorage_client TO alice;
+--     INSERT INTO securestorage_member (grp, role) VALUES ('notes', 'alice');
+--
+-- The server decides by the role whose password or certificate it has checked. What a client says
+-- about itself has no influence on what it sees.
+
+BEGIN;
+
+-- Two runs at once would both find that something is missing.
+SELECT pg_advisory_xact_lock(7310034201873);
+
+DO $$
+BEGIN
+    CREATE ROLE securestorage_client NOLOGIN;
+EXCEPTION
+    WHEN duplicate_object OR unique_violation THEN NULL;
+    -- Somebody else may have created it.
+    WHEN insufficient_privilege THEN
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'securestorage_client') THEN
+            RAISE;
+        END IF;
+END
+$$;
+
+-- Who may use which group. Only the owner changes it.
+CREATE TABLE IF NOT EXISTS securestorage_member (
+    grp text COLLATE "C" NOT NULL,
+    role name NOT NULL,
+    PRIMARY KEY (role, grp)
+);
+
+-- Objects: created once, removed, never changed.
+CREATE TABLE IF NOT EXISTS securestorage_object (
+    grp text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 600),
+    bytes bytea NOT NULL CHECK (octet_length(bytes) <= 64 * 1024 * 1024),
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (grp, name)
+);
+
+-- Marks: small, and overwritten. The first version is the time in microseconds, so that a mark that
+-- was removed and set anew does not have a version that was seen before.
+CREATE TABLE IF NOT EXISTS securestorage_mark (
+    grp text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 600),
+    bytes bytea NOT NULL CHECK (octet_length(bytes) <= 1024),
+    version bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    PRIMARY KEY (grp, name)
+) WITH (fillfactor = 50);
+
+-- Ciphertext does not become smaller by compression.
+ALTER TABLE securestorage_object ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+-- Each role sees its own memberships, and the objects and marks of their groups.
+ALTER TABLE securestorage_member ENABLE ROW LEVEL SECURITY;
+ALTER TABLE securestorage_object ENABLE ROW LEVEL SECURITY;
+ALTER TABLE securestorage_mark ENABLE ROW LEVEL SECURITY;
+
+DROP POLICY IF EXISTS securestorage_own ON securestorage_member;
+CREATE POLICY securestorage_own ON securestorage_member FOR SELECT TO securestorage_client
+    USING (role = current_user);
+
+-- As IN, the memberships are looked up once for a statement, not for each row.
+DROP POLICY IF EXISTS securestorage_group ON securestorage_object;
+CREATE POLICY securestorage_group ON securestorage_object TO securestorage_client
+    USING (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user))
+    WITH CHECK (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user));
+
+DROP POLICY IF EXISTS securestorage_group ON securestorage_mark;
+CREATE POLICY securestorage_group ON securestorage_mark TO securestorage_client
+    USING (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user))
+    WITH CHECK (grp IN (SELECT m.grp FROM securestorage_member m WHERE m.role = current_user));
+
+-- No UPDATE of objects: not even a client that was taken over can replace one under its name. The
+-- time of creation is the server's, since no client may write it.
+REVOKE ALL ON securestorage_member, securestorage_object, securestorage_mark
+    FROM PUBLIC, securestorage_client;
+GRANT SELECT ON securestorage_member TO securestorage_client;
+GRANT SELECT, INSERT (grp, name, bytes), DELETE ON securestorage_object TO securestorage_client;
+GRANT SELECT, INSERT (grp, name, bytes), UPDATE (bytes, version), DELETE ON securestorage_mark
+    TO securestorage_client;
+
+COMMIT;
