@@ -1,0 +1,162 @@
+#if PostgreSQL
+    import Foundation
+    import SecureSync
+    import Testing
+
+    @testable import SyncPostgreSQL
+
+    extension PostgreSQLTests {
+        /// What the server lets a role do.
+        @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: TestServer.isOwn))
+        struct RightsTests {
+            private let store: PostgreSQLObjectStore
+            private let name = TestServer.prefix() + "secret"
+
+            init() throws { store = try TestServer.store() }
+
+            private func otherStore(_ group: String) throws -> PostgreSQLObjectStore {
+                PostgreSQLObjectStore(
+                    connectionString: try #require(TestServer.other), group: group,
+                    patience: .seconds(2))
+            }
+
+            @Test func `groups have names of their own`() async throws {
+                let other = try otherStore("other")
+                #expect(try await store.create(name, Data("1".utf8)))
+                #expect(try await other.read(name) == nil)
+                #expect(try await other.create(name, Data("2".utf8)))
+                #expect(try await store.read(name) == Data("1".utf8))
+                #expect(try await other.read(name) == Data("2".utf8))
+                try await other.remove([name])
+                #expect(try await store.read(name) == Data("1".utf8))
+                try await store.remove([name])
+            }
+
+            @Test func `a role that claims a group is refused`() async throws {
+                #expect(try await store.create(name, Data("1".utf8)))
+                try await store.mark(name + "-mark", Data("1".utf8))
+                let other = try otherStore("test")
+                for call in [
+                    { _ = try await other.read(name) },
+                    { _ = try await other.list("", after: nil) },
+                    { _ = try await other.create(name + "2", Data()) },
+                    { _ = try await other.create(name, Data()) },
+                    { try await other.mark(name + "-mark", Data()) },
+                    { _ = try await other.waitForMark(name, since: nil, atMost: .seconds(1)) },
+                ] as [() async throws -> Void] {
+                    let error = try await TestServer.failure(of: call)
+                    #expect(error.code == "42501" && !error.isTransient)
+                    #expect(error.description.contains("securestorage_member"))
+                }
+                try await other.remove([name, name + "-mark"])
+                #expect(try await store.read(name) == Data("1".utf8))
+                #expect(try await store.read(name + "-mark") == Data("1".utf8))
+                try await store.remove([name, name + "-mark"])
+            }
+
+            @Test func `statements written by hand see and change no other group`() async throws {
+                #expect(try await store.create(name, Data("1".utf8)))
+                try await store.mark(name + "-mark", Data("1".utf8))
+                for statement in [
+                    Statement("SELECT * FROM securestorage_object WHERE grp = 'test'"),
+                    Statement("SELECT * FROM securestorage_mark WHERE grp = 'test'"),
+                    Statement("SELECT * FROM securestorage_member WHERE grp = 'test'"),
+                    Statement("DELETE FROM securestorage_object WHERE grp = 'test' RETURNING name"),
+                    Statement("DELETE FROM securestorage_mark WHERE grp = 'test' RETURNING name"),
+                    Statement(
+                        "UPDATE securestorage_mark SET bytes = '' WHERE grp = 'test' RETURNING name"
+                    ),
+                ] {
+                    let rows = try await TestServer.run(TestServer.other, statement)
+                    #expect(rows.isEmpty, "\(statement.sql)")
+                }
+                for statement in [
+                    Statement(
+                        "INSERT INTO securestorage_object (grp, name, bytes) VALUES ('test', 'x', '')"
+                    ),
+                    Statement(
+                        "INSERT INTO securestorage_mark (grp, name, bytes) VALUES ('test', 'x', '')"
+                    ),
+                    Statement(
+                        "INSERT INTO securestorage_member (grp, role) VALUES ('test', 'other')"),
+                    Statement("UPDATE securestorage_member SET grp = 'test'"),
+                    Statement("DELETE FROM securestorage_member"),
+                    Statement("UPDATE securestorage_mark SET grp = 'test'"),
+                    Statement("ALTER TABLE securestorage_object DISABLE ROW LEVEL SECURITY"),
+                    Statement("DROP POLICY securestorage_group ON securestorage_object"),
+                    Statement("SET ROLE tester"), Statement("SET SESSION AUTHORIZATION tester"),
+                    Statement("TRUNCATE securestorage_object"),
+                ] {
+                    let error = try await TestServer.failure {
+                        try await TestServer.run(TestServer.other, statement)
+                    }
+                    #expect(error.code == "42501", "\(statement.sql): \(error)")
+                }
+                #expect(try await store.read(name) == Data("1".utf8))
+                #expect(try await store.read(name + "-mark") == Data("1".utf8))
+                try await store.remove([name, name + "-mark"])
+            }
+
+            @Test func `no role can replace an object`() async throws {
+                #expect(try await store.create(name, Data("1".utf8)))
+                for statement in [
+                    Statement("UPDATE securestorage_object SET bytes = ''"),
+                    Statement("UPDATE securestorage_object SET name = 'x'"),
+                    Statement(
+                        """
+                        INSERT INTO securestorage_object (grp, name, bytes) VALUES ('test', $1, '')
+                        ON CONFLICT (grp, name) DO UPDATE SET bytes = excluded.bytes
+                        """, .text(name)),
+                    Statement(
+                        """
+                        INSERT INTO securestorage_object (grp, name, bytes, at)
+                        VALUES ('test', 'x', '', '2000-01-01')
+                        """),
+                ] {
+                    let error = try await TestServer.failure {
+                        try await TestServer.run(TestServer.string, statement)
+                    }
+                    #expect(error.code == "42501", "\(statement.sql): \(error)")
+                }
+                #expect(try await store.read(name) == Data("1".utf8))
+                try await store.remove([name])
+            }
+
+            @Test func `the server refuses what is too large`() async throws {
+                let error = try await TestServer.failure {
+                    try await store.create(name, Data(count: 64 << 20 + 1))
+                }
+                #expect(error.code == "23514" && !error.isTransient)
+                #expect(error.description.contains("64 MiB"))
+                #expect(try await store.read(name) == nil)
+            }
+
+            @Test func `objects are durable even for roles that do not want it`() async throws {
+                // Seen by a rule of the test's: the setting while the row is written.
+                try await TestServer.run(
+                    TestServer.admin,
+                    script: """
+                        ALTER ROLE tester SET synchronous_commit = off;
+                        CREATE TABLE seen (value text); GRANT INSERT ON seen TO tester;
+                        CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                            INSERT INTO seen VALUES (current_setting('synchronous_commit'));
+                            RETURN NULL; END $$;
+                        CREATE TRIGGER see AFTER INSERT ON securestorage_object
+                            FOR EACH ROW EXECUTE FUNCTION see();
+                        """)
+                let created = try? await store.create(name, Data())
+                let rows = try await TestServer.run(
+                    TestServer.admin, Statement("SELECT value FROM seen"))
+                try await TestServer.run(
+                    TestServer.admin,
+                    script: """
+                        DROP TRIGGER see ON securestorage_object; DROP FUNCTION see; DROP TABLE seen;
+                        ALTER ROLE tester RESET synchronous_commit;
+                        """)
+                #expect(created == true)
+                #expect(rows.values.map { $0[0]?.text } == ["on"])
+                try await store.remove([name])
+            }
+        }
+    }
+#endif
