@@ -64,10 +64,17 @@
         /// Stops the server as a crash does, or starts it.
         static func server(_ action: String) async throws {
             let program = try #require(variable("_SERVER"))
+            // Not with `Process`: it waits until a descriptor is closed that the server inherits.
             let status = try await onOwnThread {
-                let process = try Process.run(URL(fileURLWithPath: program), arguments: [action])
-                process.waitUntilExit()
-                return process.terminationStatus
+                var process = pid_t()
+                var arguments = [strdup(program), strdup(action), nil]
+                defer { for argument in arguments { free(argument) } }
+                guard posix_spawn(&process, program, nil, nil, &arguments, environ) == 0 else {
+                    throw SystemError("run")
+                }
+                var status: Int32 = -1
+                while waitpid(process, &status, 0) < 0, errno == EINTR {}
+                return status
             }
             #expect(status == 0)
         }
