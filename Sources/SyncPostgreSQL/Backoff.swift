@@ -1,6 +1,6 @@
 #if PostgreSQL
-    /// The pauses between repetitions: twice as long each time, by chance up to half shorter, so that
-    /// the clients of a server that returns do not come all at once.
+    /// The pauses between repetitions: twice as long each time, by chance up to half shorter, so
+    /// that the clients of a server that returns do not come all at once.
     struct Backoff {
         let end: ContinuousClock.Instant
         private var pause = Duration.milliseconds(50)

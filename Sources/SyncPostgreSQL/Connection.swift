@@ -6,8 +6,8 @@
 
     /// A connection of libpq, whose calls block only in a `poll(2)` that ``wake`` ends.
     ///
-    /// One thread at a time uses it. After it has been woken it is of no more use: a request to cancel
-    /// may still be on its way, and would hit the next statement.
+    /// One thread at a time uses it. After it has been woken it is of no more use: a request to
+    /// cancel may still be on its way, and would hit the next statement.
     final class Connection: @unchecked Sendable {
         // @unchecked: whoever has acquired the connection is the only one to use `handle`.
         private var handle: OpaquePointer?
@@ -102,8 +102,8 @@
         ///   - statement: The statement.
         ///   - silence: How long the server may neither take nor send a byte.
         /// - Returns: The rows of the result.
-        /// - Throws: ``SyncError``; `CancellationError` when woken, after which the server is asked to
-        ///   end the statement, on a thread of its own.
+        /// - Throws: ``SyncError``; `CancellationError` when woken, after which the server is asked
+        ///   to end the statement, on a thread of its own.
         func run(_ statement: Statement, silence: Duration) throws -> Rows {
             let parameters = statement.parameters.map(\.binary)
             largest = max(largest, parameters.reduce(0) { $0 + $1.count })
@@ -117,7 +117,8 @@
             return try answer(isSent == 1, silence)
         }
 
-        /// Runs several statements without parameters, in one transaction if they do not say otherwise.
+        /// Runs several statements without parameters, in one transaction if they do not say
+        /// otherwise.
         func run(script: String, silence: Duration) throws {
             _ = try answer(PQsendQuery(handle, script) == 1, silence)
         }

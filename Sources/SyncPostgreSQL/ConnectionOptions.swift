@@ -45,11 +45,10 @@
             }
             if values["sslmode"] == nil, !Self.isLocal(values, environment) {
                 values["sslmode"] = "verify-full"
-            }
-            if values["sslmode"] == "verify-full", environment["PGSSLROOTCERT"] == nil,
-                PQlibVersion() >= 160_000
-            {
-                add("sslrootcert", "system")
+                // Where a mode is named, libpq's own place of certificates may be meant.
+                if environment["PGSSLROOTCERT"] == nil, PQlibVersion() >= 160_000 {
+                    add("sslrootcert", "system")
+                }
             }
             add("fallback_application_name", "SecureStorage")
             values["client_encoding"] = "UTF8"

@@ -26,7 +26,8 @@
             state = Locked(State(free: self.size))
         }
 
-        /// Waits for the right to use a connection; every call that returns is followed by ``release(_:)``.
+        /// Waits for the right to use a connection; every call that returns is followed by
+        /// ``release(_:)``.
         ///
         /// - Returns: An idle connection; nil if a new one may be opened.
         /// - Throws: ``SyncError`` if the pool is closed; `CancellationError`.

@@ -8,8 +8,8 @@
     /// It only shortens the pauses between looks at a mark: without it, or while it connects again,
     /// marks are seen a little later. The thread starts with the first call that waits.
     final class MarkListener: Sendable {
-        /// The channel's name; every role of the database may listen to it and notify there, so that
-        /// payloads say nothing to those who do not know the names.
+        /// The channel's name; every role of the database may listen to it and notify there, so
+        /// that payloads say nothing to those who do not know the names.
         static let listen = Statement("LISTEN securestorage_mark")
 
         /// Sets a mark, and tells those who listen.

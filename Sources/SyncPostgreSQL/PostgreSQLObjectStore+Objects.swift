@@ -14,8 +14,8 @@
         /// - Throws: ``SyncError``; `CancellationError`.
         public func create(_ name: String, _ bytes: Data) async throws -> Bool {
             try SyncObjectName.check(name)
-            // Durable whatever the role's default is; set for this statement only, since with PgBouncer
-            // a session belongs to nobody. Stricter values remain.
+            // Durable whatever the role's default is; set for this statement only, since with
+            // PgBouncer a session belongs to nobody. Stricter values remain.
             let rows = try await run(
                 Statement(
                     """
@@ -57,7 +57,8 @@
         ///   `CancellationError`.
         public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
             try SyncObjectName.check(prefix: prefix)
-            // Names are ASCII: a greater character than all of theirs ends the names with the prefix.
+            // Names are ASCII: a greater character than all of theirs ends the names with the
+            // prefix.
             let rows = try await run(
                 Statement(
                     """

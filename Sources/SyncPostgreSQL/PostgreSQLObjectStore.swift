@@ -6,7 +6,8 @@
     /// Objects in tables of PostgreSQL 12 or later, through libpq.
     ///
     /// ```swift
-    /// try await PostgreSQLObjectStore.installSchema(connectionString: "host=/run/postgresql dbname=app")
+    /// let admin = "host=/run/postgresql dbname=app"
+    /// try await PostgreSQLObjectStore.installSchema(connectionString: admin)
     /// // As the tables' owner: GRANT securestorage_client TO alice;
     /// // INSERT INTO securestorage_member (grp, role) VALUES ('notes', 'alice');
     /// let store = PostgreSQLObjectStore(
@@ -15,29 +16,32 @@
     ///     group: "notes")
     /// ```
     ///
-    /// Who sees which group is decided by the server, by the role that it has checked: a role without
-    /// membership in a group can neither see nor create its objects, and no role can change the bytes
-    /// of an object.
+    /// Who sees which group is decided by the server, by the role that it has checked: a role
+    /// without membership in a group can neither see nor create its objects, and no role can change
+    /// the bytes of an object.
     ///
     /// ## Connections
     ///
-    /// Opened when they are needed, and kept; each call uses one, on a thread of its own, so that no
-    /// task's thread blocks. A connection that carried more than 16 MiB at once, or whose call was
-    /// cancelled, is closed. A call that fails for now, such as by a lost connection or a server that
-    /// restarts, is repeated with growing pauses until the patience is over. A `create` that is repeated
-    /// after its answer was lost returns false, although it has created the object. A server that
-    /// neither takes nor sends anything for the patience, at least 30 seconds, counts as lost.
+    /// Opened when they are needed, and kept; each call uses one, on a thread of its own, so that
+    /// no task's thread blocks. A connection that carried more than 16 MiB at once, or whose call
+    /// was cancelled, is closed. A call that fails for now, such as by a lost connection or a
+    /// server that restarts, is repeated with growing pauses until the patience is over. A `create`
+    /// that is repeated after its answer was lost returns false, although it has created the
+    /// object. A server that neither takes nor sends anything for the patience, at least 30
+    /// seconds, counts as lost.
     ///
-    /// Works with PgBouncer in transaction mode: no statement is named, and nothing is set in a session,
-    /// except `LISTEN` with `notifies`, for which the connection string has to name the server itself.
+    /// Works with PgBouncer in transaction mode: no statement is named, and nothing is set in a
+    /// session. Only notifications do not arrive through it, so that marks are found by looking for
+    /// them.
     ///
     /// ## TLS
     ///
-    /// Use `sslmode=verify-full`: all other modes accept any server, or its name unchecked. It is the
-    /// default of this store, unlike libpq's, if the connection string names no `sslmode` and a server
-    /// is not on this machine (a Unix socket or loopback), or is named by a service file. Certificates
-    /// are those of the system with libpq 16 or later (`sslrootcert=system`); earlier versions need
-    /// `sslrootcert=FILE`.
+    /// Use `sslmode=verify-full`: all other modes accept any server, or its name unchecked. It is
+    /// the default of this store, unlike libpq's, if the connection string names no `sslmode` and a
+    /// server is not on this machine (a Unix socket or loopback), or is named by a service file;
+    /// the variable `PGSSLMODE` does not count then. With libpq 16 or later the system's
+    /// certificates are its default (`sslrootcert=system`); earlier versions, and servers with a
+    /// certificate of an organisation's own, need `sslrootcert=FILE`.
     ///
     /// ## Errors
     ///
@@ -74,9 +78,10 @@
         /// - Parameters:
         ///   - connectionString: Of libpq: `key=value` pairs or a URI. Checked by the first call.
         ///   - group: The objects' group; the role must be a member of it.
-        ///   - notifies: Whether marks are sent and awaited with `NOTIFY`, on one more connection, instead
-        ///     of looked for after 0.2 to 5 seconds. It makes the commits of a busy server wait for each
-        ///     other. Has to be the same for all that use the group; otherwise marks are seen later.
+        ///   - notifies: Whether marks are sent and awaited with `NOTIFY`, on one more connection,
+        ///     instead of looked for after 0.2 to 5 seconds. It makes the commits of a busy server
+        ///     wait for each other. Has to be the same for all that use the group; otherwise marks
+        ///     are seen later.
         ///   - connections: The most connections at a time, at least 1.
         ///   - patience: How long calls are repeated that fail for now; zero: not at all.
         public init(

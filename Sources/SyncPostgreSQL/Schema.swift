@@ -13,8 +13,8 @@
 
         /// Creates the tables and rights where they are missing.
         ///
-        /// Runs ``schema`` in one transaction, as the tables' future owner, who must be allowed to create
-        /// roles. Changes no object. Does not wait for a server that is away.
+        /// Runs ``schema`` in one transaction, as the tables' future owner, who must be allowed to
+        /// create roles. Changes no object. Does not wait for a server that is away.
         ///
         /// - Parameter connectionString: As in the initializer, of an administrator.
         /// - Throws: ``SyncError``; `CancellationError`.

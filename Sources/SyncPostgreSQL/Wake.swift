@@ -2,7 +2,8 @@
     internal import Foundation
     internal import SecureStoragePlatform
 
-    /// A signal that ends a `poll(2)` of another thread: a pipe that becomes readable, and remains so.
+    /// A signal that ends a `poll(2)` of another thread: a pipe that becomes readable, and remains
+    /// so.
     final class Wake: Sendable {
         private let reader: Descriptor
         private let writer: Descriptor
@@ -42,7 +43,8 @@
     }
 
     extension Duration {
-        /// Milliseconds for `poll(2)`, at least 1, so that a short rest does not become a busy loop.
+        /// Milliseconds for `poll(2)`, at least 1, so that a short rest does not become a busy
+        /// loop.
         var wholeMilliseconds: Int32 {
             let milliseconds =
                 components.seconds.multipliedReportingOverflow(by: 1000).overflow

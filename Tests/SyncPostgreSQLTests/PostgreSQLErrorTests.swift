@@ -66,7 +66,8 @@
             }
 
             @Test func `a server whose certificate cannot be verified`() async throws {
-                // The first has no file of certificates, the second one that does not name the host.
+                // The first has no file of certificates, the second one that does not name the
+                // host.
                 let ca = try #require(TestServer.variable("_CA"))
                 for more in [
                     "sslmode=verify-full sslrootcert=/nowhere",

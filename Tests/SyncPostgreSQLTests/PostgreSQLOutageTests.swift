@@ -12,7 +12,8 @@
         struct OutageTests {
             private let prefix = TestServer.prefix()
 
-            /// A store whose connections go through a proxy; without TLS, so that bytes can be counted.
+            /// A store whose connections go through a proxy; without TLS, so that bytes can be
+            /// counted.
             private func proxied(
                 patience: Duration = .seconds(30), connections: Int = 1
             ) throws -> (CuttingProxy, PostgreSQLObjectStore) {
@@ -57,7 +58,8 @@
                 let names = created.withLock { $0 }
                 #expect(names.count > 100)
                 let listed = Set(try await store.listAll(prefix).map(\.name))
-                // Whatever a call has returned for survives; what false means is checked by reading.
+                // Whatever a call has returned for survives; what false means is checked by
+                // reading.
                 #expect(listed == Set(names.keys))
                 for name in names.keys where names[name] == false {
                     #expect(try await store.read(name) == Data(name.utf8))
@@ -200,6 +202,33 @@
                 try await writer.mark(name, Data("2".utf8))
                 let next = try await seen
                 #expect(next != nil && next != tag)
+                try await writer.remove([name])
+            }
+
+            @Test func `the listening connection is opened again`() async throws {
+                let writer = try TestServer.store(notifies: true)
+                let name = prefix + "mark"
+                let payload = MarkListener.payload("test", name)
+                let string = try #require(TestServer.string)
+                let listener = try MarkListener {
+                    try ConnectionOptions(string, patience: .seconds(30), environment: [:])
+                }
+                defer { listener.stop() }
+                for isRestarted in [false, true] {
+                    if isRestarted {
+                        try await TestServer.server("kill")
+                        try await TestServer.server("start")
+                    }
+                    // The count also grows once when the connection is open.
+                    var successes = 0
+                    for _ in 0..<30 where successes < 3 {
+                        let count = listener.count(payload)
+                        try await writer.mark(name, Data("1".utf8))
+                        try await listener.wait(payload, beyond: count, atMost: .seconds(1))
+                        successes = listener.count(payload) == count + 1 ? successes + 1 : 0
+                    }
+                    #expect(successes == 3)
+                }
                 try await writer.remove([name])
             }
 
