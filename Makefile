@@ -12,7 +12,7 @@ OPTIMISED := -Xcxx -O2
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz bench bench-check trait engines formats docs clean comments
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores bench bench-check trait engines formats docs clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -86,6 +86,10 @@ fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=60
 
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
+
+stores: setup ## the stores and the mirror over a PostgreSQL and an S3 server, started for it
+	Scripts/stores postgresql s3 -- Scripts/run-tests --traits default,PostgreSQL --scratch-path .build/stores/build \
+		$(OPTIMISED) --filter 'SecureSyncTests|SyncPostgreSQLTests'
 
 bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)

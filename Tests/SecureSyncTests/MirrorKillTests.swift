@@ -6,11 +6,8 @@ import TestSupport
 
 /// An app with a mirror is killed at any time, again and again, over one store.
 @Suite(.timeLimit(.minutes(60))) struct MirrorKillTests {
-    /// Commits numbers in pairs, checkpoints now and then, and acknowledges what `flush` has stored.
-    ///
-    /// - Parameters:
-    ///   - path: The database, which exists.
-    ///   - acknowledged: A file, to which a byte is written for each pair that `flush` has stored.
+    /// Commits rows in pairs, checkpoints now and then, and writes the number of rows that `flush`
+    /// has stored into a file.
     private static func work(_ path: String, _ store: URL, _ acknowledged: FileHandle) async throws
     {
         let pool = SecureDatabasePool(fullDatabasePath: path)

@@ -57,6 +57,7 @@ import Testing
             "../../../Examples/FirstSteps/Keys/main.swift",
             "../../../Examples/FirstSteps/SecureVault/main.swift",
             "../../SecureSyncTests/SyncSnippets.swift",
+            "../../SyncPostgreSQLTests/PostgreSQLSnippets.swift",
             "../../VaultsTests/Backup/BackupSnippets.swift",
             "../../VaultsTests/DataVault/DataVaultSnippets.swift",
             "../../VaultsTests/SecureVault/KeySnippets.swift",
