@@ -121,6 +121,23 @@ package final class Descriptor: Sendable {
         }
     }
 
+    /// Writes all of `bytes` from `offset` on.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
+        var done = 0
+        while done < bytes.count {
+            done += try repeated("write") {
+                pwrite(
+                    number, bytes.baseAddress?.advanced(by: done), bytes.count - done,
+                    off_t(offset + done))
+            }
+        }
+    }
+
+    /// Ends the file after `size` bytes.
+    package func truncate(to size: Int) throws {
+        _ = try repeated("truncate") { Int(ftruncate(number, off_t(size))) }
+    }
+
     /// Waits until the file's contents, or the directory's names, are on the disk.
     package func sync() throws {
         _ = try repeated("sync") { Int(cplatform_sync(number)) }

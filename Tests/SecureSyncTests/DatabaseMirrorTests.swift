@@ -167,6 +167,45 @@ import TestSupport
         #expect(!FileManager.default.fileExists(atPath: url.path))
     }
 
+    @Test func `after a change of the key, a new snapshot is restored with the new one`()
+        async throws
+    {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        try add("one")
+        try await mirror.flush()
+        let before = Date()
+        try await Task.sleep(for: .milliseconds(5))
+        let newKey = SecretBytes.random(count: 32)
+        try await pool.changeEncryptionKey(with: .raw(newKey))
+        try add("two")
+        try await mirror.flush()
+        #expect(try await store.listAll("notes/generations/").count == 2)
+        #expect(try await restored(at: .date(before)).count == 1)
+        let url = URL(fileURLWithPath: home.path + "-restored")
+        try await DatabaseMirror.restore("notes", from: store, to: url, key: .raw(newKey))
+        let db = SecureDatabaseStore(url: url)
+        try db.open(with: .raw(newKey))
+        defer { db.close() }
+        #expect(try contents(db) == current())
+    }
+
+    @Test func `a suspended pool ships nothing, and what is committed afterwards is shipped`()
+        async throws
+    {
+        let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
+        let running = Task { try await mirror.run() }
+        try add("one")
+        try await mirror.flush()
+        pool.suspend()
+        #expect(Descriptors.count(of: home.path) == 0)
+        pool.resume()
+        try add("two")
+        while try await restored().count < 2 { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try await restored() == current())
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+    }
+
     @Test func `the store sees no plaintext`() async throws {
         try await pool.write { try $0.executeUpdate("CREATE TABLE canarytable (canarycolumn)") }
         try add("canaryvalue")

@@ -6,6 +6,13 @@ protocol EndableRows: AnyObject, Sendable {
     ///
     /// - Parameter error: The error that any further read throws.
     func end(with error: SecureStorageError)
+
+    /// Whether a key change ends it, instead of waiting for its end.
+    var yieldsToKeyChanges: Bool { get }
+}
+
+extension EndableRows {
+    var yieldsToKeyChanges: Bool { false }
 }
 
 /// The readers that currently have a connection.
@@ -41,6 +48,14 @@ final class RowRegister: Sendable {
     func endAll(with error: SecureStorageError) {
         // A nil reference is a reader that is already closing itself.
         for rows in state.withLock({ $0.entries.values.map(\.rows) }) { rows?.end(with: error) }
+    }
+
+    /// Ends the readers that have no end of their own, before a key change.
+    func endForKeyChange() {
+        let rows = state.withLock { $0.entries.values.compactMap(\.rows) }
+        for rows in rows where rows.yieldsToKeyChanges {
+            rows.end(with: .statementFailed(.busySnapshot, "the key is being changed"))
+        }
     }
 
     /// Interrupts the running statements.

@@ -1,4 +1,5 @@
 package import Foundation
+internal import SecureStoragePlatform
 
 /// The committed pages of a database as they are stored, encrypted: first all of them, then those
 /// that each commit changes.
@@ -12,34 +13,33 @@ package import Foundation
 /// - While the file holds everything, the transaction may hold only the file. Then the log may be
 ///   begun anew. Its new frames cannot be copied into the file, so from then on it grows.
 ///
-/// Not thread-safe; the methods block.
-package final class CommittedPages: @unchecked Sendable {
-    // @unchecked: used by one caller at a time.
+/// Thread-safe; the methods block.
+package final class CommittedPages: Sendable {
     private let access: any AccessPoint
-    private var reader: SnapshotReader
-    /// The end of what has been returned.
-    package private(set) var position: LogPosition
-    /// Whether the transaction may keep the log from being begun anew.
-    private var holdsLog = true
-    /// The number of frames that the log had when it was last looked at.
-    private var seenFrames: UInt32
-
+    private let path: String
     /// The file's cipher settings.
     package let cipher: CipherConfiguration
-    package var pageSize: Int { cipher.pageSize }
-    private let path: String
+    /// The key at the beginning.
+    private let key: DerivedKey
+    private let state: Locked<State>
+
+    private struct State {
+        var reader: SnapshotReader
+        var snapshot: Snapshot
+        /// The end of what has been returned.
+        var position: LogPosition
+        /// Whether the transaction may keep the log from being begun anew.
+        var holdsLog = true
+        /// The number of frames that the log had when it was last looked at.
+        var seenFrames: UInt32
+    }
 
     /// All pages at the beginning.
-    private var snapshot: Snapshot
-
     private struct Snapshot {
         var pageCount: Int
         /// The offsets in the log of those pages that the file does not hold.
         var offsets: [UInt32: Int]
     }
-
-    /// The number of pages of the snapshot.
-    package var pageCount: Int { snapshot.pageCount }
 
     /// Begins with the state as it is now.
     ///
@@ -47,23 +47,35 @@ package final class CommittedPages: @unchecked Sendable {
     ///   `read`.
     package init(of database: some SecureDatabaseReader) throws {
         access = database.access.point
-        (reader, snapshot, position) = try Self.begin(access)
-        (path, cipher) = try reader.use { ($0.path, $0.configuration.cipher) }
-        seenFrames = position.frame
+        let (reader, snapshot, position) = try Self.begin(access)
+        (path, cipher, key) = try reader.use {
+            guard let key = $0.key else { throw SecureStorageError.closed }
+            return ($0.path, $0.configuration.cipher, key)
+        }
+        state = Locked(
+            State(
+                reader: reader, snapshot: snapshot, position: position,
+                seenFrames: position.frame))
     }
 
-    deinit { reader.close() }
+    deinit { end() }
 
     /// Ends the read transaction; later calls throw `.closed`.
-    package func end() { reader.close() }
+    package func end() { state.withLock { $0.reader.close() } }
+
+    package var pageSize: Int { cipher.pageSize }
+
+    /// The number of pages of the snapshot.
+    package var pageCount: Int { state.withLock { $0.snapshot.pageCount } }
+
+    /// The end of what has been returned.
+    package var position: LogPosition { state.withLock { $0.position } }
+
+    /// Whether checkpoints may empty the log: everything that was returned is in the file.
+    package var leavesLog: Bool { state.withLock { !$0.holdsLog } }
 
     /// Returns what proves pages, and a key that only those can derive who have the database's.
-    package func keys() throws -> PageKeys {
-        try reader.use {
-            guard let key = $0.key else { throw SecureStorageError.closed }
-            return try PageKeys(key, cipher)
-        }
-    }
+    package func keys() throws -> PageKeys { try PageKeys(key, cipher) }
 
     // MARK: - The snapshot
 
@@ -130,6 +142,7 @@ package final class CommittedPages: @unchecked Sendable {
     /// - Returns: Their bytes.
     /// - Throws: Why the read transaction has ended; the disk's errors.
     package func snapshotPages(_ number: Int, count: Int) throws -> Data {
+        let (reader, snapshot) = state.withLock { ($0.reader, $0.snapshot) }
         let file = try RawFile(path)
         let log = snapshot.offsets.isEmpty ? nil : try RawFile(path + "-wal")
         var data = Data(count: count * pageSize)
@@ -189,65 +202,81 @@ package final class CommittedPages: @unchecked Sendable {
     ///
     /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost,
     ///   after which only a new beginning helps; the errors of `read`.
-    package func next() throws -> Changes? {
-        snapshot.offsets = [:]
-        let index = try reader.use { try WALIndex(of: $0) }
+    package func next() throws -> Changes? { try state.withLock { try next(&$0) } }
+
+    private func next(_ state: inout State) throws -> Changes? {
+        state.snapshot.offsets = [:]
+        let index = try state.reader.use { try WALIndex(of: $0) }
         guard
-            index.salts != position.salts && index.frameCount > 0
-                || index.frameCount > position.frame
+            index.salts != state.position.salts && index.frameCount > 0
+                || index.frameCount > state.position.frame
         else {
             // The file holds everything that was returned: the log may be begun anew.
-            if holdsLog, index.isBackfilled { try letLogBeginAnew() }
+            if state.holdsLog, index.isBackfilled {
+                try replaceReader(&state).close()
+                state.holdsLog = false
+            }
             return nil
         }
-        let earlier = reader
-        reader = try SnapshotReader(access)
+        let earlier = try replaceReader(&state)
         defer { earlier.close() }
-        holdsLog = true
+        state.holdsLog = true
         do {
-            let changes = try changes(upTo: reader.use { try WALIndex(of: $0) })
+            let index = try state.reader.use { try WALIndex(of: $0) }
+            let changes = try changes(upTo: index, &state)
             try earlier.requireOpen()
             return changes
         } catch {
-            reader.close()
+            state.reader.close()
             throw error
         }
     }
 
-    private func letLogBeginAnew() throws {
-        let earlier = reader
-        reader = try SnapshotReader(access)
-        earlier.close()
-        holdsLog = false
+    /// Begins a later transaction, and returns the earlier one.
+    private func replaceReader(_ state: inout State) throws -> SnapshotReader {
+        let earlier = state.reader
+        state.reader = try SnapshotReader(access)
+        // All pages have changed with it.
+        guard try state.reader.use({ $0.key?.key == key.key }) else {
+            state.reader.close()
+            earlier.close()
+            throw Self.lostTrack
+        }
+        return earlier
     }
 
-    private func changes(upTo index: WALIndex) throws -> Changes? {
+    private func changes(upTo index: WALIndex, _ state: inout State) throws -> Changes {
         let log = try RawFile(path + "-wal")
         guard let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
             let start = LogPosition(atStartOf: header), start.salts == index.salts
         else { throw Self.lostTrack }
         let from: LogPosition
-        if start.salts == position.salts {
-            from = position
+        if start.salts == state.position.salts {
+            from = state.position
         } else {
             // Begun anew, possibly several times, but with frames only this time: those of the log
             // before could not be copied into the file.
-            guard position.frame == seenFrames else { throw Self.lostTrack }
+            guard state.position.frame == state.seenFrames else { throw Self.lostTrack }
             from = start
         }
         let frames = try LogFrames(of: log, from: from, upTo: index.frameCount, pageSize: pageSize)
         let pages = frames.offsets.keys.filter { $0 <= frames.pageCount }.sorted()
-        position = frames.end
-        seenFrames = frames.end.frame
+        state.position = frames.end
+        state.seenFrames = frames.end.frame
         return Changes(
             pages: pages, pageCount: Int(frames.pageCount), commitCount: frames.commitCount,
-            end: frames.end, offsets: frames.offsets, log: log, pageSize: pageSize, reader: reader)
+            end: frames.end, offsets: frames.offsets, log: log, pageSize: pageSize,
+            reader: state.reader)
     }
 
     /// Goes on at a position of an earlier mirroring, if the log still has it.
     ///
     /// - Returns: false if it has not: then the snapshot is needed.
     package func resume(at earlier: LogPosition) throws -> Bool {
+        try state.withLock { try resume(at: earlier, &$0) }
+    }
+
+    private func resume(at earlier: LogPosition, _ state: inout State) throws -> Bool {
         guard earlier != .none, let log = try RawFile(ifPresent: path + "-wal"),
             let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
             let start = LogPosition(atStartOf: header), start.salts == earlier.salts,
@@ -256,14 +285,16 @@ package final class CommittedPages: @unchecked Sendable {
                 == earlier.checksum,
             // `seenFrames` stays, so that a log that is begun anew before its rest was read is
             // noticed.
-            position.salts == earlier.salts, position.frame >= earlier.frame
+            state.position.salts == earlier.salts, state.position.frame >= earlier.frame
         else { return false }
-        position = earlier
+        state.position = earlier
         return true
     }
 
     static var lostTrack: SecureStorageError {
         .statementFailed(
-            .busySnapshot, "the log was begun anew without its pages having been read")
+            .busySnapshot,
+            "the log was begun anew without its pages having been read, or the key "
+                + "has changed")
     }
 }

@@ -3,13 +3,12 @@ internal import SecureStoragePlatform
 
 /// A database that is put together from its pages, under another name until it is complete.
 ///
-/// Not thread-safe; the methods block.
-package final class PageFile: @unchecked Sendable {
-    // @unchecked: used by one caller at a time.
+/// Used by one caller at a time; the methods block.
+package final class PageFile: Sendable {
     private let url: URL
     private let replacing: Bool
     private let configuration: SecureDatabaseConfiguration
-    private let pages: FileHandle
+    private let pages: Descriptor
     private let path: String
 
     /// Creates an empty file beside `url`.
@@ -28,8 +27,7 @@ package final class PageFile: @unchecked Sendable {
         self.configuration = configuration
         path = target.path + ".restoring-\(UUID().uuidString.lowercased())"
         do {
-            let file = try Descriptor(creating: path)
-            pages = FileHandle(fileDescriptor: dup(file.number), closeOnDealloc: true)
+            pages = try Descriptor(creating: path)
         } catch let error as SystemError {
             throw target.failure("it cannot be created: \(error.reason)")
         }
@@ -40,22 +38,36 @@ package final class PageFile: @unchecked Sendable {
     /// - Parameters:
     ///   - bytes: Exactly a page.
     ///   - number: Its number, from 1.
-    /// - Throws: Foundation's error if the disk fails or is full.
+    /// - Throws: `.openFailed` code `.ioError` or `.full`.
     package func write(_ bytes: Data, page number: UInt32) throws {
-        try pages.seek(toOffset: UInt64(number - 1) * UInt64(configuration.cipher.pageSize))
-        try pages.write(contentsOf: bytes)
+        try failing {
+            try bytes.withUnsafeBytes {
+                try pages.write($0, at: Int(number - 1) * configuration.cipher.pageSize)
+            }
+        }
     }
 
     /// Ends the file after this number of pages.
+    ///
+    /// - Throws: As ``write(_:page:)``.
     package func truncate(pages count: Int) throws {
-        try pages.truncate(atOffset: UInt64(count) * UInt64(configuration.cipher.pageSize))
+        try failing { try pages.truncate(to: count * configuration.cipher.pageSize) }
+    }
+
+    private func failing(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as SystemError {
+            throw DatabaseFile(resolvedPath: path).failure(
+                "it cannot be written: \(error.reason)", error.code == ENOSPC ? .full : .ioError)
+        }
     }
 
     /// Checks the whole file with its key, and gives it its name.
     ///
     /// - Throws: `.openFailed` for a wrong key and for damage; the file is still there then.
     package func publish(key: DatabaseKey) throws {
-        try pages.synchronize()
+        try failing { try pages.sync() }
         let (path, configuration) = (path, configuration)
         try NewFile(at: url, replacing: replacing).make(timeout: configuration.busyTimeout) {
             draft in

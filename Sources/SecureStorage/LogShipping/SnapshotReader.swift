@@ -3,9 +3,8 @@ internal import SecureStoragePlatform
 /// A connection with a read transaction that lasts until it is closed.
 ///
 /// Closing or suspending the queue or pool ends it.
-final class SnapshotReader: EndableRows, @unchecked Sendable {
-    // @unchecked: `RowReader` is not Sendable; it is used only by the thread that has set
-    // `isInUse`, or that has taken it out of `state`.
+final class SnapshotReader: EndableRows {
+    /// A reader is used only by the thread that has set `isInUse`, or that has taken it out.
     private let state = Locked(State())
 
     private struct State {
@@ -14,6 +13,8 @@ final class SnapshotReader: EndableRows, @unchecked Sendable {
         /// Why it has ended.
         var end: SecureStorageError?
     }
+
+    var yieldsToKeyChanges: Bool { true }
 
     init(_ access: any AccessPoint) throws {
         let reader = try access.makeRowReader(self)

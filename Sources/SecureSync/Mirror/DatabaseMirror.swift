@@ -64,38 +64,38 @@ public final class DatabaseMirror: Sendable {
     ///
     /// - Throws: ``SyncError``; the errors of the database.
     public func flush() async throws {
-        while let earlier = shipping.withLock({ $0.task }) {
-            // What it ships may have been read before this call.
-            _ = await earlier.result
-            try Task.checkCancellation()
-            if let mine = begin(after: earlier) { return try await mine.value }
+        try await serially { [self] in
+            let start = Date()
+            do {
+                try await writer.ship { bytes in
+                    shipping.withLock { $0.status.storedBytes += bytes }
+                }
+                shipping.withLock {
+                    $0.status.completeAt = start
+                    $0.status.failure = nil
+                }
+            } catch {
+                shipping.withLock { $0.status.failure = error }
+                throw error
+            }
         }
-        if let mine = begin(after: nil) { return try await mine.value }
-        try await flush()
     }
 
-    /// Begins to ship, unless another caller has begun since.
-    private func begin(after earlier: Task<Void, any Error>?) -> Task<Void, any Error>? {
-        shipping.withLock { state in
-            guard state.task == earlier || state.task == nil else { return nil }
-            let task = Task { [self] in
-                defer { shipping.withLock { $0.task = nil } }
-                let start = Date()
-                do {
-                    try await writer.ship { bytes in
-                        shipping.withLock { $0.status.storedBytes += bytes }
-                    }
-                    shipping.withLock {
-                        $0.status.completeAt = start
-                        $0.status.failure = nil
-                    }
-                } catch {
-                    shipping.withLock { $0.status.failure = error }
-                    throw error
+    /// Runs `work` when no other is running, to its end even if the caller's task is cancelled.
+    private func serially(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        while true {
+            let earlier = shipping.withLock { $0.task }
+            _ = await earlier?.result
+            let mine: Task<Void, any Error>? = shipping.withLock { state in
+                guard state.task == nil else { return nil }
+                let task = Task { [self] in
+                    defer { shipping.withLock { $0.task = nil } }
+                    try await work()
                 }
+                state.task = task
+                return task
             }
-            state.task = task
-            return task
+            if let mine { return try await mine.value }
         }
     }
 
@@ -107,7 +107,25 @@ public final class DatabaseMirror: Sendable {
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of other kinds; the errors of the database.
     public func run() async throws {
-        defer { writer.rest() }
+        // A checkpoint that empties the log waits for the mirror's read transaction.
+        let leaving = Task {
+            while true {
+                try await Task.sleep(for: .seconds(1))
+                if !writer.leavesLog.withLock({ $0 }) { try? await flush() }
+            }
+        }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await follow())
+        } catch {
+            outcome = .failure(error)
+        }
+        leaving.cancel()
+        try await serially { [self] in writer.rest() }
+        try outcome.get()
+    }
+
+    private func follow() async throws {
         var pause = Duration.seconds(1)
         var commits = database.changes().makeAsyncIterator()
         while true {

@@ -12,6 +12,9 @@ final class MirrorWriter: @unchecked Sendable {
     private let names: MirrorNames
     private let store: any SyncObjectStore
 
+    /// Whether the log may be emptied without another `ship()`.
+    let leavesLog = Locked(true)
+
     private var isProbed = false
     private var session: Session?
 
@@ -55,6 +58,7 @@ final class MirrorWriter: @unchecked Sendable {
     func rest() {
         session?.source.end()
         session = nil
+        leavesLog.withLock { $0 = true }
     }
 
     /// Ships everything that was committed before the call.
@@ -67,14 +71,27 @@ final class MirrorWriter: @unchecked Sendable {
                 try await store.probe(under: names.mirror + "/")
                 isProbed = true
             }
-            if session == nil { try await begin(shipped) }
-            while try await shipNext(shipped) {}
+            do {
+                try await shipAll(shipped)
+            } catch let error as SecureStorageError where error.resultCode == .busySnapshot {
+                // The key has changed, or the log was lost: a new snapshot is needed.
+                rest()
+                try await shipAll(shipped)
+            }
         } catch let error as SyncError where error.isTransient {
             throw error
         } catch {
             rest()
             throw error
         }
+    }
+
+    private func shipAll(_ shipped: (Int) -> Void) async throws {
+        if session == nil { try await begin(shipped) }
+        leavesLog.withLock { $0 = false }
+        while try await shipNext(shipped) {}
+        let leaves = session?.source.leavesLog ?? true
+        leavesLog.withLock { $0 = leaves }
     }
 
     // MARK: - Generations

@@ -25,6 +25,7 @@ extension SecureDatabasePool {
         }
         try connections.withWriter { writer in
             try connections.withoutReaders {
+                connections.rows.endForKeyChange()
                 writer.session.hasReaders = false
                 defer { writer.session.hasReaders = true }
                 // Calls of the pool in `progress` would wait for this change.

@@ -81,7 +81,10 @@ extension SecureDatabaseQueue {
     public func changeEncryptionKey(
         with newKey: DatabaseKey, progress: FileProgress.Handler
     ) throws {
-        try inTurn { try $0.changeEncryptionKey(with: newKey, progress: progress) }
+        try inTurn {
+            $0.sharing.rows.endForKeyChange()
+            try $0.changeEncryptionKey(with: newKey, progress: progress)
+        }
     }
 
     /// Interrupts the running statements, whichever thread's turn it is.
