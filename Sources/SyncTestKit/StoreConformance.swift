@@ -70,11 +70,6 @@ public struct StoreConformance: Sendable {
     /// - Throws: ``Failure``; the store's errors.
     public func run(_ check: Check) async throws {
         let store = try await makeStore()
-        try await run(check, store)
-        try await store.remove(store.listAll(prefix).map(\.name))
-    }
-
-    private func run(_ check: Check, _ store: any SyncObjectStore) async throws {
         switch check {
         case .createsAndReads: try await createAndRead(store)
         case .createsOnce: try await createOnce(store)
@@ -90,6 +85,7 @@ public struct StoreConformance: Sendable {
         case .endsWhenCancelled: try await endWhenCancelled(store)
         case .passesProbe: try await probe(store)
         }
+        try await store.remove(store.listAll(prefix).map(\.name))
     }
 
     private func require(_ isKept: Bool, _ promise: @autoclosure () -> String) throws {
