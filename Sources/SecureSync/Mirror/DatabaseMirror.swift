@@ -121,7 +121,7 @@ public final class DatabaseMirror: Sendable {
             outcome = .failure(error)
         }
         leaving.cancel()
-        try await serially { [self] in writer.rest() }
+        try await serially { [self] in await writer.rest() }
         try outcome.get()
     }
 

@@ -5,15 +5,15 @@ internal import SecureStoragePlatform
 
 /// Ships what a database has committed into a generation of a mirror.
 ///
-/// One call of `ship()` at a time; `DatabaseMirror` ensures that.
-final class MirrorWriter: @unchecked Sendable {
-    // @unchecked: everything below `store` is used by one call at a time.
+/// One call of `ship()` at a time, which `DatabaseMirror` ensures: an actor alone would begin
+/// another one while the first waits for the store.
+actor MirrorWriter {
     private let database: any SecureDatabaseReader
     private let names: MirrorNames
     private let store: any SyncObjectStore
 
     /// Whether the log may be emptied without another `ship()`.
-    let leavesLog = Locked(true)
+    nonisolated let leavesLog = Locked(true)
 
     private var isProbed = false
     private var session: Session?
@@ -65,7 +65,7 @@ final class MirrorWriter: @unchecked Sendable {
     ///
     /// - Parameter shipped: Called with the bytes of each object.
     /// - Throws: `SyncError`; the errors of the database.
-    func ship(_ shipped: (Int) -> Void) async throws {
+    func ship(_ shipped: @Sendable (Int) -> Void) async throws {
         do {
             if !isProbed {
                 try await store.probe(under: names.mirror + "/")
@@ -86,7 +86,7 @@ final class MirrorWriter: @unchecked Sendable {
         }
     }
 
-    private func shipAll(_ shipped: (Int) -> Void) async throws {
+    private func shipAll(_ shipped: @Sendable (Int) -> Void) async throws {
         if session == nil { try await begin(shipped) }
         leavesLog.withLock { $0 = false }
         while try await shipNext(shipped) {}
@@ -96,7 +96,7 @@ final class MirrorWriter: @unchecked Sendable {
 
     // MARK: - Generations
 
-    private func begin(_ shipped: (Int) -> Void) async throws {
+    private func begin(_ shipped: @Sendable (Int) -> Void) async throws {
         let source = try await onOwnThread { [database] in try Self.follow(database) }
         do {
             let keys = try source.keys()
@@ -177,7 +177,7 @@ final class MirrorWriter: @unchecked Sendable {
 
     private func newGeneration(
         _ generation: UInt64, _ source: CommittedPages, _ keys: PageKeys, _ key: SymmetricKey,
-        _ shipped: (Int) -> Void
+        _ shipped: @Sendable (Int) -> Void
     ) async throws -> Session {
         var object = MirrorObject(
             kind: .generation, generation: generation, numbers: 0...0, time: Self.now,
@@ -216,7 +216,7 @@ final class MirrorWriter: @unchecked Sendable {
     // MARK: - Segments
 
     /// Ships what is new; returns false if nothing is.
-    private func shipNext(_ shipped: (Int) -> Void) async throws -> Bool {
+    private func shipNext(_ shipped: @Sendable (Int) -> Void) async throws -> Bool {
         guard var session else { return false }
         if session.unfinished == nil {
             let (source, start) = (session.source, session.source.position)
