@@ -60,6 +60,13 @@ import TestSupport
         try await mirror.flush()
         #expect(try await restored() == current())
         #expect(mirror.status.failure == nil && mirror.status.storedBytes > 100_000)
+        // The beginning, the snapshot in one part, the manifest, and a segment for each flush but
+        // the first.
+        let url = URL(fileURLWithPath: home.path + "-counted")
+        let restoration = try await DatabaseMirror.restore(
+            "notes", from: store, to: url,
+            key: .raw(SecretBytes(copying: TemporaryDatabase.key)))
+        #expect(restoration.objectCount == 9)
     }
 
     @Test func `a transaction of many objects is restored whole`() async throws {

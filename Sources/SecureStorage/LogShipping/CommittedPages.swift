@@ -45,7 +45,7 @@ package final class CommittedPages: Sendable {
     ///
     /// - Throws: `.backingStoreError` code `.misuse` for a database without a log; the errors of
     ///   `read`.
-    package init(of database: some SecureDatabaseReader) throws {
+    package init(of database: any SecureDatabaseReader) throws {
         access = database.access.point
         let (reader, snapshot, position) = try Self.begin(access)
         (path, cipher, key) = try reader.use {
@@ -74,8 +74,8 @@ package final class CommittedPages: Sendable {
     /// Whether checkpoints may empty the log: everything that was returned is in the file.
     package var leavesLog: Bool { state.withLock { !$0.holdsLog } }
 
-    /// Returns what proves pages, and a key that only those can derive who have the database's.
-    package func keys() throws -> PageKeys { try PageKeys(key, cipher) }
+    /// The keys of the file, as they were at the beginning.
+    package var keys: PageKeys { PageKeys(key) }
 
     // MARK: - The snapshot
 
@@ -172,8 +172,6 @@ package final class CommittedPages: Sendable {
         package let pages: [UInt32]
         /// The number of pages of the database.
         package let pageCount: Int
-        /// The number of commits.
-        package let commitCount: Int
         /// The end of the last commit.
         package let end: LogPosition
         fileprivate let offsets: [UInt32: Int]
@@ -264,7 +262,7 @@ package final class CommittedPages: Sendable {
         state.position = frames.end
         state.seenFrames = frames.end.frame
         return Changes(
-            pages: pages, pageCount: Int(frames.pageCount), commitCount: frames.commitCount,
+            pages: pages, pageCount: Int(frames.pageCount),
             end: frames.end, offsets: frames.offsets, log: log, pageSize: pageSize,
             reader: state.reader)
     }

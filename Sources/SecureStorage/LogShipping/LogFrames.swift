@@ -6,7 +6,6 @@ struct LogFrames {
     private(set) var offsets: [UInt32: Int] = [:]
     /// The number of pages of the database after the last commit.
     private(set) var pageCount: UInt32 = 0
-    private(set) var commitCount = 0
     private(set) var end: LogPosition
 
     /// Reads the frames after `start` up to the frame with the number `count`.
@@ -36,10 +35,7 @@ struct LogFrames {
             guard sum.matches(frame, at: 16), page > 0 else { throw CommittedPages.lostTrack }
             offsets[page] = offset + WriteAheadLog.frameHeaderSize
             let pagesAfterCommit = WriteAheadLog.number(frame, at: 4)
-            if pagesAfterCommit > 0 {
-                commitCount += 1
-                pageCount = pagesAfterCommit
-            }
+            if pagesAfterCommit > 0 { pageCount = pagesAfterCommit }
             if index == count - 1, pagesAfterCommit == 0 { throw CommittedPages.lostTrack }
         }
         end.frame = count

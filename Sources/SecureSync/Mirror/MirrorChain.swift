@@ -39,8 +39,10 @@ struct MirrorChain: Sendable {
 
     /// Writes the state, page by page.
     func write(to file: PageFile) async throws -> DatabaseMirror.Restoration {
-        var last = try await writeSnapshot(to: file)
-        var count = 2 + Int(manifest.object.pageCount)
+        let snapshot = try await writeSnapshot(to: file)
+        var last = snapshot.last
+        // With the beginning and the manifest.
+        var count = snapshot.partCount + 2
         guard last == manifest.object.previous else {
             throw SyncError.damaged(
                 names.manifest(of: generation), "a part of the snapshot is missing or another one")
@@ -78,8 +80,10 @@ struct MirrorChain: Sendable {
             objectCount: count)
     }
 
-    /// Writes the snapshot, and returns the MAC of its last part.
-    private func writeSnapshot(to file: PageFile) async throws -> [UInt8] {
+    /// Writes the snapshot, and returns the MAC of its last part and the number of parts.
+    private func writeSnapshot(
+        to file: PageFile
+    ) async throws -> (last: [UInt8], partCount: Int) {
         let recordName = names.generation(generation)
         guard let bytes = try await store.read(recordName) else {
             throw SyncError.damaged(recordName, "it is missing")
@@ -90,6 +94,7 @@ struct MirrorChain: Sendable {
         }
         var last = record.mac
         var next: UInt64 = 1
+        var partCount = 0
         while next <= UInt64(manifest.object.pageCount) {
             let name = names.part(next, of: generation)
             guard let bytes = try await store.read(name) else {
@@ -102,8 +107,9 @@ struct MirrorChain: Sendable {
             try await write(part, to: file)
             last = part.mac
             next = part.object.numbers.upperBound + 1
+            partCount += 1
         }
-        return last
+        return (last, partCount)
     }
 
     private func write(_ read: MirrorObject.Read, to file: PageFile) async throws {

@@ -49,6 +49,9 @@ struct MirrorObject: Sendable {
     static let magic = Array("SSMIRROR".utf8)
     static let noMAC = [UInt8](repeating: 0, count: macLength)
 
+    /// Returns the MAC of an object.
+    static func mac(of bytes: Data) -> [UInt8] { Array(bytes.suffix(macLength)) }
+
     // MARK: - Writing
 
     /// Returns the object with its content and MAC.

@@ -97,9 +97,9 @@ actor MirrorWriter {
     // MARK: - Generations
 
     private func begin(_ shipped: @Sendable (Int) -> Void) async throws {
-        let source = try await onOwnThread { [database] in try Self.follow(database) }
+        let source = try await onOwnThread { [database] in try CommittedPages(of: database) }
         do {
-            let keys = try source.keys()
+            let keys = source.keys
             let key = keys.key(for: Self.purpose)
             let newest = try await store.listAll(names.generations).last
             let number = newest.flatMap { MirrorNames.number(in: $0.name) } ?? 0
@@ -117,10 +117,6 @@ actor MirrorWriter {
 
     static let purpose = "SecureStorage mirror"
 
-    private static func follow(_ database: any SecureDatabaseReader) throws -> CommittedPages {
-        try CommittedPages(of: database)
-    }
-
     /// Returns the session that goes on with a generation; nil if that is impossible: it has ended,
     /// is of another state of the database or of another key, or has no snapshot.
     private func resumed(
@@ -130,28 +126,25 @@ actor MirrorWriter {
         guard let manifest = try await store.read(manifestName),
             let start = try? MirrorObject.open(manifest, named: manifestName, key)
         else { return nil }
-        var last = start
         var position = start.object.position
         // Back to the last object that ends a commit.
-        let listed = try await store.listAll(names.log(generation))
-        var isLast = true
-        for entry in listed.reversed() {
+        var last: MirrorObject.Read?
+        for entry in try await store.listAll(names.log(generation)).reversed() {
             guard let bytes = try await store.read(entry.name),
                 let read = try? MirrorObject.open(bytes, named: entry.name, key),
                 read.object.kind == .segment
             else { return nil }
-            if isLast { last = read }
-            isLast = false
+            last = last ?? read
             position = read.object.position
             if read.object.endsCommit { break }
         }
         guard let position, try await onOwnThread({ try source.resume(at: position) }) else {
             return nil
         }
+        let end = last ?? start
         return Session(
             source: source, keys: keys, key: key, generation: generation,
-            next: listed.isEmpty ? 1 : last.object.numbers.upperBound + 1, last: last.mac,
-            lastSeen: .now)
+            next: end.object.numbers.upperBound + 1, last: end.mac, lastSeen: .now)
     }
 
     /// Ends a generation, so that another mirror that still writes to it notices.
@@ -185,7 +178,7 @@ actor MirrorWriter {
             previous: MirrorObject.noMAC, salt: keys.salt)
         let record = object.sealed(Data(), key)
         try await create(names.generation(generation), record)
-        var last = Array(record.suffix(MirrorObject.macLength))
+        var last = MirrorObject.mac(of: record)
         object.kind = .part
         let step = Self.pagesPerObject(source.pageSize)
         for first in stride(from: 1, through: source.pageCount, by: step) {
@@ -195,7 +188,7 @@ actor MirrorWriter {
             object.previous = last
             let pages = try await onOwnThread { try source.snapshotPages(first, count: count) }
             let bytes = object.sealed(pages, key)
-            last = Array(bytes.suffix(MirrorObject.macLength))
+            last = MirrorObject.mac(of: bytes)
             try await create(names.part(UInt64(first), of: generation), bytes)
             shipped(bytes.count)
         }
@@ -210,7 +203,7 @@ actor MirrorWriter {
         try await create(names.manifest(of: generation), manifest)
         return Session(
             source: source, keys: keys, key: key, generation: generation, next: 1,
-            last: Array(manifest.suffix(MirrorObject.macLength)), lastSeen: .now)
+            last: MirrorObject.mac(of: manifest), lastSeen: .now)
     }
 
     // MARK: - Segments
@@ -238,7 +231,7 @@ actor MirrorWriter {
             unfinished.done += step
             session.unfinished =
                 unfinished.done < unfinished.changes.pages.count ? unfinished : nil
-            session.last = Array(bytes.suffix(MirrorObject.macLength))
+            session.last = MirrorObject.mac(of: bytes)
             session.next += 1
             session.lastSeen = .now
             self.session = session

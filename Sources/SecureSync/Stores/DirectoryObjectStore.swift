@@ -38,14 +38,12 @@ public struct DirectoryObjectStore: SyncObjectStore {
         // Before the content is written: most calls that fail have no need for it.
         if access(path, F_OK) == 0 { return false }
         return try withDraft(of: bytes) { draft in
-            try makingDirectories(of: path) {
-                if link(draft, path) == 0 { return true }
-                switch errno {
-                case EEXIST: return false
-                case EPERM, ENOTSUP, EMLINK:
-                    throw SyncError.storeCannotCreateOnly("its file system has no hard links")
-                default: throw Self.failure("create an object")
-                }
+            switch try naming(path, { link(draft, path) }) {
+            case 0: return true
+            case EEXIST: return false
+            case EPERM, ENOTSUP, EMLINK:
+                throw SyncError.storeCannotCreateOnly("its file system has no hard links")
+            case let code: throw Self.failure("create an object", code)
             }
         }
     }
@@ -162,9 +160,8 @@ public struct DirectoryObjectStore: SyncObjectStore {
         let path = try path(name)
         try await onOwnThread {
             try withDraft(of: bytes) { draft in
-                try makingDirectories(of: path) {
-                    guard rename(draft, path) == 0 else { throw Self.failure("set a mark") }
-                }
+                let code = try naming(path) { rename(draft, path) }
+                guard code == 0 else { throw Self.failure("set a mark", code) }
             }
         }
     }
@@ -214,22 +211,24 @@ public struct DirectoryObjectStore: SyncObjectStore {
         return try body(draft)
     }
 
-    /// Runs `body`, which gives a file its name, makes the directories of the name if they are
-    /// missing, and makes the name durable.
-    private func makingDirectories<R>(of path: String, _ body: () throws -> R) throws -> R {
+    /// Calls a function of the system that gives a file its name, makes the directories of the name
+    /// if they are missing, and makes the name durable.
+    ///
+    /// - Returns: 0, or the `errno`.
+    private func naming(_ path: String, _ call: () -> Int32) throws -> Int32 {
         // Another caller may remove an empty directory at any time.
         for _ in 1...100 {
-            do {
-                let result = try body()
-                guard AtomicFile.syncDirectory(Self.parent(path)) else {
-                    throw Self.failure("sync a directory", EIO)
-                }
-                return result
-            } catch SyncError.store("ENOENT", _, _) {
+            let code = call() == 0 ? 0 : errno
+            if code == ENOENT {
                 try makeDirectory(Self.parent(path))
+                continue
             }
+            if code == 0 || code == EEXIST, !AtomicFile.syncDirectory(Self.parent(path)) {
+                throw Self.failure("sync a directory", EIO)
+            }
+            return code
         }
-        throw Self.failure("make a directory", ENOENT)
+        return ENOENT
     }
 
     private func makeDirectory(_ path: String) throws {
