@@ -1,6 +1,7 @@
 import Foundation
 import SecureKeys
 import Testing
+import TestSupport
 
 @testable import RemoteKey
 
@@ -74,25 +75,8 @@ private final class KeyServer: @unchecked Sendable {
     private let listener: Int32
 
     init(key: Data) throws {
-        #if os(Linux)
-            let stream = Int32(SOCK_STREAM.rawValue)
-        #else
-            let stream = SOCK_STREAM
-        #endif
-        listener = socket(AF_INET, stream, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        (listener, port) = try LoopbackListener.open(backlog: 8)
         let listener = listener
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 8) == 0
-                    && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(isListening)
-        port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread {
             while true {
                 let connection = accept(listener, nil, nil)

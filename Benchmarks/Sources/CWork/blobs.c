@@ -9,6 +9,13 @@ enum { CHUNK = 1 << 16 };
 
 static int value_size(work *work) { return work->rows < 1998000 ? work->rows * 500 : 999000000; }
 
+static sqlite3_blob *open_value(work *work, int is_writable) {
+    sqlite3_blob *blob = NULL;
+    int code = sqlite3_blob_open(work->db, "main", "sample", "payload", 1, is_writable, &blob);
+    require(work->db, code == SQLITE_OK, "blob");
+    return blob;
+}
+
 static uint64_t blob_write(work *work) {
     int size = value_size(work);
     uint8_t *chunk = malloc(CHUNK);
@@ -18,9 +25,7 @@ static uint64_t blob_write(work *work) {
     sqlite3_bind_int(update, 1, size);
     require(work->db, sqlite3_step(update) == SQLITE_DONE, "zeroblob");
     sqlite3_finalize(update);
-    sqlite3_blob *blob = NULL;
-    int code = sqlite3_blob_open(work->db, "main", "sample", "payload", 1, 1, &blob);
-    require(work->db, code == SQLITE_OK, "blob");
+    sqlite3_blob *blob = open_value(work, 1);
     for (int at = 0; at < size; at += CHUNK) {
         int count = size - at < CHUNK ? size - at : CHUNK;
         require(work->db, sqlite3_blob_write(blob, chunk, count, at) == SQLITE_OK, "write");
@@ -37,9 +42,7 @@ static uint64_t blob_read(work *work) {
     uint8_t *chunk = malloc(CHUNK);
     uint64_t checksum = 0;
     double start = now();
-    sqlite3_blob *blob = NULL;
-    int code = sqlite3_blob_open(work->db, "main", "sample", "payload", 1, 0, &blob);
-    require(work->db, code == SQLITE_OK, "blob");
+    sqlite3_blob *blob = open_value(work, 0);
     for (int at = 0; at < size; at += CHUNK) {
         int count = size - at < CHUNK ? size - at : CHUNK;
         require(work->db, sqlite3_blob_read(blob, chunk, count, at) == SQLITE_OK, "read");

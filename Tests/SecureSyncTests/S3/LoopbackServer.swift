@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -52,34 +53,17 @@ final class LoopbackServer: @unchecked Sendable {
     private let readPause: Duration
     private let reply: @Sendable (Request, Int) -> Reply
 
-    struct Failure: Error { var code = errno }
+    struct Failure: Error {}
 
     /// - Parameters:
     ///   - readPause: How long it waits before it receives some more of a body.
     ///   - reply: Receives a request and how many came before it.
-    /// - Throws: ``Failure``.
+    /// - Throws: `CocoaError`.
     init(readPause: Duration = .zero, _ reply: @escaping @Sendable (Request, Int) -> Reply) throws {
         self.reply = reply
         self.readPause = readPause
-        // Glibc has the kinds of sockets as an enumeration.
-        #if canImport(Glibc)
-            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            listener = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        (listener, port) = try LoopbackListener.open(backlog: 128)
         let listener = listener
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 128) == 0
-                    && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw Failure() }
-        port = UInt16(bigEndian: address.sin_port)
         Thread.detachNewThread { [weak self] in
             while true {
                 let connection = accept(listener, nil, nil)
@@ -96,7 +80,7 @@ final class LoopbackServer: @unchecked Sendable {
 
     var url: URL {
         get throws {
-            guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw Failure(code: 0) }
+            guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw Failure() }
             return url
         }
     }

@@ -1,0 +1,33 @@
+package import Foundation
+
+/// A socket of this machine's loopback, on a free port, for servers of tests.
+package enum LoopbackListener {
+    /// Returns a listening socket, which the caller closes, and its port.
+    ///
+    /// - Parameter backlog: The most connections that wait to be accepted.
+    /// - Throws: `CocoaError` if no port is free.
+    package static func open(backlog: Int32) throws -> (socket: Int32, port: UInt16) {
+        // Glibc has the kinds of sockets as an enumeration.
+        #if os(Linux)
+            let stream = Int32(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        let listener = socket(AF_INET, stream, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, backlog) == 0
+                    && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isListening else {
+            close(listener)
+            throw CocoaError(.fileReadUnknown)
+        }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+}
