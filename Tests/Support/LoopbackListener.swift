@@ -2,9 +2,10 @@ package import Foundation
 
 /// A socket of this machine's loopback, on a free port, for servers of tests.
 package enum LoopbackListener {
-    /// Returns a listening socket, which the caller closes, and its port.
+    /// Opens a listening socket.
     ///
     /// - Parameter backlog: The most connections that wait to be accepted.
+    /// - Returns: The socket, which the caller closes, and its port.
     /// - Throws: `CocoaError` if no port is free.
     package static func open(backlog: Int32) throws -> (socket: Int32, port: UInt16) {
         // Glibc has the kinds of sockets as an enumeration.
