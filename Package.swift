@@ -268,8 +268,8 @@ let package = Package(
         .testTarget(
             name: "SecureSyncTests",
             dependencies: [
-                "FaultyDisk", "SecureKeys", "SecureStorage", "SecureSync", "SyncTestKit",
-                "TestSupport",
+                "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+                "SyncTestKit", "TestSupport",
             ],
             exclude: ["S3/sign_with_botocore.py"],
             swiftSettings: swiftSettings),

@@ -74,6 +74,11 @@ package final class CommittedPages: Sendable {
     /// Whether checkpoints may empty the log: everything that was returned is in the file.
     package var leavesLog: Bool { state.withLock { !$0.holdsLog } }
 
+    /// Bytes of the log's file.
+    package var logSize: Int {
+        (try? RawFile(ifPresent: path + "-wal"))??.size ?? 0
+    }
+
     /// The keys of the file, as they were at the beginning.
     package var keys: PageKeys { PageKeys(key) }
 

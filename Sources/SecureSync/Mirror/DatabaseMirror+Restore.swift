@@ -5,7 +5,7 @@ internal import SecureStoragePlatform
 
 extension DatabaseMirror {
     /// A state to restore.
-    public enum Point: Sendable {
+    public enum Point: Sendable, Hashable {
         /// The newest that is complete.
         case latest
         /// The newest that was shipped at this time or before it.
@@ -26,7 +26,7 @@ extension DatabaseMirror {
     ///
     /// Every object's MAC and place in the chain is checked, then the file as a whole, and only
     /// then the file gets its name. After an error or a kill, whatever was there before is
-    /// unchanged.
+    /// unchanged; the next restore to this name removes what a kill has left.
     ///
     /// - Parameters:
     ///   - name: The mirror's name.
@@ -36,26 +36,55 @@ extension DatabaseMirror {
     ///   - point: The state.
     ///   - configuration: The cipher settings of the database.
     ///   - replacing: Whether an existing file, which nothing has open, is replaced.
+    ///   - progress: Called on threads of its own, with bytes that were read in the first half of
+    ///     the work, and then of the check; may end it by throwing.
     /// - Returns: What was restored.
-    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key;
-    ///   the store's errors; `SecureStorageError` if the file cannot be written.
+    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key; the
+    ///   store's errors; `SecureStorageError` if the file cannot be written; `CancellationError`; the
+    ///   error of `progress`.
     @discardableResult
     public static func restore(
         _ name: String, from store: any SyncObjectStore, to url: URL, key: DatabaseKey,
         at point: Point = .latest,
         configuration: SecureDatabaseConfiguration = SecureDatabaseConfiguration(),
-        replacing: Bool = false
+        replacing: Bool = false,
+        progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
     ) async throws -> Restoration {
-        let chain = try await MirrorChain.find(
-            try MirrorNames(name), in: store, at: point, key, configuration.cipher)
+        let place = MirrorPlace(names: try MirrorNames(name), store: store)
+        let chain = try await MirrorChain.find(place, at: point, key, configuration.cipher)
+        let size = try await chain.size()
         let file = try PageFile(beside: url, replacing: replacing, configuration)
         do {
-            let restoration = try await chain.write(to: file)
-            try await onOwnThread { try file.publish(key: key) }
-            return restoration
+            // With the beginning and the manifest.
+            let read = Locked((objects: 2, bytes: 0))
+            let write: MirrorChain.Visitor = { object in
+                try object.forEachPage { try file.write($1, page: $0) }
+                let bytes = read.withLock { read in
+                    read.objects += 1
+                    read.bytes += object.content.count
+                    return read.bytes
+                }
+                try progress(FileProgress(bytes, of: max(size, bytes) * 2))
+            }
+            try await chain.readSnapshot(write)
+            let state = try await chain.readSegments(write)
+            try await onOwnThread(reporting: progress) { progress in
+                try file.truncate(pages: state.pageCount)
+                try file.publish(key: key, salt: chain.keys.salt) {
+                    try progress(FileProgress($0.total + $0.completed, of: $0.total * 2))
+                }
+            }
+            return Restoration(
+                date: Date(milliseconds: state.time), pageCount: state.pageCount,
+                objectCount: read.withLock { $0.objects })
         } catch {
             file.discard()
             throw error
         }
     }
+}
+
+extension Date {
+    /// Creates a date from an object's time.
+    init(milliseconds: UInt64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 public import SecureStorage
 internal import SecureStoragePlatform
 
@@ -23,24 +23,11 @@ public final class DatabaseMirror: Sendable {
     public let name: String
 
     private let database: any SecureDatabaseReader
+    private let settings: Settings
     private let writer: MirrorWriter
-    private let shipping = Locked(Shipping())
-
-    private struct Shipping {
-        var task: Task<Void, any Error>?
-        var status = Status()
-    }
-
-    /// The state of a mirror.
-    public struct Status: Sendable {
-        /// When everything that had been committed until then was in the store; nil before the
-        /// first time.
-        public internal(set) var completeAt: Date?
-        /// Bytes that this mirror has stored.
-        public internal(set) var storedBytes = 0
-        /// The last failure, until something succeeds.
-        public internal(set) var failure: (any Error)?
-    }
+    private let shipping = OneAtATime()
+    private let maintenance = OneAtATime()
+    private let changes = StatusChanges()
 
     /// Creates a mirror; nothing happens before ``run()`` or ``flush()``.
     ///
@@ -48,55 +35,74 @@ public final class DatabaseMirror: Sendable {
     ///   - database: An open queue or pool.
     ///   - store: Where the objects go.
     ///   - name: The beginning of their names: one or more components of ``SyncObjectName``.
+    ///   - settings: How it ships, and what it keeps.
     /// - Throws: ``SyncError/invalidName(_:)``.
-    public init(
-        of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String
+    public convenience init(
+        of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String,
+        settings: Settings = Settings()
+    ) throws {
+        try self.init(of: database, in: store, name: name, settings: settings) { Date() }
+    }
+
+    /// Creates a mirror with another clock.
+    package init(
+        of database: any SecureDatabaseReader, in store: any SyncObjectStore, name: String,
+        settings: Settings, clock: @escaping @Sendable () -> Date
     ) throws {
         self.name = name
         self.database = database
-        writer = MirrorWriter(database, try MirrorNames(name), store)
+        self.settings = settings
+        let place = MirrorPlace(names: try MirrorNames(name), store: store, clock: clock)
+        writer = MirrorWriter(database, place) { [changes] bytes in
+            changes.update { $0.storedBytes += bytes }
+        }
     }
 
     /// The state as of now.
-    public var status: Status { shipping.withLock { $0.status } }
+    public var status: Status { changes.now }
+
+    /// The current state and each later one; a slow reader misses some, never the last one.
+    public var statuses: AsyncStream<Status> { changes.stream() }
 
     /// Stores everything that was committed before the call, and returns when it is in the store.
     ///
     /// - Throws: ``SyncError``; the errors of the database.
     public func flush() async throws {
-        try await serially { [self] in
+        try await shipping.run { [self] in
             let start = Date()
             do {
-                try await writer.ship { bytes in
-                    shipping.withLock { $0.status.storedBytes += bytes }
-                }
-                shipping.withLock {
-                    $0.status.completeAt = start
-                    $0.status.failure = nil
+                try await writer.ship()
+                changes.update {
+                    $0.completeAt = start
+                    ($0.failure, $0.nextTry) = (nil, nil)
                 }
             } catch {
-                shipping.withLock { $0.status.failure = error }
+                changes.update { $0.failure = error }
                 throw error
             }
         }
     }
 
-    /// Runs `work` when no other is running, to its end even if the caller's task is cancelled.
-    private func serially(_ work: @escaping @Sendable () async throws -> Void) async throws {
-        while true {
-            let earlier = shipping.withLock { $0.task }
-            _ = await earlier?.result
-            let mine: Task<Void, any Error>? = shipping.withLock { state in
-                guard state.task == nil else { return nil }
-                let task = Task { [self] in
-                    defer { shipping.withLock { $0.task = nil } }
-                    try await work()
-                }
-                state.task = task
-                return task
-            }
-            if let mine { return try await mine.value }
-        }
+    /// Merges what was stored, so that a restore reads few objects, removes what the settings do
+    /// not keep, and stores a new snapshot when it is time; ``run()`` does it every minute.
+    ///
+    /// For a program that only flushes: call it after a flush, now and then.
+    ///
+    /// - Throws: ``SyncError``; the errors of the database.
+    public func maintain() async throws {
+        try await maintenance.run { [self] in try await writer.maintain(settings) }
+    }
+
+    /// Removes at once what was stored with earlier keys of the database, for one that is known to
+    /// others.
+    ///
+    /// Flushes first. Takes up to ten seconds longer, after which an older mirror of this name
+    /// cannot mistake what is missing.
+    ///
+    /// - Throws: As ``flush()``.
+    public func purgeOldKeys() async throws {
+        try await flush()
+        try await maintenance.run { [self] in try await writer.purgeOldKeys() }
     }
 
     /// Ships what is committed until the task is cancelled, at most a second behind.
@@ -107,11 +113,10 @@ public final class DatabaseMirror: Sendable {
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of other kinds; the errors of the database.
     public func run() async throws {
-        // A checkpoint that empties the log waits for the mirror's read transaction.
-        let leaving = Task {
-            while true {
-                try await Task.sleep(for: .seconds(1))
-                if !writer.leavesLog.withLock({ $0 }) { try? await flush() }
+        let others = Task {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.leaveLog() }
+                group.addTask { await self.maintainEveryMinute() }
             }
         }
         let outcome: Result<Void, any Error>
@@ -120,8 +125,9 @@ public final class DatabaseMirror: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        leaving.cancel()
-        try await serially { [self] in await writer.rest() }
+        others.cancel()
+        await others.value
+        try await shipping.run { [self] in await writer.rest() }
         try outcome.get()
     }
 
@@ -133,6 +139,9 @@ public final class DatabaseMirror: Sendable {
                 try await flush()
                 pause = .seconds(1)
             } catch let error as SyncError where error.isTransient {
+                try await shipping.run { [self] in await writer.letGo(ofMoreThan: settings.logLimit)
+                }
+                changes.update { $0.nextTry = Date() + pause / .seconds(1) }
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(60))
                 continue
@@ -140,12 +149,35 @@ public final class DatabaseMirror: Sendable {
                 // The next commit is one after the suspension.
             }
             // The sequence ends when the task is cancelled, or the database is gone.
-            guard try await commits.next() != nil else {
+            guard await commits.next() != nil else {
                 try Task.checkCancellation()
                 return
             }
             // What follows soon goes along.
-            try await Task.sleep(for: .milliseconds(100))
+            try await Task.sleep(for: settings.interval)
+        }
+    }
+
+    /// Lets checkpoints empty the log, which wait for the mirror's read transaction.
+    private func leaveLog() async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            if !writer.leavesLog.withLock({ $0 }), status.failure == nil { try? await flush() }
+        }
+    }
+
+    private func maintainEveryMinute() async {
+        var seen = -1
+        for minute in 0... {
+            guard (try? await Task.sleep(for: .seconds(60))) != nil else { return }
+            // While nothing is shipped, only what becomes too old has to go.
+            guard status.storedBytes != seen || minute % 60 == 0 else { continue }
+            do {
+                try await maintain()
+                if await writer.hasPrepared { try await flush() }
+                seen = status.storedBytes
+            } catch {
+                changes.update { $0.failure = error }
+            }
         }
     }
 }

@@ -3,123 +3,200 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// The objects of a generation that make up a state, from the snapshot on.
+/// The objects of a generation that make up a state: the snapshot, then the segments, each checked,
+/// with its place in the chain.
 struct MirrorChain: Sendable {
-    private let names: MirrorNames
-    private let store: any SyncObjectStore
-    private let key: SymmetricKey
-    private let generation: UInt64
-    private let manifest: MirrorObject.Read
-    private let point: DatabaseMirror.Point
+    let place: MirrorPlace
+    let generation: UInt64
+    let key: SymmetricKey
+    let keys: PageKeys
+    let manifest: MirrorObject.Read
+    let point: DatabaseMirror.Point
+
+    /// What receives the pages; runs on a thread of its own.
+    typealias Visitor = @Sendable (MirrorObject.Read) throws -> Void
+
+    private var names: MirrorNames { place.names }
 
     /// Finds the newest generation that was complete at a time.
     ///
     /// - Throws: `.noMirror`, `.damaged`.
     static func find(
-        _ names: MirrorNames, in store: any SyncObjectStore, at point: DatabaseMirror.Point,
-        _ key: DatabaseKey, _ cipher: CipherConfiguration
+        _ place: MirrorPlace, at point: DatabaseMirror.Point, _ key: DatabaseKey,
+        _ cipher: CipherConfiguration
     ) async throws -> MirrorChain {
-        var keys: PageKeys?
-        for entry in try await store.listAll(names.generations).reversed() {
-            guard let generation = MirrorNames.number(in: entry.name) else { continue }
-            let name = names.manifest(of: generation)
-            guard let bytes = try await store.read(name) else { continue }
-            let header = try MirrorObject.header(of: bytes, named: name)
-            guard point.includes(header.time) else { continue }
-            if keys?.salt != header.salt {
-                keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
-            }
-            guard let macKey = keys?.key(for: MirrorWriter.purpose) else { continue }
-            return MirrorChain(
-                names: names, store: store, key: macKey, generation: generation,
-                manifest: try MirrorObject.open(bytes, named: name, macKey), point: point)
+        for generation in try await place.generations().reversed() {
+            guard let manifest = try await place.manifest(of: generation),
+                point.includes(manifest.object.time)
+            else { continue }
+            return try await MirrorChain(place, generation, manifest.bytes, point, key, cipher)
         }
-        throw SyncError.noMirror(names.mirror)
+        throw SyncError.noMirror(place.names.mirror)
     }
 
-    /// Writes the state, page by page.
-    func write(to file: PageFile) async throws -> DatabaseMirror.Restoration {
-        let snapshot = try await writeSnapshot(to: file)
-        var last = snapshot.last
-        // With the beginning and the manifest.
-        var count = snapshot.partCount + 2
-        guard last == manifest.object.previous else {
-            throw SyncError.damaged(
-                names.manifest(of: generation), "a part of the snapshot is missing or another one")
+    init(
+        _ place: MirrorPlace, _ generation: UInt64, _ manifestBytes: Data,
+        _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration
+    ) async throws {
+        self.place = place
+        self.generation = generation
+        self.point = point
+        let name = place.names.manifest(of: generation)
+        let header = try MirrorObject.header(of: manifestBytes, named: name)
+        keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
+        self.key = keys.key(for: MirrorGeneration.purpose)
+        manifest = try MirrorObject.open(manifestBytes, named: name, self.key)
+        guard manifest.object.kind == .manifest, manifest.object.generation == generation else {
+            throw SyncError.damaged(name, "it is another object")
         }
-        last = manifest.mac
-        var state = manifest.object
-        // The objects of a commit that is not known to be complete.
-        var held: [MirrorObject.Read] = []
-        var next: UInt64 = 1
-        for entry in try await store.listAll(names.log(generation)) {
-            guard let numbers = MirrorNames.numbers(in: entry.name) else { continue }
-            guard numbers.lowerBound == next, let bytes = try await store.read(entry.name) else {
-                throw SyncError.damaged(entry.name, "the object before it is missing")
-            }
-            // Not checked: a store that ends the log too early hides objects, as it can anyway.
-            if try MirrorObject.header(of: bytes, named: entry.name).kind == .end { break }
-            let read = try MirrorObject.open(bytes, named: entry.name, key)
-            count += 1
-            guard read.object.kind == .segment, read.object.generation == generation,
-                read.object.numbers == numbers, read.object.previous == last
-            else { throw SyncError.damaged(entry.name, "it does not follow the one before it") }
-            guard point.includes(read.object.time) else { break }
-            (last, next) = (read.mac, numbers.upperBound + 1)
-            if read.object.beginsCommit { held = [] }
-            held.append(read)
-            guard read.object.endsCommit else { continue }
-            for read in held { try await write(read, to: file) }
-            held = []
-            state = read.object
-        }
-        let pageCount = Int(state.pageCount)
-        try await onOwnThread { try file.truncate(pages: pageCount) }
-        return DatabaseMirror.Restoration(
-            date: Date(timeIntervalSince1970: Double(state.time) / 1000), pageCount: pageCount,
-            objectCount: count)
     }
 
-    /// Writes the snapshot, and returns the MAC of its last part and the number of parts.
-    private func writeSnapshot(
-        to file: PageFile
-    ) async throws -> (last: [UInt8], partCount: Int) {
+    /// Bytes of all objects, as far as they are known.
+    func size() async throws -> Int {
+        var log = MirrorLog(place, generation)
+        let pages = Int(manifest.object.pageCount) * Int(manifest.object.pageSize)
+        return try await log.chain().reduce(pages) { $0 + $1.size }
+    }
+
+    // MARK: - Snapshot
+
+    /// Reads the snapshot's parts.
+    func readSnapshot(_ visit: @escaping Visitor) async throws {
         let recordName = names.generation(generation)
-        guard let bytes = try await store.read(recordName) else {
+        guard let record = try await place.read(recordName, .generation, of: generation, key) else {
             throw SyncError.damaged(recordName, "it is missing")
         }
-        let record = try MirrorObject.open(bytes, named: recordName, key)
-        guard record.object.kind == .generation, record.object.generation == generation else {
-            throw SyncError.damaged(recordName, "it is another object")
-        }
+        let pageCount = UInt64(manifest.object.pageCount)
         var last = record.mac
+        var name = names.part(1, of: generation)
+        var bytes = pageCount > 0 ? try await place.store.read(name) : nil
         var next: UInt64 = 1
-        var partCount = 0
-        while next <= UInt64(manifest.object.pageCount) {
-            let name = names.part(next, of: generation)
-            guard let bytes = try await store.read(name) else {
-                throw SyncError.damaged(name, "it is missing")
+        while next <= pageCount {
+            guard let now = bytes else { throw SyncError.damaged(name, "it is missing") }
+            let part = try MirrorObject.header(of: now, named: name)
+            let (following, partName, before) = (part.numbers.upperBound + 1, name, last)
+            let nextName = names.part(following, of: generation)
+            // The store is waited for while the part is checked and written.
+            async let later = following <= pageCount ? place.store.read(nextName) : nil
+            last = try await onOwnThread { [first = next] in
+                let read = try MirrorObject.open(now, named: partName, key)
+                guard read.object.kind == .part, read.object.generation == generation,
+                    read.object.numbers.lowerBound == first, read.object.previous == before
+                else { throw SyncError.damaged(partName, "it does not follow the one before it") }
+                try visit(read)
+                return read.mac
             }
-            let part = try MirrorObject.open(bytes, named: name, key)
-            guard part.object.kind == .part, part.object.generation == generation,
-                part.object.numbers.lowerBound == next, part.object.previous == last
-            else { throw SyncError.damaged(name, "it does not follow the one before it") }
-            try await write(part, to: file)
-            last = part.mac
-            next = part.object.numbers.upperBound + 1
-            partCount += 1
+            (next, name) = (following, nextName)
+            bytes = try await later
         }
-        return (last, partCount)
+        guard last == manifest.object.previous else {
+            throw SyncError.damaged(
+                names.manifest(of: generation), "a part of the snapshot is another one")
+        }
     }
 
-    private func write(_ read: MirrorObject.Read, to file: PageFile) async throws {
-        try await onOwnThread {
-            let size = Int(read.object.pageSize)
-            for (index, page) in read.object.pages.enumerated() {
-                let start = read.content.startIndex + index * size
-                try file.write(read.content[start..<(start + size)], page: page)
+    // MARK: - Segments
+
+    /// A state that commits have made.
+    struct State: Sendable {
+        var pageCount: Int
+        var time: UInt64
+    }
+
+    /// Reads the segments up to the point in time, of each the largest that serves; those of a
+    /// commit whose end is missing are left out.
+    func readSegments(_ visit: @escaping Visitor) async throws -> State {
+        var state = State(
+            pageCount: Int(manifest.object.pageCount), time: manifest.object.time)
+        var log = MirrorLog(place, generation)
+        var (next, last) = (UInt64(1), manifest.object.previous)
+        // The segments of a commit that is not known to be complete; it may be a large one.
+        var held: [MirrorLog.Entry] = []
+        var hasLookedAgain = false
+        while true {
+            let step: Step
+            do {
+                step = try await self.step(at: next, after: last, &log)
+            } catch let error as SyncError where error.isDamage && !hasLookedAgain {
+                // It may have been merged and removed since it was listed.
+                log = MirrorLog(place, generation)
+                hasLookedAgain = true
+                continue
+            }
+            guard case .segment(let entry, let read) = step else { return state }
+            hasLookedAgain = false
+            if read.object.beginsCommit { held = [] }
+            if read.object.endsCommit {
+                for earlier in held {
+                    guard
+                        let part = try await place.read(earlier.name, .segment, of: generation, key)
+                    else { throw SyncError.damaged(earlier.name, "it is missing") }
+                    try await onOwnThread { try visit(part) }
+                }
+                try await onOwnThread { try visit(read) }
+                held = []
+                state.pageCount = Int(read.object.pageCount)
+                if !isInitial(read.object) { state.time = read.object.time }
+            } else {
+                held.append(entry)
+            }
+            (next, last) = (entry.numbers.upperBound + 1, read.end)
+        }
+    }
+
+    /// Whether a segment belongs to the state that the generation begins with.
+    private func isInitial(_ object: MirrorObject) -> Bool {
+        object.numbers.upperBound <= manifest.object.numbers.upperBound
+    }
+
+    private enum Step {
+        case segment(MirrorLog.Entry, MirrorObject.Read)
+        case end
+    }
+
+    private func step(
+        at next: UInt64, after last: [UInt8], _ log: inout MirrorLog
+    ) async throws -> Step {
+        var damage: SyncError?
+        var isLater = false
+        for entry in try await log.entries(at: next) {
+            do {
+                guard let bytes = try await place.store.read(entry.name) else {
+                    throw SyncError.damaged(entry.name, "it is missing")
+                }
+                // Not checked: a store that ends the log too early hides objects, as it can anyway.
+                let header = try MirrorObject.header(of: bytes, named: entry.name)
+                if header.kind == .end { return .end }
+                let read = try MirrorObject.open(bytes, named: entry.name, key)
+                guard read.object.kind == .segment, read.object.generation == generation,
+                    read.object.numbers == entry.numbers, read.object.previous == last
+                else {
+                    throw SyncError.damaged(entry.name, "it does not follow the one before it")
+                }
+                if isInitial(read.object) || point.includes(read.object.time) {
+                    return .segment(entry, read)
+                }
+                isLater = true
+            } catch let error as SyncError where error.isDamage {
+                // The same commits may be in smaller ones.
+                damage = damage ?? error
             }
         }
+        if let damage { throw damage }
+        if isLater { return .end }
+        let isMissing = log.following != nil || next <= manifest.object.numbers.upperBound
+        guard !isMissing else {
+            throw SyncError.damaged(
+                names.segment(next...next, of: generation), "it is missing, with later ones there")
+        }
+        return .end
+    }
+}
+
+extension SyncError {
+    fileprivate var isDamage: Bool {
+        if case .damaged = self { return true }
+        return false
     }
 }
 

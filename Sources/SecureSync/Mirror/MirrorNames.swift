@@ -21,10 +21,23 @@ struct MirrorNames: Sendable {
     }
     func manifest(of generation: UInt64) -> String { snapshot(generation) + "manifest" }
 
-    func log(_ generation: UInt64) -> String { "\(mirror)/\(Self.text(generation))/log/" }
-    func segment(_ numbers: ClosedRange<UInt64>, of generation: UInt64) -> String {
-        "\(log(generation))\(Self.text(numbers.lowerBound))-\(Self.text(numbers.upperBound))"
+    /// How much time the segments of a generation's log stand for.
+    enum Level: String, CaseIterable, Sendable {
+        case hours, minutes, log
     }
+
+    func segments(_ level: Level, of generation: UInt64) -> String {
+        "\(mirror)/\(Self.text(generation))/\(level.rawValue)/"
+    }
+    func segment(
+        _ numbers: ClosedRange<UInt64>, _ level: Level = .log, of generation: UInt64
+    ) -> String {
+        segments(level, of: generation) + Self.text(numbers.lowerBound) + "-"
+            + Self.text(numbers.upperBound)
+    }
+
+    /// The beginning of the names of everything but the beginnings of generations.
+    func everything(of generation: UInt64) -> String { "\(mirror)/\(Self.text(generation))/" }
 
     static func text(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
@@ -33,16 +46,17 @@ struct MirrorNames: Sendable {
 
     /// Returns the number at the end of a name; nil for another name.
     static func number(in name: String) -> UInt64? {
-        let digits = name.utf8.suffix(16)
-        guard digits.count == 16 else { return nil }
-        return UInt64(String(decoding: Array(digits), as: UTF8.self), radix: 16)
+        name.split(separator: "/").last.flatMap { number($0) }
+    }
+
+    private static func number(_ digits: Substring) -> UInt64? {
+        digits.utf8.count == 16 ? UInt64(digits, radix: 16) : nil
     }
 
     /// Returns the numbers of a segment's name; nil for another name.
     static func numbers(in name: String) -> ClosedRange<UInt64>? {
         let words = name.split(separator: "/").last?.split(separator: "-") ?? []
-        guard words.count == 2, words.allSatisfy({ $0.utf8.count == 16 }),
-            let first = UInt64(words[0], radix: 16), let last = UInt64(words[1], radix: 16),
+        guard words.count == 2, let first = number(words[0]), let last = number(words[1]),
             first <= last
         else { return nil }
         return first...last

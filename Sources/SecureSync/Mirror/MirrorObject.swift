@@ -13,9 +13,9 @@ struct MirrorObject: Sendable {
         case generation = 1
         /// Pages of the snapshot.
         case part
-        /// Ends the snapshot: the MACs of its parts.
+        /// Makes a generation one that can be restored.
         case manifest
-        /// Pages that commits have changed.
+        /// Pages that commits have changed, each in its newest version.
         case segment
         /// Ends a generation, so that whoever still writes to it notices.
         case end
@@ -38,6 +38,8 @@ struct MirrorObject: Sendable {
     var position: LogPosition?
     /// The MAC of the object before it.
     var previous: [UInt8]
+    /// The MAC of the last one of the segments that this one was merged of; zeros if it was not.
+    var merged: [UInt8] = Self.noMAC
     /// The file's salt.
     var salt: [UInt8]
     /// The numbers of the pages that follow; for a manifest, none.
@@ -45,7 +47,9 @@ struct MirrorObject: Sendable {
 
     static let version: UInt16 = 1
     static let macLength = 32
-    static let headerLength = 128
+    static let headerLength = 160
+    /// Bytes of an object without pages.
+    static let emptyLength = headerLength + macLength
     static let magic = Array("SSMIRROR".utf8)
     static let noMAC = [UInt8](repeating: 0, count: macLength)
 
@@ -71,6 +75,7 @@ struct MirrorObject: Sendable {
         Self.append(UInt32(pages.count), to: &bytes)
         bytes += position?.bytes ?? [UInt8](repeating: 0, count: LogPosition.byteCount)
         bytes += previous
+        bytes += merged
         bytes += salt
         for page in pages { Self.append(page, to: &bytes) }
         bytes += content
@@ -89,6 +94,21 @@ struct MirrorObject: Sendable {
         var object: MirrorObject
         var content: Data
         var mac: [UInt8]
+
+        /// What the next object of the chain names as the one before it.
+        var end: [UInt8] { object.merged == MirrorObject.noMAC ? mac : object.merged }
+
+        /// Whether it holds whole commits only.
+        var isWhole: Bool { object.beginsCommit && object.endsCommit }
+
+        /// Returns one page after the other.
+        func forEachPage(_ body: (UInt32, Data) throws -> Void) rethrows {
+            let size = Int(object.pageSize)
+            for (index, page) in object.pages.enumerated() {
+                let start = content.startIndex + index * size
+                try body(page, content[start..<(start + size)])
+            }
+        }
     }
 
     /// Returns the header of an object, whose MAC is not checked: only to find the salt.
@@ -105,7 +125,8 @@ struct MirrorObject: Sendable {
         let (pageSize, pageCount) = (reader.number(UInt32.self), reader.number(UInt32.self))
         let count = Int(reader.number(UInt32.self))
         let position = LogPosition(reader.bytes(LogPosition.byteCount))
-        let (previous, salt) = (reader.bytes(macLength), reader.bytes(16))
+        let (previous, merged) = (reader.bytes(macLength), reader.bytes(macLength))
+        let salt = reader.bytes(16)
         guard let kind = Kind(rawValue: kindCode), first <= last,
             bytes.count >= headerLength + count * 4 + macLength
         else { throw SyncError.damaged(name, "its header is not valid") }
@@ -113,7 +134,7 @@ struct MirrorObject: Sendable {
         return MirrorObject(
             kind: kind, beginsCommit: flags & 1 != 0, endsCommit: flags & 2 != 0,
             generation: generation, numbers: first...last, time: time, pageCount: pageCount,
-            pageSize: pageSize, position: position, previous: previous, salt: salt,
+            pageSize: pageSize, position: position, previous: previous, merged: merged, salt: salt,
             pages: (0..<count).map { _ in reader.number(UInt32.self) })
     }
 

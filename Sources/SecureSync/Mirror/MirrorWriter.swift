@@ -1,82 +1,70 @@
-internal import Crypto
 internal import Foundation
 internal import SecureStorage
 internal import SecureStoragePlatform
 
-/// Ships what a database has committed into a generation of a mirror.
+/// Ships what a database has committed into generations of a mirror.
 ///
-/// One call of `ship()` at a time, which `DatabaseMirror` ensures: an actor alone would begin
-/// another one while the first waits for the store.
+/// `ship()` and `rest()` run one at a time, and `maintain` as well, which `DatabaseMirror` ensures:
+/// an actor alone would begin another one while the first waits for the store.
+///
+/// Whoever completes a generation has ended all before it, so exactly one can be written to.
 actor MirrorWriter {
     private let database: any SecureDatabaseReader
-    private let names: MirrorNames
-    private let store: any SyncObjectStore
+    private let place: MirrorPlace
+    private let shipped: @Sendable (Int) -> Void
 
     /// Whether the log may be emptied without another `ship()`.
     nonisolated let leavesLog = Locked(true)
 
     private var isProbed = false
-    private var session: Session?
+    private var current: MirrorGeneration?
+    /// The one whose snapshot is being stored.
+    private var preparing: MirrorGeneration?
+    /// The one that `ship()` goes on with.
+    private var prepared: MirrorGeneration?
+    private var compaction: MirrorCompaction?
 
-    /// A generation that this writer goes on with.
-    private struct Session {
-        let source: CommittedPages
-        let keys: PageKeys
-        let key: SymmetricKey
-        let generation: UInt64
-        /// The number of the next segment.
-        var next: UInt64
-        /// The MAC of the last object.
-        var last: [UInt8]
-        /// What could not be shipped whole yet.
-        var unfinished: Unfinished?
-        /// When a segment was last created, or the generation was last seen to be the newest.
-        var lastSeen: ContinuousClock.Instant
-    }
-
-    private struct Unfinished {
-        let changes: CommittedPages.Changes
-        let time: UInt64
-        /// Where the changes begin.
-        let start: LogPosition
-        /// The pages that were shipped.
-        var done = 0
-        /// The object that was sent last, without an answer.
-        var sent: Data?
-    }
-
-    /// Pages in an object: 4 MiB of the usual size.
-    static func pagesPerObject(_ pageSize: Int) -> Int { max((4 << 20) / pageSize, 1) }
-
-    init(_ database: any SecureDatabaseReader, _ names: MirrorNames, _ store: any SyncObjectStore) {
+    init(
+        _ database: any SecureDatabaseReader, _ place: MirrorPlace,
+        shipped: @escaping @Sendable (Int) -> Void
+    ) {
         self.database = database
-        self.names = names
-        self.store = store
+        self.place = place
+        self.shipped = shipped
     }
 
-    /// Ends the read transaction; the next `ship()` begins again.
+    /// Ends the read transactions; the next `ship()` begins again.
     func rest() {
-        session?.source.end()
-        session = nil
+        for generation in [current, preparing, prepared] { generation?.source.end() }
+        (current, preparing, prepared) = (nil, nil, nil)
         leavesLog.withLock { $0 = true }
     }
 
+    /// Whether the next `ship()` goes on with a new generation.
+    var hasPrepared: Bool { prepared != nil }
+
+    /// Ends the read transactions if the log has become too large.
+    func letGo(ofMoreThan limit: Int) {
+        if let current, current.source.logSize > limit { rest() }
+    }
+
+    // MARK: - Shipping
+
     /// Ships everything that was committed before the call.
     ///
-    /// - Parameter shipped: Called with the bytes of each object.
     /// - Throws: `SyncError`; the errors of the database.
-    func ship(_ shipped: @Sendable (Int) -> Void) async throws {
+    func ship() async throws {
         do {
             if !isProbed {
-                try await store.probe(under: names.mirror + "/")
+                try await place.store.probe(under: place.names.mirror + "/")
                 isProbed = true
             }
             do {
-                try await shipAll(shipped)
+                try await shipAll()
             } catch let error as SecureStorageError where error.resultCode == .busySnapshot {
                 // The key has changed, or the log was lost: a new snapshot is needed.
                 rest()
-                try await shipAll(shipped)
+                try await shipAll()
             }
         } catch let error as SyncError where error.isTransient {
             throw error
@@ -86,197 +74,151 @@ actor MirrorWriter {
         }
     }
 
-    private func shipAll(_ shipped: @Sendable (Int) -> Void) async throws {
-        if session == nil { try await begin(shipped) }
+    private func shipAll() async throws {
         leavesLog.withLock { $0 = false }
-        while try await shipNext(shipped) {}
-        let leaves = session?.source.leavesLog ?? true
+        if let prepared {
+            try await goOn(with: prepared)
+        } else if let current {
+            try await current.ship()
+        } else {
+            try await begin()
+        }
+        let leaves = current?.source.leavesLog ?? true
         leavesLog.withLock { $0 = leaves }
     }
 
-    // MARK: - Generations
+    private func begin() async throws {
+        if preparing == nil, let resumed = try await resumeOrPrepare() {
+            current = resumed
+            return
+        }
+        guard let new = preparing else { return }
+        try await new.writeSnapshot()
+        try await new.ship()
+        try await new.complete()
+        (current, preparing) = (new, nil)
+    }
 
-    private func begin(_ shipped: @Sendable (Int) -> Void) async throws {
-        let source = try await onOwnThread { [database] in try CommittedPages(of: database) }
+    /// Returns the newest complete generation, if this writer can go on with it; otherwise prepares
+    /// a new one.
+    private func resumeOrPrepare() async throws -> MirrorGeneration? {
+        let source = try await newSource()
         do {
-            let keys = source.keys
-            let key = keys.key(for: Self.purpose)
-            let newest = try await store.listAll(names.generations).last
-            let number = newest.flatMap { MirrorNames.number(in: $0.name) } ?? 0
-            if number > 0, let found = try await resumed(number, source, keys, key) {
-                session = found
-                return
+            let numbers = try await place.generations()
+            for number in numbers.reversed() {
+                let old = generation(number, source)
+                // A kill has left one that is not complete, or another mirror is about to
+                // complete it.
+                if try await place.manifest(of: number) == nil,
+                    try await !place.end(number, with: old.end, old.key)
+                {
+                    continue
+                }
+                if try await old.resume() {
+                    try await old.ship()
+                    return old
+                }
+                _ = try await place.end(number, with: old.end, old.key)
+                break
             }
-            if number > 0 { try await endGeneration(number, keys, key, source.pageSize) }
-            session = try await newGeneration(number + 1, source, keys, key, shipped)
+            preparing = generation((numbers.last ?? 0) + 1, source)
+            return nil
         } catch {
             source.end()
             throw error
         }
     }
 
-    static let purpose = "SecureStorage mirror"
-
-    /// Returns the session that goes on with a generation; nil if that is impossible: it has ended,
-    /// is of another state of the database or of another key, or has no snapshot.
-    private func resumed(
-        _ generation: UInt64, _ source: CommittedPages, _ keys: PageKeys, _ key: SymmetricKey
-    ) async throws -> Session? {
-        let manifestName = names.manifest(of: generation)
-        guard let manifest = try await store.read(manifestName),
-            let start = try? MirrorObject.open(manifest, named: manifestName, key)
-        else { return nil }
-        var position = start.object.position
-        // Back to the last object that ends a commit.
-        var last: MirrorObject.Read?
-        for entry in try await store.listAll(names.log(generation)).reversed() {
-            guard let bytes = try await store.read(entry.name),
-                let read = try? MirrorObject.open(bytes, named: entry.name, key),
-                read.object.kind == .segment
-            else { return nil }
-            last = last ?? read
-            position = read.object.position
-            if read.object.endsCommit { break }
-        }
-        guard let position, try await onOwnThread({ try source.resume(at: position) }) else {
-            return nil
-        }
-        let end = last ?? start
-        return Session(
-            source: source, keys: keys, key: key, generation: generation,
-            next: end.object.numbers.upperBound + 1, last: end.mac, lastSeen: .now)
+    /// Goes on with a generation whose snapshot is stored.
+    private func goOn(with next: MirrorGeneration) async throws {
+        // All that the current one has, and what was committed since.
+        try await next.ship()
+        try await current?.finish()
+        try await next.complete()
+        current?.source.end()
+        (current, prepared) = (next, nil)
     }
 
-    /// Ends a generation, so that another mirror that still writes to it notices.
-    private func endGeneration(
-        _ generation: UInt64, _ keys: PageKeys, _ key: SymmetricKey, _ pageSize: Int
+    private func newSource() async throws -> CommittedPages {
+        try await onOwnThread { [database] in try CommittedPages(of: database) }
+    }
+
+    private func generation(_ number: UInt64, _ source: CommittedPages) -> MirrorGeneration {
+        MirrorGeneration(number, of: source, in: place, shipped: shipped)
+    }
+
+    // MARK: - Maintenance
+
+    /// Merges segments of time that is over, removes what is not kept, and stores a new snapshot if
+    /// it is time, with which the next `ship()` goes on; `ship()` may run meanwhile.
+    func maintain(_ settings: DatabaseMirror.Settings) async throws {
+        guard let current else { return }
+        if compaction?.generation != current.number {
+            compaction = MirrorCompaction(place, current.number, current.key)
+        }
+        if var now = compaction {
+            try await now.merge()
+            try await now.trim(settings)
+            compaction = now
+        }
+        try await prepareNext(current, settings)
+        try await MirrorRetention(place: place, end: await current.end, key: current.key)
+            .remove(settings)
+    }
+
+    /// Removes the generations whose keys are not that of the current one.
+    func purgeOldKeys() async throws {
+        guard let current else { return }
+        try await Task.sleep(for: MirrorGeneration.longestPause)
+        try await MirrorRetention(place: place, end: await current.end, key: current.key)
+            .removeOtherKeys(before: current.number)
+    }
+
+    private func prepareNext(
+        _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings
     ) async throws {
-        while true {
-            let last = try await store.listAll(names.log(generation)).last
-            let number = last.flatMap { MirrorNames.numbers(in: $0.name) }?.upperBound ?? 0
-            if let last, let bytes = try await store.read(last.name),
-                (try? MirrorObject.header(of: bytes, named: last.name))?.kind == .end
-            {
-                return
+        guard prepared == nil else { return }
+        if preparing == nil {
+            guard try await isTimeForNext(current, settings) else { return }
+            let numbers = try await place.generations()
+            for number in numbers where number > current.number {
+                // Left by a kill, or another mirror's.
+                guard try await !place.end(number, with: current.end, current.key) else {
+                    throw SyncError.otherMirror(place.names.mirror)
+                }
             }
-            let object = MirrorObject(
-                kind: .end, generation: generation, numbers: (number + 1)...(number + 1),
-                time: Self.now, pageSize: UInt32(pageSize), previous: MirrorObject.noMAC,
-                salt: keys.salt)
-            let name = names.segment(object.numbers, of: generation)
-            if try await store.create(name, object.sealed(Data(), key)) { return }
+            let source = try await newSource()
+            preparing = generation((numbers.last ?? 0) + 1, source)
         }
-    }
-
-    private func newGeneration(
-        _ generation: UInt64, _ source: CommittedPages, _ keys: PageKeys, _ key: SymmetricKey,
-        _ shipped: @Sendable (Int) -> Void
-    ) async throws -> Session {
-        var object = MirrorObject(
-            kind: .generation, generation: generation, numbers: 0...0, time: Self.now,
-            pageCount: UInt32(source.pageCount), pageSize: UInt32(source.pageSize),
-            previous: MirrorObject.noMAC, salt: keys.salt)
-        let record = object.sealed(Data(), key)
-        try await create(names.generation(generation), record)
-        var last = MirrorObject.mac(of: record)
-        object.kind = .part
-        let step = Self.pagesPerObject(source.pageSize)
-        for first in stride(from: 1, through: source.pageCount, by: step) {
-            let count = min(step, source.pageCount - first + 1)
-            object.numbers = UInt64(first)...UInt64(first + count - 1)
-            object.pages = (first..<(first + count)).map { UInt32($0) }
-            object.previous = last
-            let pages = try await onOwnThread { try source.snapshotPages(first, count: count) }
-            let bytes = object.sealed(pages, key)
-            last = MirrorObject.mac(of: bytes)
-            try await create(names.part(UInt64(first), of: generation), bytes)
-            shipped(bytes.count)
+        guard let next = preparing, self.current === current else { return }
+        do {
+            try await next.writeSnapshot()
+            // What was committed meanwhile, so that `goOn` has little to do.
+            try await next.ship()
+        } catch {
+            if preparing === next, (error as? SyncError)?.isTransient != true {
+                next.source.end()
+                preparing = nil
+            }
+            throw error
         }
-        object.kind = .manifest
-        object.numbers = 0...0
-        object.pages = []
-        object.time = Self.now
-        object.position = source.position
-        object.previous = last
-        object.endsCommit = true
-        let manifest = object.sealed(Data(), key)
-        try await create(names.manifest(of: generation), manifest)
-        return Session(
-            source: source, keys: keys, key: key, generation: generation, next: 1,
-            last: MirrorObject.mac(of: manifest), lastSeen: .now)
+        // Unless the key has changed or the pool was suspended in the meantime.
+        if preparing === next { (preparing, prepared) = (nil, next) }
     }
 
-    // MARK: - Segments
-
-    /// Ships what is new; returns false if nothing is.
-    private func shipNext(_ shipped: @Sendable (Int) -> Void) async throws -> Bool {
-        guard var session else { return false }
-        if session.unfinished == nil {
-            let (source, start) = (session.source, session.source.position)
-            let changes = try await onOwnThread { try source.next() }
-            guard let changes else { return false }
-            session.unfinished = Unfinished(changes: changes, time: Self.now, start: start)
-            self.session = session
-        }
-        try await requireNewest(&session)
-        let step = Self.pagesPerObject(session.source.pageSize)
-        while var unfinished = session.unfinished {
-            let bytes = try unfinished.sent ?? nextObject(unfinished, session)
-            unfinished.sent = bytes
-            session.unfinished = unfinished
-            self.session = session
-            try await create(name(session), bytes)
-            shipped(bytes.count)
-            unfinished.sent = nil
-            unfinished.done += step
-            session.unfinished =
-                unfinished.done < unfinished.changes.pages.count ? unfinished : nil
-            session.last = MirrorObject.mac(of: bytes)
-            session.next += 1
-            session.lastSeen = .now
-            self.session = session
-        }
-        return true
+    private func isTimeForNext(
+        _ current: MirrorGeneration, _ settings: DatabaseMirror.Settings
+    ) async throws -> Bool {
+        guard let manifest = try await place.manifest(of: current.number) else { return false }
+        if place.isOver(settings.keepsHours, since: manifest.object) { return true }
+        var log = MirrorLog(place, current.number)
+        let size = try await log.chain().reduce(0) { $0 + $1.size }
+        let half = current.source.pageCount * current.source.pageSize / 2
+        return size > max(half, Self.leastLog)
     }
 
-    private func name(_ session: Session) -> String {
-        names.segment(session.next...session.next, of: session.generation)
-    }
-
-    private func nextObject(_ unfinished: Unfinished, _ session: Session) throws -> Data {
-        let changes = unfinished.changes
-        let step = Self.pagesPerObject(session.source.pageSize)
-        let pages = changes.pages.dropFirst(unfinished.done).prefix(step)
-        let isLast = unfinished.done + step >= changes.pages.count
-        let object = MirrorObject(
-            kind: .segment, beginsCommit: unfinished.done == 0, endsCommit: isLast,
-            generation: session.generation, numbers: session.next...session.next,
-            time: unfinished.time, pageCount: UInt32(changes.pageCount),
-            pageSize: UInt32(session.source.pageSize),
-            position: isLast ? changes.end : unfinished.start, previous: session.last,
-            salt: session.keys.salt, pages: Array(pages))
-        return object.sealed(try changes.bytes(of: pages), session.key)
-    }
-
-    /// Creates an object of this writer's own; the answer to an earlier try may have been lost.
-    private func create(_ name: String, _ bytes: Data) async throws {
-        guard try await !store.create(name, bytes), try await store.read(name) != bytes else {
-            return
-        }
-        throw SyncError.otherMirror(names.mirror)
-    }
-
-    /// Checks after a pause that no other mirror has begun a newer generation, whose retention may
-    /// have removed the end of this one.
-    private func requireNewest(_ session: inout Session) async throws {
-        guard ContinuousClock.now - session.lastSeen > .seconds(60) else { return }
-        let newer = try await store.list(
-            names.generations, after: names.generation(session.generation))
-        guard newer.isEmpty else { throw SyncError.otherMirror(names.mirror) }
-        session.lastSeen = .now
-    }
-
-    private static var now: UInt64 { UInt64(max(Date().timeIntervalSince1970 * 1000, 0)) }
+    /// Bytes of a log that are worth no new snapshot, however small the database is.
+    static let leastLog = 16 << 20
 }
 
 extension SyncError {

@@ -1,0 +1,105 @@
+internal import Crypto
+public import Foundation
+public import SecureStorage
+internal import SecureStoragePlatform
+
+extension DatabaseMirror {
+    /// A part of a mirror's history: a snapshot, and what was committed after it.
+    public struct Generation: Sendable, Hashable {
+        /// Its number, from 1.
+        public let number: Int
+        /// The first point in time that can be restored.
+        public let begin: Date
+        /// The last one.
+        public let end: Date
+        /// Whether a later generation goes on, or none may.
+        public let hasEnded: Bool
+        /// The number of pages of the snapshot.
+        public let pageCount: Int
+        /// The number of states that are kept, besides the snapshot.
+        public let stateCount: Int
+        /// The number of objects.
+        public let objectCount: Int
+        /// Bytes of all objects.
+        public let byteCount: Int
+    }
+
+    /// Returns what can be restored, the newest last.
+    ///
+    /// No key is needed, and so nothing is checked: see ``verify(_:in:key:configuration:progress:)``.
+    ///
+    /// - Parameters:
+    ///   - name: The mirror's name.
+    ///   - store: The store.
+    /// - Returns: The complete generations.
+    /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``; the errors of the store.
+    public static func history(
+        of name: String, in store: any SyncObjectStore
+    ) async throws -> [Generation] {
+        let place = MirrorPlace(names: try MirrorNames(name), store: store)
+        var found: [Generation] = []
+        for number in try await place.generations() {
+            guard let manifest = try await place.manifest(of: number)?.object else { continue }
+            found.append(try await generation(number, manifest, place))
+        }
+        guard !found.isEmpty else { throw SyncError.noMirror(name) }
+        return found
+    }
+
+    private static func generation(
+        _ number: UInt64, _ manifest: MirrorObject, _ place: MirrorPlace
+    ) async throws -> Generation {
+        let objects = try await place.store.listAll(place.names.everything(of: number))
+        let segments = MirrorNames.Level.allCases.flatMap { level in
+            objects.map(\.name).filter { $0.hasPrefix(place.names.segments(level, of: number)) }
+        }
+        let ends = Set(segments.compactMap { MirrorNames.numbers(in: $0)?.upperBound })
+        var (end, hasEnded) = (manifest.time, false)
+        var log = MirrorLog(place, number)
+        if let last = try await log.last(), let bytes = try await place.store.read(last.name) {
+            let object = try MirrorObject.header(of: bytes, named: last.name)
+            (end, hasEnded) = (object.time, object.kind == .end)
+        }
+        return Generation(
+            number: Int(clamping: number), begin: Date(milliseconds: manifest.time),
+            end: Date(milliseconds: end), hasEnded: hasEnded, pageCount: Int(manifest.pageCount),
+            stateCount: ends.count - (hasEnded ? 1 : 0), objectCount: objects.count + 1,
+            byteCount: objects.reduce(MirrorObject.emptyLength) { $0 + $1.size })
+    }
+
+    /// The findings of a check.
+    public struct Verification: Sendable {
+        /// The number of objects that were read.
+        public internal(set) var objectCount = 0
+        /// The number of pages whose HMACs were checked, each version counted.
+        public internal(set) var pageCount = 0
+        /// What was found; empty if all is sound.
+        public internal(set) var problems: [SyncError] = []
+
+        /// Whether everything that is there is as it was written, and nothing is missing.
+        public var isSound: Bool { problems.isEmpty }
+    }
+
+    /// Checks a mirror without writing anything: every object's MAC, its place in the chain, and
+    /// every page's own HMAC.
+    ///
+    /// Generations with other keys than `key` are findings as well.
+    ///
+    /// - Parameters:
+    ///   - name: The mirror's name.
+    ///   - store: The store.
+    ///   - key: The database's key.
+    ///   - configuration: The cipher settings of the database.
+    ///   - progress: Called on threads of its own, with bytes; may end the check by throwing.
+    /// - Returns: The findings, which are not errors.
+    /// - Throws: ``SyncError/noMirror(_:)``; the errors of the store; the error of `progress`.
+    public static func verify(
+        _ name: String, in store: any SyncObjectStore, key: DatabaseKey,
+        configuration: SecureDatabaseConfiguration = SecureDatabaseConfiguration(),
+        progress: @escaping @Sendable (FileProgress) throws -> Void = { _ in }
+    ) async throws -> Verification {
+        let place = MirrorPlace(names: try MirrorNames(name), store: store)
+        var check = MirrorCheck(place: place, key, configuration.cipher, progress)
+        return try await check.run()
+    }
+}

@@ -1,0 +1,146 @@
+internal import Crypto
+internal import Foundation
+internal import SecureStorage
+internal import SecureStoragePlatform
+
+/// Checks all objects of a mirror.
+struct MirrorCheck {
+    private let place: MirrorPlace
+    private let key: DatabaseKey
+    private let cipher: CipherConfiguration
+    private let progress: @Sendable (FileProgress) throws -> Void
+    private var found = DatabaseMirror.Verification()
+    private var (bytes, size) = (0, 0)
+
+    init(
+        place: MirrorPlace, _ key: DatabaseKey, _ cipher: CipherConfiguration,
+        _ progress: @escaping @Sendable (FileProgress) throws -> Void
+    ) {
+        self.place = place
+        self.key = key
+        self.cipher = cipher
+        self.progress = progress
+    }
+
+    mutating func run() async throws -> DatabaseMirror.Verification {
+        var manifests: [(generation: UInt64, bytes: Data)] = []
+        for number in try await place.generations() {
+            do {
+                guard let manifest = try await place.manifest(of: number) else { continue }
+                manifests.append((number, manifest.bytes))
+                size += try await place.store.listAll(place.names.everything(of: number))
+                    .reduce(0) { $0 + $1.size }
+            } catch let error as SyncError where error.isFinding {
+                found.problems.append(error)
+            }
+        }
+        guard !manifests.isEmpty || !found.isSound else {
+            throw SyncError.noMirror(place.names.mirror)
+        }
+        for (generation, manifest) in manifests {
+            do {
+                try await check(generation, manifest)
+            } catch let error as SyncError where error.isFinding {
+                found.problems.append(error)
+            }
+        }
+        return found
+    }
+
+    private mutating func check(_ generation: UInt64, _ manifest: Data) async throws {
+        let chain = try await MirrorChain(place, generation, manifest, .latest, key, cipher)
+        let check = try chain.keys.check(cipher)
+        let read = Locked(Read(size: size, bytes: bytes))
+        let visit: MirrorChain.Visitor = { [progress] object in
+            try read.withLock { try $0.add(object, check, progress) }
+        }
+        // The beginning and the manifest.
+        found.objectCount += 2
+        do {
+            try await chain.readSnapshot(visit)
+            _ = try await chain.readSegments(visit)
+            try await checkOthers(chain, visit, except: read.withLock { $0.segments })
+        } catch let error as SyncError where error.isFinding {
+            found.problems.append(error)
+        }
+        let state = read.withLock { $0 }
+        found.objectCount += state.objectCount
+        found.pageCount += state.pageCount
+        bytes = state.bytes
+        found.problems += state.damagedPages.map { page in
+            .damaged(
+                place.names.everything(of: generation),
+                "page \(page) is not as the database has written it")
+        }
+    }
+
+    /// Checks the segments that a restore of the newest state does not need.
+    private mutating func checkOthers(
+        _ chain: MirrorChain, _ visit: @escaping MirrorChain.Visitor,
+        except read: Set<ClosedRange<UInt64>>
+    ) async throws {
+        // What follows a segment names its MAC.
+        var ends: [UInt64: [UInt8]] = [0: chain.manifest.object.previous]
+        for level in MirrorNames.Level.allCases.reversed() {
+            let prefix = place.names.segments(level, of: chain.generation)
+            for object in try await place.store.listAll(prefix) {
+                guard let numbers = MirrorNames.numbers(in: object.name) else { continue }
+                do {
+                    guard let bytes = try await place.store.read(object.name) else { continue }
+                    let kind = try MirrorObject.header(of: bytes, named: object.name).kind
+                    if kind == .end { continue }
+                    let segment = try MirrorObject.open(bytes, named: object.name, chain.key)
+                    let before = ends[numbers.lowerBound - 1]
+                    guard kind == .segment, segment.object.generation == chain.generation,
+                        segment.object.numbers == numbers,
+                        before == nil || before == segment.object.previous
+                    else {
+                        throw SyncError.damaged(
+                            object.name, "it does not follow the one before it")
+                    }
+                    ends[numbers.upperBound] = segment.end
+                    if !read.contains(numbers) { try await onOwnThread { try visit(segment) } }
+                } catch let error as SyncError where error.isFinding {
+                    found.problems.append(error)
+                }
+            }
+        }
+    }
+
+    /// What was read of a generation.
+    private struct Read {
+        let size: Int
+        var bytes: Int
+        var objectCount = 0
+        var pageCount = 0
+        var segments: Set<ClosedRange<UInt64>> = []
+        /// At most ten.
+        var damagedPages: [UInt32] = []
+
+        mutating func add(
+            _ read: MirrorObject.Read, _ check: PageCheck,
+            _ progress: (FileProgress) throws -> Void
+        ) throws {
+            objectCount += 1
+            if read.object.kind == .segment { segments.insert(read.object.numbers) }
+            read.forEachPage { page, content in
+                pageCount += 1
+                if damagedPages.count < 10, !check.isSound(content, number: page) {
+                    damagedPages.append(page)
+                }
+            }
+            bytes += read.content.count
+            try progress(FileProgress(bytes, of: size))
+        }
+    }
+}
+
+extension SyncError {
+    /// Whether it is a finding about what was stored.
+    fileprivate var isFinding: Bool {
+        switch self {
+        case .damaged, .newerFormat: true
+        default: false
+        }
+    }
+}

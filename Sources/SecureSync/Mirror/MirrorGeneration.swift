@@ -1,0 +1,250 @@
+internal import Crypto
+internal import Foundation
+internal import SecureStorage
+internal import SecureStoragePlatform
+
+/// Writes one generation of a mirror: a snapshot, then what is committed.
+///
+/// After an error of the store, a method may be called again, and goes on. One call at a time,
+/// which `DatabaseMirror` ensures: an actor alone would begin another one while the first waits for
+/// the store.
+actor MirrorGeneration {
+    nonisolated let number: UInt64
+    nonisolated let source: CommittedPages
+    nonisolated let key: SymmetricKey
+    private let place: MirrorPlace
+    private let salt: [UInt8]
+    /// Called with the bytes of each object.
+    private let shipped: @Sendable (Int) -> Void
+
+    /// Where the log was when `source` began.
+    private let start: LogPosition
+    private var hasBegun = false
+    /// The pages of the snapshot that were stored.
+    private var storedPages = 0
+    /// The MAC of the snapshot's last part.
+    private var snapshotEnd: [UInt8]?
+
+    /// The number of the next segment.
+    private var next: UInt64 = 1
+    /// The MAC of the last object.
+    private var last = MirrorObject.noMAC
+    /// What could not be shipped whole yet.
+    private var unfinished: Unfinished?
+    private var isFinished = false
+    /// The first segment of which it is not known whether another mirror wrote it before.
+    private var unchecked: UInt64?
+    /// When this generation was last known to be written to by nobody else.
+    private var lastCheck: (clock: UInt64, instant: ContinuousClock.Instant)
+    /// The object that was sent last, without an answer.
+    private var sent: (name: String, bytes: Data)?
+
+    private struct Unfinished {
+        let changes: CommittedPages.Changes
+        let time: UInt64
+        /// Where the changes begin.
+        let start: LogPosition
+        /// The pages that were shipped.
+        var done = 0
+    }
+
+    static let purpose = "SecureStorage mirror"
+
+    /// Pages in an object: 2 MiB of the usual size.
+    static func pagesPerObject(_ pageSize: Int) -> Int { max((2 << 20) / pageSize, 1) }
+
+    init(
+        _ number: UInt64, of source: CommittedPages, in place: MirrorPlace,
+        shipped: @escaping @Sendable (Int) -> Void
+    ) {
+        self.number = number
+        self.source = source
+        self.place = place
+        self.shipped = shipped
+        start = source.position
+        lastCheck = (place.now, .now)
+        let keys = source.keys
+        salt = keys.salt
+        key = keys.key(for: Self.purpose)
+    }
+
+    private var names: MirrorNames { place.names }
+
+    private func object(_ kind: MirrorObject.Kind, _ numbers: ClosedRange<UInt64>) -> MirrorObject {
+        MirrorObject(
+            kind: kind, generation: number, numbers: numbers, time: place.now,
+            pageSize: UInt32(source.pageSize), previous: last, salt: salt)
+    }
+
+    /// What another generation is ended with.
+    var end: MirrorObject {
+        var end = object(.end, 0...0)
+        end.previous = MirrorObject.noMAC
+        return end
+    }
+
+    /// - Returns: The object's MAC.
+    private func create(
+        _ name: String, _ make: () async throws -> Data
+    ) async throws -> [UInt8] {
+        let bytes = sent?.name == name ? sent?.bytes : nil
+        let object = if let bytes { bytes } else { try await make() }
+        sent = (name, object)
+        try await place.create(name, object)
+        sent = nil
+        shipped(object.count)
+        return MirrorObject.mac(of: object)
+    }
+
+    // MARK: - Beginning and end
+
+    /// Stores all pages, as they were when `source` began.
+    func writeSnapshot() async throws {
+        let pageCount = source.pageCount
+        if !hasBegun {
+            last = try await create(names.generation(number)) {
+                object(.generation, 0...0).sealed(Data(), key)
+            }
+            hasBegun = true
+        }
+        while storedPages < pageCount {
+            let first = storedPages + 1
+            let count = min(Self.pagesPerObject(source.pageSize), pageCount - storedPages)
+            last = try await create(names.part(UInt64(first), of: number)) {
+                var part = object(.part, UInt64(first)...UInt64(first + count - 1))
+                part.pages = (first..<(first + count)).map { UInt32($0) }
+                let pages = try await onOwnThread { [source] in
+                    try source.snapshotPages(first, count: count)
+                }
+                return part.sealed(pages, key)
+            }
+            storedPages += count
+        }
+        snapshotEnd = snapshotEnd ?? last
+    }
+
+    /// Makes the generation the one that is restored, from now on.
+    ///
+    /// What was shipped until now belongs to the state that it begins with.
+    func complete() async throws {
+        _ = try await create(names.manifest(of: number)) {
+            var manifest = object(.manifest, 0...(next - 1))
+            manifest.previous = snapshotEnd ?? last
+            manifest.pageCount = UInt32(storedPages)
+            manifest.position = start
+            return manifest.sealed(Data(), key)
+        }
+    }
+
+    /// Ends this generation, if no other mirror has ended it: a later one goes on.
+    func finish() async throws {
+        if unfinished != nil { try await shipUnfinished() }
+        guard !isFinished else { return }
+        last = try await create(names.segment(next...next, of: number)) {
+            object(.end, next...next).sealed(Data(), key)
+        }
+        isFinished = true
+    }
+
+    /// Goes on where an earlier writer has stopped.
+    ///
+    /// - Returns: false if that is impossible: the generation has ended, or is of another state of
+    ///   the database or of another key.
+    func resume() async throws -> Bool {
+        guard let manifest = try await sound(names.manifest(of: number), .manifest) else {
+            return false
+        }
+        lastCheck = (place.now, .now)
+        var log = MirrorLog(place, number)
+        let chain = try await log.chain()
+        guard (chain.last?.numbers.upperBound ?? 0) >= manifest.object.numbers.upperBound else {
+            return false
+        }
+        var position = manifest.object.position
+        last = manifest.object.previous
+        // Back to the last object that ends a commit.
+        var newest: MirrorObject.Read?
+        for entry in chain.reversed() {
+            guard let read = try await sound(entry.name, .segment) else { return false }
+            newest = newest ?? read
+            position = read.object.position
+            if read.object.endsCommit { break }
+        }
+        if let newest { (next, last) = (newest.object.numbers.upperBound + 1, newest.end) }
+        guard let position else { return false }
+        return try await onOwnThread { [source] in try source.resume(at: position) }
+    }
+
+    /// Returns an object; nil for whatever is wrong with it: the answer is a new generation.
+    private func sound(_ name: String, _ kind: MirrorObject.Kind) async throws -> MirrorObject.Read?
+    {
+        do {
+            return try await place.read(name, kind, of: number, key)
+        } catch SyncError.damaged, SyncError.newerFormat {
+            return nil
+        }
+    }
+
+    // MARK: - Segments
+
+    /// Stores everything that was committed before the call.
+    func ship() async throws {
+        if unfinished != nil { try await shipUnfinished() }
+        let start = source.position
+        if let changes = try await onOwnThread({ [source] in try source.next() }) {
+            unfinished = Unfinished(changes: changes, time: place.now, start: start)
+            try await shipUnfinished()
+        }
+        try await requireOnlyWriter()
+    }
+
+    /// Checks after a pause that no other mirror of this name has gone on in it.
+    ///
+    /// What it wrote under our numbers may have been merged and removed since. The last segment is
+    /// never removed.
+    private func requireOnlyWriter() async throws {
+        guard let first = unchecked else { return }
+        let now = (place.now, ContinuousClock.now)
+        let away = max(
+            now.1 - lastCheck.instant,
+            .milliseconds(Int64(now.0 > lastCheck.clock ? now.0 - lastCheck.clock : 0)))
+        if away > Self.longestPause {
+            let last = names.segment((next - 1)...(next - 1), of: number)
+            let later = try await place.store.list(names.segments(.log, of: number), after: last)
+            guard later.isEmpty else {
+                try await place.store.remove(
+                    (first..<next).map { names.segment($0...$0, of: number) })
+                throw SyncError.otherMirror(names.mirror)
+            }
+        }
+        (unchecked, lastCheck) = (nil, now)
+    }
+
+    /// After less than that, what others have written is still there.
+    static let longestPause = Duration.seconds(10)
+
+    private func shipUnfinished() async throws {
+        let step = Self.pagesPerObject(source.pageSize)
+        while var now = unfinished {
+            last = try await create(names.segment(next...next, of: number)) {
+                try segment(now, step)
+            }
+            unchecked = unchecked ?? next
+            next += 1
+            now.done += step
+            unfinished = now.done < now.changes.pages.count ? now : nil
+        }
+    }
+
+    private func segment(_ now: Unfinished, _ step: Int) throws -> Data {
+        let pages = now.changes.pages.dropFirst(now.done).prefix(step)
+        var segment = object(.segment, next...next)
+        segment.time = now.time
+        segment.beginsCommit = now.done == 0
+        segment.endsCommit = now.done + step >= now.changes.pages.count
+        segment.pageCount = UInt32(now.changes.pageCount)
+        segment.position = segment.endsCommit ? now.changes.end : now.start
+        segment.pages = Array(pages)
+        return segment.sealed(try now.changes.bytes(of: pages), key)
+    }
+}

@@ -1,0 +1,90 @@
+internal import Crypto
+internal import Foundation
+
+/// Where the objects of a mirror are.
+struct MirrorPlace: Sendable {
+    let names: MirrorNames
+    let store: any SyncObjectStore
+    var clock: @Sendable () -> Date = { Date() }
+
+    /// Milliseconds since 1970.
+    var now: UInt64 { UInt64(max(clock().timeIntervalSince1970 * 1000, 0)) }
+
+    func isOver(_ limit: Duration, since object: MirrorObject) -> Bool {
+        (Double(now) - Double(object.time)) / 1000 > limit / .seconds(1)
+    }
+
+    /// The numbers of all generations that have begun and are not removed, in ascending order.
+    func generations() async throws -> [UInt64] {
+        try await store.listAll(names.generations).compactMap { MirrorNames.number(in: $0.name) }
+    }
+
+    /// Creates an object of this mirror's own; the answer to an earlier try may have been lost.
+    ///
+    /// - Throws: `.otherMirror` if the name has another object.
+    func create(_ name: String, _ bytes: Data) async throws {
+        guard try await !store.create(name, bytes), try await store.read(name) != bytes else {
+            return
+        }
+        throw SyncError.otherMirror(names.mirror)
+    }
+
+    /// Returns the manifest of a generation; nil if it has none, or was ended before.
+    ///
+    /// Its MAC is not checked.
+    func manifest(of generation: UInt64) async throws -> (object: MirrorObject, bytes: Data)? {
+        let name = names.manifest(of: generation)
+        guard let bytes = try await store.read(name) else { return nil }
+        let object = try MirrorObject.header(of: bytes, named: name)
+        return object.kind == .end ? nil : (object, bytes)
+    }
+
+    /// Returns an object of this generation whose MAC is right; nil if it is missing.
+    ///
+    /// - Throws: `.damaged`.
+    func read(
+        _ name: String, _ kind: MirrorObject.Kind, of generation: UInt64, _ key: SymmetricKey
+    ) async throws -> MirrorObject.Read? {
+        guard let bytes = try await store.read(name) else { return nil }
+        let read = try MirrorObject.open(bytes, named: name, key)
+        guard read.object.kind == kind, read.object.generation == generation else {
+            throw SyncError.damaged(name, "it is another object")
+        }
+        return read
+    }
+
+    // MARK: - Ends
+
+    /// Ends a generation: whoever still writes to it fails at its next object.
+    ///
+    /// - Parameters:
+    ///   - generation: Its number.
+    ///   - end: What the object has besides its number and generation.
+    ///   - key: The key of its MAC.
+    /// - Returns: Whether the generation can be restored.
+    /// - Throws: `SyncError`.
+    func end(_ generation: UInt64, with end: MirrorObject, _ key: SymmetricKey) async throws -> Bool
+    {
+        var object = end
+        object.generation = generation
+        object.numbers = 0...0
+        let manifest = names.manifest(of: generation)
+        if try await store.create(manifest, object.sealed(Data(), key)) { return false }
+        guard try await self.manifest(of: generation) != nil else { return false }
+        while true {
+            var log = MirrorLog(self, generation)
+            let last = try await log.last()
+            if let last, try await isEnd(last) { return true }
+            let number = (last?.numbers.upperBound ?? 0) + 1
+            object.numbers = number...number
+            let name = names.segment(object.numbers, of: generation)
+            if try await store.create(name, object.sealed(Data(), key)) { return true }
+        }
+    }
+
+    func isEnd(_ entry: MirrorLog.Entry) async throws -> Bool {
+        guard entry.size == MirrorObject.emptyLength, let bytes = try await store.read(entry.name)
+        else { return false }
+        return try MirrorObject.header(of: bytes, named: entry.name).kind == .end
+    }
+}
