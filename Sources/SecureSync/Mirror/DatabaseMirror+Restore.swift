@@ -40,8 +40,8 @@ extension DatabaseMirror {
     ///     the work, and then of the check; may end it by throwing.
     /// - Returns: What was restored.
     /// - Throws: ``SyncError/noMirror(_:)``, ``SyncError/damaged(_:_:)``, also for a wrong key; the
-    ///   store's errors; `SecureStorageError` if the file cannot be written; `CancellationError`; the
-    ///   error of `progress`.
+    ///   store's errors; `SecureStorageError` if the file cannot be written;
+    ///   `CancellationError`; the error of `progress`.
     @discardableResult
     public static func restore(
         _ name: String, from store: any SyncObjectStore, to url: URL, key: DatabaseKey,
