@@ -12,6 +12,8 @@ struct MirrorChain: Sendable {
     let keys: PageKeys
     let manifest: MirrorObject.Read
     let point: DatabaseMirror.Point
+    /// Whether a later generation is complete, so that this one has ended.
+    let hasLater: Bool
 
     /// What receives the pages; runs on a thread of its own.
     typealias Visitor = @Sendable (MirrorObject.Read) throws -> Void
@@ -25,22 +27,29 @@ struct MirrorChain: Sendable {
         _ place: MirrorPlace, at point: DatabaseMirror.Point, _ key: DatabaseKey,
         _ cipher: CipherConfiguration
     ) async throws -> MirrorChain {
+        var hasLater = false
         for generation in try await place.generations().reversed() {
-            guard let manifest = try await place.manifest(of: generation),
-                point.includes(manifest.object.time)
-            else { continue }
-            return try await MirrorChain(place, generation, manifest.bytes, point, key, cipher)
+            guard let manifest = try await place.manifest(of: generation) else {
+                try await place.requireNeverComplete(generation)
+                continue
+            }
+            if point.includes(manifest.object.time) {
+                return try await MirrorChain(
+                    place, generation, hasLater: hasLater, manifest.bytes, point, key, cipher)
+            }
+            hasLater = true
         }
         throw SyncError.noMirror(place.names.mirror)
     }
 
     init(
-        _ place: MirrorPlace, _ generation: UInt64, _ manifestBytes: Data,
+        _ place: MirrorPlace, _ generation: UInt64, hasLater: Bool, _ manifestBytes: Data,
         _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration
     ) async throws {
         self.place = place
         self.generation = generation
         self.point = point
+        self.hasLater = hasLater
         let name = place.names.manifest(of: generation)
         let header = try MirrorObject.header(of: manifestBytes, named: name)
         keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
@@ -164,10 +173,17 @@ struct MirrorChain: Sendable {
                 guard let bytes = try await place.store.read(entry.name) else {
                     throw SyncError.damaged(entry.name, "it is missing")
                 }
-                // Not checked: a store that ends the log too early hides objects, as it can anyway.
-                let header = try MirrorObject.header(of: bytes, named: entry.name)
-                if header.kind == .end { return .end }
                 let read = try MirrorObject.open(bytes, named: entry.name, key)
+                if read.object.kind == .end {
+                    guard read.object.numbers == entry.numbers else {
+                        throw SyncError.damaged(entry.name, "it is another object")
+                    }
+                    // One that begins takes its number before it ends others.
+                    guard try await place.generations().last != generation else {
+                        throw SyncError.damaged(entry.name, "no later generation is there")
+                    }
+                    return .end
+                }
                 guard read.object.kind == .segment, read.object.generation == generation,
                     read.object.numbers == entry.numbers, read.object.previous == last
                 else {
@@ -184,8 +200,9 @@ struct MirrorChain: Sendable {
         }
         if let damage { throw damage }
         if isLater { return .end }
-        let isMissing = log.following != nil || next <= manifest.object.numbers.upperBound
-        guard !isMissing else {
+        // What nobody can notice is that the newest of all are missing.
+        let isNext = !hasLater && next > manifest.object.numbers.upperBound
+        guard isNext, log.following == nil else {
             throw SyncError.damaged(
                 names.segment(next...next, of: generation), "it is missing, with later ones there")
         }

@@ -26,7 +26,10 @@ struct MirrorCheck {
         var manifests: [(generation: UInt64, bytes: Data)] = []
         for number in try await place.generations() {
             do {
-                guard let manifest = try await place.manifest(of: number) else { continue }
+                guard let manifest = try await place.manifest(of: number) else {
+                    try await place.requireNeverComplete(number)
+                    continue
+                }
                 manifests.append((number, manifest.bytes))
                 size += try await place.store.listAll(place.names.everything(of: number))
                     .reduce(0) { $0 + $1.size }
@@ -39,7 +42,8 @@ struct MirrorCheck {
         }
         for (generation, manifest) in manifests {
             do {
-                try await check(generation, manifest)
+                let hasLater = generation != manifests.last?.generation
+                try await check(generation, hasLater: hasLater, manifest)
             } catch let error as SyncError where error.isFinding {
                 found.problems.append(error)
             }
@@ -47,8 +51,11 @@ struct MirrorCheck {
         return found
     }
 
-    private mutating func check(_ generation: UInt64, _ manifest: Data) async throws {
-        let chain = try await MirrorChain(place, generation, manifest, .latest, key, cipher)
+    private mutating func check(
+        _ generation: UInt64, hasLater: Bool, _ manifest: Data
+    ) async throws {
+        let chain = try await MirrorChain(
+            place, generation, hasLater: hasLater, manifest, .latest, key, cipher)
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in

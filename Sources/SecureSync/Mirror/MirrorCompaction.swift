@@ -4,9 +4,10 @@ internal import SecureStoragePlatform
 
 /// Merges the segments of a generation, so that a restore reads few.
 ///
-/// First those of a minute, then those of an hour; of each page the newest version stays. It needs the key, like the mirror itself: without it nobody could prove which version of a page
-/// is the newest. A merged segment stands beside those that it was made of; it names the MAC of the
-/// one before the first, and that of the last, so the chain holds whichever are read.
+/// First those of a minute, then those of an hour; of each page the newest version stays. It needs
+/// the key, like the mirror itself: without it nobody could prove which version of a page is the
+/// newest. A merged segment stands beside those that it was made of; it names the MAC of the one
+/// before the first, and that of the last, so the chain holds whichever are read.
 struct MirrorCompaction: Sendable {
     let generation: UInt64
     private let place: MirrorPlace

@@ -31,7 +31,7 @@ actor MirrorGeneration {
     private var last = MirrorObject.noMAC
     /// What could not be shipped whole yet.
     private var unfinished: Unfinished?
-    private var isFinished = false
+    private var (isComplete, isFinished) = (false, false)
     /// The first segment of which it is not known whether another mirror wrote it before.
     private var unchecked: UInt64?
     /// When this generation was last known to be written to by nobody else.
@@ -98,15 +98,18 @@ actor MirrorGeneration {
 
     // MARK: - Beginning and end
 
+    /// Takes the number, before any other generation is ended for this one.
+    func begin() async throws {
+        guard !hasBegun else { return }
+        last = try await create(names.generation(number)) {
+            object(.generation, 0...0).sealed(Data(), key)
+        }
+        hasBegun = true
+    }
+
     /// Stores all pages, as they were when `source` began.
     func writeSnapshot() async throws {
         let pageCount = source.pageCount
-        if !hasBegun {
-            last = try await create(names.generation(number)) {
-                object(.generation, 0...0).sealed(Data(), key)
-            }
-            hasBegun = true
-        }
         while storedPages < pageCount {
             let first = storedPages + 1
             let count = min(Self.pagesPerObject(source.pageSize), pageCount - storedPages)
@@ -134,6 +137,7 @@ actor MirrorGeneration {
             manifest.position = start
             return manifest.sealed(Data(), key)
         }
+        isComplete = true
     }
 
     /// Ends this generation, if no other mirror has ended it: a later one goes on.
@@ -141,7 +145,7 @@ actor MirrorGeneration {
         if unfinished != nil { try await shipUnfinished() }
         guard !isFinished else { return }
         last = try await create(names.segment(next...next, of: number)) {
-            object(.end, next...next).sealed(Data(), key)
+            object(.end, next...next).sealed()
         }
         isFinished = true
     }
@@ -155,6 +159,7 @@ actor MirrorGeneration {
             return false
         }
         lastCheck = (place.now, .now)
+        isComplete = true
         var log = MirrorLog(place, number)
         let chain = try await log.chain()
         guard (chain.last?.numbers.upperBound ?? 0) >= manifest.object.numbers.upperBound else {
@@ -240,6 +245,7 @@ actor MirrorGeneration {
         let pages = now.changes.pages.dropFirst(now.done).prefix(step)
         var segment = object(.segment, next...next)
         segment.time = now.time
+        segment.followsManifest = isComplete
         segment.beginsCommit = now.done == 0
         segment.endsCommit = now.done + step >= now.changes.pages.count
         segment.pageCount = UInt32(now.changes.pageCount)

@@ -17,7 +17,8 @@ struct MirrorObject: Sendable {
         case manifest
         /// Pages that commits have changed, each in its newest version.
         case segment
-        /// Ends a generation, so that whoever still writes to it notices.
+        /// Ends a generation, so that whoever still writes to it notices. Its MAC is a checksum
+        /// only, since it may be another key's holder that ends it.
         case end
     }
 
@@ -26,6 +27,8 @@ struct MirrorObject: Sendable {
     var beginsCommit = false
     /// Whether it is the last one: only then the state may be restored.
     var endsCommit = false
+    /// Whether it is a segment of a generation that had its manifest.
+    var followsManifest = false
     var generation: UInt64
     /// The first and the last number that it stands for.
     var numbers: ClosedRange<UInt64>
@@ -53,19 +56,27 @@ struct MirrorObject: Sendable {
     static let magic = Array("SSMIRROR".utf8)
     static let noMAC = [UInt8](repeating: 0, count: macLength)
 
+    /// The key of ends' MACs, which is no secret.
+    static let publicKey = SymmetricKey(data: SHA256.hash(data: magic))
+
     /// Returns the MAC of an object.
     static func mac(of bytes: Data) -> [UInt8] { Array(bytes.suffix(macLength)) }
 
     // MARK: - Writing
 
     /// Returns the object with its content and MAC.
-    func sealed(_ content: Data, _ key: SymmetricKey) -> Data {
+    ///
+    /// - Parameters:
+    ///   - content: The pages.
+    ///   - key: The key of the MAC; not used for an end.
+    /// - Returns: The bytes to store.
+    func sealed(_ content: Data = Data(), _ key: SymmetricKey = publicKey) -> Data {
         var bytes = Data(
             capacity: Self.headerLength + pages.count * 4 + content.count + Self.macLength)
         bytes += Self.magic
         Self.append(Self.version, to: &bytes)
         bytes.append(kind.rawValue)
-        bytes.append((beginsCommit ? 1 : 0) | (endsCommit ? 2 : 0))
+        bytes.append((beginsCommit ? 1 : 0) | (endsCommit ? 2 : 0) | (followsManifest ? 4 : 0))
         Self.append(generation, to: &bytes)
         Self.append(numbers.lowerBound, to: &bytes)
         Self.append(numbers.upperBound, to: &bytes)
@@ -133,7 +144,8 @@ struct MirrorObject: Sendable {
         reader.position = headerLength
         return MirrorObject(
             kind: kind, beginsCommit: flags & 1 != 0, endsCommit: flags & 2 != 0,
-            generation: generation, numbers: first...last, time: time, pageCount: pageCount,
+            followsManifest: flags & 4 != 0, generation: generation, numbers: first...last,
+            time: time, pageCount: pageCount,
             pageSize: pageSize, position: position, previous: previous, merged: merged, salt: salt,
             pages: (0..<count).map { _ in reader.number(UInt32.self) })
     }
@@ -147,7 +159,8 @@ struct MirrorObject: Sendable {
         let mac = bytes[end...]
         guard
             HMAC<SHA256>.isValidAuthenticationCode(
-                mac, authenticating: bytes[..<end], using: key)
+                mac, authenticating: bytes[..<end],
+                using: object.kind == .end ? publicKey : key)
         else {
             throw SyncError.damaged(
                 name, "it was changed, or belongs to a database with another key")

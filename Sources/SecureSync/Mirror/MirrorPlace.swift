@@ -32,11 +32,32 @@ struct MirrorPlace: Sendable {
     /// Returns the manifest of a generation; nil if it has none, or was ended before.
     ///
     /// Its MAC is not checked.
+    ///
+    /// - Parameter generation: Its number.
+    /// - Returns: The manifest.
+    /// - Throws: `.damaged`, also if there must be one and it is missing.
     func manifest(of generation: UInt64) async throws -> (object: MirrorObject, bytes: Data)? {
         let name = names.manifest(of: generation)
         guard let bytes = try await store.read(name) else { return nil }
         let object = try MirrorObject.header(of: bytes, named: name)
-        return object.kind == .end ? nil : (object, bytes)
+        guard object.kind == .end else { return (object, bytes) }
+        _ = try MirrorObject.open(bytes, named: name, MirrorObject.publicKey)
+        return nil
+    }
+
+    /// Checks that a generation without a manifest never had one.
+    ///
+    /// - Parameter generation: Its number.
+    /// - Throws: `.damaged`.
+    func requireNeverComplete(_ generation: UInt64) async throws {
+        var log = MirrorLog(self, generation)
+        guard let last = try await log.last(), let bytes = try await store.read(last.name) else {
+            return
+        }
+        let object = try MirrorObject.header(of: bytes, named: last.name)
+        if object.kind == .end || object.followsManifest {
+            throw SyncError.damaged(names.manifest(of: generation), "it is missing")
+        }
     }
 
     /// Returns an object of this generation whose MAC is right; nil if it is missing.
@@ -60,16 +81,14 @@ struct MirrorPlace: Sendable {
     /// - Parameters:
     ///   - generation: Its number.
     ///   - end: What the object has besides its number and generation.
-    ///   - key: The key of its MAC.
     /// - Returns: Whether the generation can be restored.
     /// - Throws: `SyncError`.
-    func end(_ generation: UInt64, with end: MirrorObject, _ key: SymmetricKey) async throws -> Bool
-    {
+    func end(_ generation: UInt64, with end: MirrorObject) async throws -> Bool {
         var object = end
         object.generation = generation
         object.numbers = 0...0
         let manifest = names.manifest(of: generation)
-        if try await store.create(manifest, object.sealed(Data(), key)) { return false }
+        if try await store.create(manifest, object.sealed()) { return false }
         guard try await self.manifest(of: generation) != nil else { return false }
         while true {
             var log = MirrorLog(self, generation)
@@ -78,13 +97,14 @@ struct MirrorPlace: Sendable {
             let number = (last?.numbers.upperBound ?? 0) + 1
             object.numbers = number...number
             let name = names.segment(object.numbers, of: generation)
-            if try await store.create(name, object.sealed(Data(), key)) { return true }
+            if try await store.create(name, object.sealed()) { return true }
         }
     }
 
     func isEnd(_ entry: MirrorLog.Entry) async throws -> Bool {
         guard entry.size == MirrorObject.emptyLength, let bytes = try await store.read(entry.name)
         else { return false }
-        return try MirrorObject.header(of: bytes, named: entry.name).kind == .end
+        return try MirrorObject.open(bytes, named: entry.name, MirrorObject.publicKey).object.kind
+            == .end
     }
 }

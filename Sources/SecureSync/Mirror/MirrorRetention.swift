@@ -9,7 +9,6 @@ struct MirrorRetention: Sendable {
     let place: MirrorPlace
     /// What generations are ended with.
     let end: MirrorObject
-    let key: SymmetricKey
 
     /// Removes the generations that ended before the settings' limit.
     func remove(_ settings: DatabaseMirror.Settings) async throws {
@@ -24,7 +23,9 @@ struct MirrorRetention: Sendable {
     }
 
     /// Removes the generations before one that have other keys.
-    func removeOtherKeys(before current: UInt64) async throws {
+    func removeOtherKeys(
+        than key: SymmetricKey, before current: UInt64
+    ) async throws {
         for number in try await place.generations() where number < current {
             let name = place.names.manifest(of: number)
             if let manifest = try await place.manifest(of: number),
@@ -46,7 +47,7 @@ struct MirrorRetention: Sendable {
     func remove(_ number: UInt64) async throws {
         let manifest = place.names.manifest(of: number)
         var kept: Set<String> = [manifest]
-        if try await place.end(number, with: end, key) {
+        if try await place.end(number, with: end) {
             try await place.store.remove([manifest])
         }
         var log = MirrorLog(place, number)

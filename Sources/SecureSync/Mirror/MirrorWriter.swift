@@ -93,6 +93,12 @@ actor MirrorWriter {
             return
         }
         guard let new = preparing else { return }
+        try await new.begin()
+        // Those that may still be written to: the newest complete one, and those begun after it.
+        let end = await new.end
+        for number in try await place.generations().reversed() where number < new.number {
+            if try await place.end(number, with: end) { break }
+        }
         try await new.writeSnapshot()
         try await new.ship()
         try await new.complete()
@@ -110,16 +116,13 @@ actor MirrorWriter {
                 // A kill has left one that is not complete, or another mirror is about to
                 // complete it.
                 if try await place.manifest(of: number) == nil,
-                    try await !place.end(number, with: old.end, old.key)
+                    try await !place.end(number, with: old.end)
                 {
                     continue
                 }
-                if try await old.resume() {
-                    try await old.ship()
-                    return old
-                }
-                _ = try await place.end(number, with: old.end, old.key)
-                break
+                guard try await old.resume() else { break }
+                try await old.ship()
+                return old
             }
             preparing = generation((numbers.last ?? 0) + 1, source)
             return nil
@@ -162,16 +165,15 @@ actor MirrorWriter {
             compaction = now
         }
         try await prepareNext(current, settings)
-        try await MirrorRetention(place: place, end: await current.end, key: current.key)
-            .remove(settings)
+        try await MirrorRetention(place: place, end: await current.end).remove(settings)
     }
 
     /// Removes the generations whose keys are not that of the current one.
     func purgeOldKeys() async throws {
         guard let current else { return }
         try await Task.sleep(for: MirrorGeneration.longestPause)
-        try await MirrorRetention(place: place, end: await current.end, key: current.key)
-            .removeOtherKeys(before: current.number)
+        try await MirrorRetention(place: place, end: await current.end)
+            .removeOtherKeys(than: current.key, before: current.number)
     }
 
     private func prepareNext(
@@ -183,7 +185,7 @@ actor MirrorWriter {
             let numbers = try await place.generations()
             for number in numbers where number > current.number {
                 // Left by a kill, or another mirror's.
-                guard try await !place.end(number, with: current.end, current.key) else {
+                guard try await !place.end(number, with: current.end) else {
                     throw SyncError.otherMirror(place.names.mirror)
                 }
             }
@@ -192,6 +194,7 @@ actor MirrorWriter {
         }
         guard let next = preparing, self.current === current else { return }
         do {
+            try await next.begin()
             try await next.writeSnapshot()
             // What was committed meanwhile, so that `goOn` has little to do.
             try await next.ship()
