@@ -167,7 +167,7 @@ struct MirrorChain: Sendable {
         at next: UInt64, after last: [UInt8], _ log: inout MirrorLog
     ) async throws -> Step {
         var damage: SyncError?
-        var isLater = false
+        var later: MirrorLog.Entry?
         for entry in try await log.entries(at: next) {
             do {
                 guard let bytes = try await place.store.read(entry.name) else {
@@ -192,17 +192,24 @@ struct MirrorChain: Sendable {
                 if isInitial(read.object) || point.includes(read.object.time) {
                     return .segment(entry, read)
                 }
-                isLater = true
+                if entry.level == .log { return .end }
+                later = later ?? entry
             } catch let error as SyncError where error.isDamage {
                 // The same commits may be in smaller ones.
                 damage = damage ?? error
             }
         }
         if let damage { throw damage }
-        if isLater { return .end }
-        // What nobody can notice is that the newest of all are missing.
-        let isNext = !hasLater && next > manifest.object.numbers.upperBound
-        guard isNext, log.following == nil else {
+        let following = log.following(next)
+        let isEnd: Bool
+        if let later {
+            // Of those that it was merged of, either all are there or none.
+            isEnd = following.map { $0.numbers.lowerBound > later.numbers.upperBound } ?? true
+        } else {
+            // What nobody can notice is that the newest of all are missing.
+            isEnd = following == nil && !hasLater && next > manifest.object.numbers.upperBound
+        }
+        guard isEnd else {
             throw SyncError.damaged(
                 names.segment(next...next, of: generation), "it is missing, with later ones there")
         }

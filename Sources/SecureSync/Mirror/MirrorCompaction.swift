@@ -148,18 +148,14 @@ struct MirrorCompaction: Sendable {
         let hours = try await place.store.listAll(
             place.names.segments(.hours, of: generation),
             after: place.names.segment(trimmed...trimmed, .hours, of: generation))
-        for hour in hours {
+        // Those of the last hour stay: by the last segment of all, an older mirror of this name
+        // notices that it is one.
+        for hour in hours.dropLast() {
             guard let numbers = MirrorNames.numbers(in: hour.name), numbers.lowerBound > trimmed
             else { continue }
             var smaller: [String] = []
             for level in [MirrorNames.Level.minutes, .log] {
                 smaller += try await names(level, within: numbers)
-            }
-            let isLast = hour == hours.last
-            if isLast {
-                // The last segment of all stays: by it an older mirror of this name notices that
-                // it is one.
-                smaller.removeAll { MirrorNames.numbers(in: $0)?.lowerBound == numbers.upperBound }
             }
             if !smaller.isEmpty {
                 guard let bytes = try await place.store.read(hour.name) else { continue }
@@ -168,7 +164,7 @@ struct MirrorCompaction: Sendable {
                 else { return }
                 try await place.store.remove(smaller)
             }
-            if !isLast { trimmed = numbers.upperBound }
+            trimmed = numbers.upperBound
         }
     }
 

@@ -46,11 +46,12 @@ struct MirrorLog {
         return found
     }
 
-    /// The first segment after the number that was asked for last, as far as it is known.
-    var following: Entry? {
-        listed.values.compactMap(\.entries.first).min {
-            $0.numbers.lowerBound < $1.numbers.lowerBound
-        }
+    /// Returns the first segment that begins after a number, as far as it is known: at least if
+    /// none of its level begins with the number that was asked for last.
+    func following(_ number: UInt64) -> Entry? {
+        listed.values.compactMap { listed in
+            listed.entries.first { $0.numbers.lowerBound > number }
+        }.min { $0.numbers.lowerBound < $1.numbers.lowerBound }
     }
 
     /// Skips the segments before a number, and lists the next ones if there are no others.
@@ -97,6 +98,6 @@ struct MirrorLog {
     }
 
     private mutating func entryOrLater(_ number: UInt64) async throws -> Entry? {
-        try await entries(at: number).first ?? following
+        try await entries(at: number).first ?? following(number)
     }
 }
