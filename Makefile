@@ -12,7 +12,7 @@ OPTIMISED := -Xcxx -O2
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores bench bench-check trait engines formats docs clean comments
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores bench bench-mirror bench-check trait engines formats docs clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -95,6 +95,11 @@ bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-g
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)
 	swift build --package-path Benchmarks -c release
 	swift run --package-path Benchmarks -c release --skip-build Benchmarks $(if $(COUNT),--count) $(BENCH)
+
+bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a restore of 1 GB, memory (FOLDER=/mnt/disk)
+	@Scripts/setup-benchmarks
+	swift build --package-path Benchmarks -c release --product MirrorFigures
+	Benchmarks/.build/release/MirrorFigures $(if $(FOLDER),--folder $(FOLDER))
 
 bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
 	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"

@@ -42,6 +42,14 @@ let package = Package(
             name: "GRDBWorker",
             dependencies: ["Workers", .product(name: "GRDB", package: "GRDB.swift")]),
 
+        // What a mirror costs, which has no other side.
+        .executableTarget(
+            name: "MirrorFigures",
+            dependencies: [
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SecureStorage", package: "SecureStorage"),
+                .product(name: "SecureSync", package: "SecureStorage"),
+            ]),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [

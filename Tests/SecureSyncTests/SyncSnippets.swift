@@ -42,6 +42,28 @@ import TestSupport
         }
     }
 
+    @Test func `a mirror has settings, a history and a check`() async throws {
+        let pool = try home.openPool()
+        defer { pool.close() }
+        let store = DirectoryObjectStore(
+            directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
+                .appendingPathComponent("share"))
+        let key = DatabaseKey.raw(SecretBytes(copying: TemporaryDatabase.key))
+        // begin
+        var settings = DatabaseMirror.Settings()
+        settings.interval = .seconds(5)
+        settings.keepsPoints = .seconds(7 * 24 * 3600)
+        // end
+        try await DatabaseMirror(of: pool, in: store, name: "notes", settings: settings).flush()
+        // begin
+        for generation in try await DatabaseMirror.history(of: "notes", in: store) {
+            print(generation.begin, generation.end, generation.byteCount)
+        }
+        let report = try await DatabaseMirror.verify("notes", in: store, key: key)
+        // end
+        #expect(report.isSound)
+    }
+
     @Test func `a store of S3 is named by an address`() throws {
         let typed = "secret"
         // begin
