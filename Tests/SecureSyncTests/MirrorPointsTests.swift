@@ -62,10 +62,10 @@ import TestSupport
             try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x, y)")
         }
         var random = SplitMix64(seed: UInt64(environmentNumber("SECURESTORAGE_SEED", default: 1)))
-        let count = environmentNumber("SECURESTORAGE_POINTS", default: 40)
+        let count = environmentNumber("SECURESTORAGE_POINTS", default: 25)
         var mirror: DatabaseMirror?
         var states: [(date: Date, contents: String)] = []
-        for step in 0..<max(count, 200) {
+        for step in 0..<max(count, 100) {
             if step % 50 == 0 {
                 // Another start, which mostly goes on with the generation.
                 mirror = try DatabaseMirror(of: pool, in: store, name: "notes", settings: .init()) {

@@ -103,27 +103,31 @@ public struct DirectoryObjectStore: SyncObjectStore {
     private func collect(
         _ directory: String, _ prefix: String, _ after: String?, _ found: inout [SyncObject]
     ) throws {
-        for entry in try entries(of: directory) {
-            guard found.count < Self.pageSize else { return }
-            let name = directory + entry.name
-            if entry.isDirectory {
+        let entries = try entries(of: directory) { name, isDirectory in
+            if isDirectory {
                 // Some name in it may begin with the prefix, and be greater than `after`.
-                guard name.utf8.starts(with: prefix.utf8) || prefix.utf8.starts(with: name.utf8),
-                    after.map({ Self.isLess($0, name) || $0.utf8.starts(with: name.utf8) }) != false
-                else { continue }
-                try collect(name, prefix, after, &found)
-            } else if name.utf8.starts(with: prefix.utf8),
-                after.map({ Self.isLess($0, name) }) != false,
-                let size = Self.size("\(root)/\(name)")
-            {
-                found.append(SyncObject(name: name, size: size))
+                return (name.utf8.starts(with: prefix.utf8) || prefix.utf8.starts(with: name.utf8))
+                    && after.map { Self.isLess($0, name) || $0.utf8.starts(with: name.utf8) }
+                        != false
+            }
+            return name.utf8.starts(with: prefix.utf8)
+                && after.map { Self.isLess($0, name) } != false
+        }
+        for entry in entries {
+            guard found.count < Self.pageSize else { return }
+            if entry.isDirectory {
+                try collect(entry.name, prefix, after, &found)
+            } else if let size = Self.size("\(root)/\(entry.name)") {
+                found.append(SyncObject(name: entry.name, size: size))
             }
         }
     }
 
-    /// Returns a directory's entries in the order of the names below them: a directory's name ends
-    /// with `/`.
-    private func entries(of directory: String) throws -> [(name: String, isDirectory: Bool)] {
+    /// Returns those of a directory's entries that are wanted, in the order of the names below
+    /// them: a directory's name ends with `/`.
+    private func entries(
+        of directory: String, where isWanted: (_ name: String, _ isDirectory: Bool) -> Bool
+    ) throws -> [(name: String, isDirectory: Bool)] {
         guard let stream = opendir("\(root)/\(directory)") else {
             guard errno == ENOENT || errno == ENOTDIR else { throw Self.failure("list objects") }
             return []
@@ -136,10 +140,18 @@ public struct DirectoryObjectStore: SyncObjectStore {
             }
             // Drafts, and whatever else others keep there, are no objects.
             guard SyncObjectName.isValid(name) else { continue }
-            var status = stat()
-            guard stat("\(root)/\(directory)\(name)", &status) == 0 else { continue }
-            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
-            entries.append((isDirectory ? name + "/" : name, isDirectory))
+            let isDirectory: Bool
+            switch Int32(entry.pointee.d_type) {
+            case Int32(DT_DIR): isDirectory = true
+            case Int32(DT_REG): isDirectory = false
+            default:
+                // Not every file system says what an entry is; a link may be a directory.
+                var status = stat()
+                guard stat("\(root)/\(directory)\(name)", &status) == 0 else { continue }
+                isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            }
+            let path = directory + name + (isDirectory ? "/" : "")
+            if isWanted(path, isDirectory) { entries.append((path, isDirectory)) }
         }
         return entries.sorted { Self.isLess($0.name, $1.name) }
     }
