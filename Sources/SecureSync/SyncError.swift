@@ -30,6 +30,14 @@ public enum SyncError: Error, Sendable, Hashable {
     case newerFormat(String)
 }
 
+extension SyncError {
+    /// Whether the same call may succeed later.
+    public var isTransient: Bool {
+        if case .store(_, _, let isTransient) = self { return isTransient }
+        return false
+    }
+}
+
 extension SyncError: CustomStringConvertible {
     /// What happened, and what to do.
     public var description: String {

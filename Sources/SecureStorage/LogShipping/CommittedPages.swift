@@ -129,6 +129,7 @@ package final class CommittedPages: Sendable {
             start.salts == index.salts
         else { return nil }
         do {
+            try log.sync()
             let frames = try LogFrames(
                 of: log, from: start, upTo: index.frameCount, pageSize: pageSize)
             // What the file holds is read there: the log may be begun anew.
@@ -250,6 +251,9 @@ package final class CommittedPages: Sendable {
 
     private func changes(upTo index: WALIndex, _ state: inout State) throws -> Changes {
         let log = try RawFile(path + "-wal")
+        // With `synchronous = NORMAL`, or grouped writes, a commit is seen before it is on the
+        // disk. A copy must not have what a power cut takes from the file.
+        try log.sync()
         guard let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
             let start = LogPosition(atStartOf: header), start.salts == index.salts
         else { throw Self.lostTrack }

@@ -25,8 +25,8 @@ public final class DatabaseMirror: Sendable {
     private let database: any SecureDatabaseReader
     private let settings: Settings
     private let writer: MirrorWriter
-    private let shipping = OneAtATime()
-    private let maintenance = OneAtATime()
+    private let shipping = WorkLine()
+    private let maintenance = WorkLine()
     private let changes = StatusChanges()
 
     /// Creates a mirror; nothing happens before ``run()`` or ``flush()``.
@@ -66,14 +66,18 @@ public final class DatabaseMirror: Sendable {
 
     /// Stores everything that was committed before the call, and returns when it is in the store.
     ///
+    /// Callers that wait at the same time share one shipment. The call fails after the patience of
+    /// the store with what it was; the commits remain, and are shipped later.
+    ///
     /// - Throws: ``SyncError``; the errors of the database.
     public func flush() async throws {
-        try await shipping.run { [self] in
+        try await shipping.runShared { [self] in
             let start = Date()
             do {
                 try await writer.ship()
                 changes.update {
                     $0.completeAt = start
+                    if let since = $0.behindSince, since <= start { $0.behindSince = nil }
                     ($0.failure, $0.nextTry) = (nil, nil)
                 }
             } catch {
@@ -153,6 +157,7 @@ public final class DatabaseMirror: Sendable {
                 try Task.checkCancellation()
                 return
             }
+            changes.update { $0.behindSince = $0.behindSince ?? Date() }
             // What follows soon goes along.
             try await Task.sleep(for: settings.interval)
         }

@@ -17,6 +17,10 @@ actor MirrorWriter {
     nonisolated let leavesLog = Locked(true)
 
     private var isProbed = false
+    /// The greatest number of a generation that this mirror has begun or gone on with.
+    private var ownNumber: UInt64?
+    /// Another mirror has begun, so this one does not begin again.
+    private var isOver = false
     private var current: MirrorGeneration?
     /// The one whose snapshot is being stored.
     private var preparing: MirrorGeneration?
@@ -54,6 +58,7 @@ actor MirrorWriter {
     ///
     /// - Throws: `SyncError`; the errors of the database.
     func ship() async throws {
+        guard !isOver else { throw SyncError.otherMirror(place.names.mirror) }
         do {
             if !isProbed {
                 try await place.store.probe(under: place.names.mirror + "/")
@@ -70,6 +75,7 @@ actor MirrorWriter {
             throw error
         } catch {
             rest()
+            if case SyncError.otherMirror = error { isOver = true }
             throw error
         }
     }
@@ -94,6 +100,7 @@ actor MirrorWriter {
         }
         guard let new = preparing else { return }
         try await new.begin()
+        ownNumber = new.number
         // Those that may still be written to: the newest complete one, and those begun after it.
         let end = await new.end
         for number in try await place.generations().reversed() where number < new.number {
@@ -111,6 +118,9 @@ actor MirrorWriter {
         let source = try await newSource()
         do {
             let numbers = try await place.generations()
+            if let ownNumber, let newest = numbers.last, newest > ownNumber {
+                throw SyncError.otherMirror(place.names.mirror)
+            }
             for number in numbers.reversed() {
                 let old = generation(number, source)
                 // A kill has left one that is not complete, or another mirror is about to
@@ -121,6 +131,7 @@ actor MirrorWriter {
                     continue
                 }
                 guard try await old.resume() else { break }
+                ownNumber = numbers.last
                 try await old.ship()
                 return old
             }
@@ -195,6 +206,7 @@ actor MirrorWriter {
         guard let next = preparing, self.current === current else { return }
         do {
             try await next.begin()
+            ownNumber = max(ownNumber ?? 0, next.number)
             try await next.writeSnapshot()
             // What was committed meanwhile, so that `goOn` has little to do.
             try await next.ship()
@@ -222,12 +234,4 @@ actor MirrorWriter {
 
     /// Bytes of a log that are worth no new snapshot, however small the database is.
     static let leastLog = 16 << 20
-}
-
-extension SyncError {
-    /// Whether the same call may succeed later.
-    var isTransient: Bool {
-        if case .store(_, _, let isTransient) = self { return isTransient }
-        return false
-    }
 }
