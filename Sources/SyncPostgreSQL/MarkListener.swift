@@ -126,15 +126,20 @@
             if isFirst { Thread.detachNewThread { self.listen() } }
         }
 
+        // Has no end; its pauses are limited.
+        private static var backoff: Backoff {
+            Backoff(
+                patience: .seconds(1 << 40), first: .milliseconds(50), longest: .seconds(30))
+        }
+
         private func listen() {
-            // Has no end; its pauses are limited.
-            var backoff = Backoff(patience: .seconds(1 << 40), longest: .seconds(30))
+            var backoff = Self.backoff
             while !stopped.isOn {
                 do {
                     let connection = try Connection(wake: stopped)
                     try connection.open(options(), atMost: .seconds(10))
                     _ = try connection.run(Self.listen, silence: .seconds(30))
-                    backoff = Backoff(patience: .seconds(1 << 40), longest: .seconds(30))
+                    backoff = Self.backoff
                     deliver(nil)
                     while true {
                         for payload in try connection.notifications(atMost: .seconds(60)) {

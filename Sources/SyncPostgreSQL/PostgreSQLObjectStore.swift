@@ -119,7 +119,9 @@
 
         /// Runs a statement, and repeats it while it fails for now.
         func run(_ statement: Statement, patience: Duration? = nil) async throws -> Rows {
-            var backoff = Backoff(patience: patience ?? self.patience)
+            var backoff = Backoff(
+                patience: patience ?? self.patience, first: .milliseconds(50),
+                longest: .seconds(5))
             while true {
                 do {
                     return try await runOnce(statement, connectingFor: backoff.rest)

@@ -80,16 +80,6 @@
             #expect(!message.contains("auth.c"))
         }
 
-        @Test func `pauses grow, and end with the patience`() {
-            var backoff = Backoff(patience: .seconds(60))
-            let pauses = (0..<12).compactMap { _ in backoff.next() }
-            #expect(pauses.count == 12)
-            #expect(pauses.allSatisfy { $0 >= .milliseconds(25) && $0 <= .seconds(5) })
-            #expect(pauses[11] >= .milliseconds(2500))
-            var impatient = Backoff(patience: .zero)
-            #expect(impatient.next() == nil)
-        }
-
         @Test func `arrays are sent as the server reads them`() {
             let array = Statement.Parameter.texts(["ab", ""]).binary
             let expected: [UInt8] = [

@@ -184,15 +184,4 @@ import Testing
         }
         #expect(ContinuousClock.now - start < .seconds(30))
     }
-
-    @Test func `pauses are random, grow to a limit, and end with patience`() {
-        var retries = Retries(patience: .seconds(3600), longestPause: .seconds(8))
-        let pauses = (0..<200).compactMap { _ in retries.next() }
-        #expect(pauses.count == 200)
-        #expect(pauses[0] <= .seconds(1) && pauses[1] <= .seconds(2))
-        let largest = pauses.max() ?? .zero
-        #expect(largest <= .seconds(8) && largest > .seconds(6))
-        var impatient = Retries(patience: .zero, longestPause: .seconds(8))
-        #expect(impatient.next() == nil)
-    }
 }

@@ -55,7 +55,8 @@ final class S3Client: Sendable {
     ///   the provider of credentials.
     func send(_ request: S3Request) async throws -> S3Answer {
         let bodyHash = AWSSignatureV4.hash(request.body ?? Data())
-        var retries = Retries(patience: patience, longestPause: longestPause)
+        var backoff = Backoff(
+            patience: patience, first: .seconds(1), longest: longestPause)
         var hasSetClock = false
         var hasRenewed = false
         while true {
@@ -83,7 +84,7 @@ final class S3Client: Sendable {
                     code: error.code, message: "no answer of \(address.host): \(error.message)",
                     isTransient: error.isTransient)
             }
-            guard case .store(_, _, true) = failure, let pause = retries.next() else {
+            guard case .store(_, _, true) = failure, let pause = backoff.next() else {
                 throw failure
             }
             try await Task.sleep(for: pause)
@@ -157,31 +158,5 @@ final class S3Client: Sendable {
         let new = try await provider()
         state.withLock { $0.credentials = new }
         return new != refused
-    }
-}
-
-/// The pauses between the tries of a request.
-///
-/// They double up to a limit, and are random between nothing and that ("full jitter"), so that
-/// clients that met do not meet again.
-struct Retries {
-    private let patience: Duration
-    private let longestPause: Duration
-    private var end: ContinuousClock.Instant?
-    private var pause = Duration.seconds(1)
-
-    init(patience: Duration, longestPause: Duration) {
-        self.patience = patience
-        self.longestPause = longestPause
-    }
-
-    /// Returns the next pause after a failure; nil if patience has ended since the first.
-    mutating func next() -> Duration? {
-        let now = ContinuousClock.now
-        let end = end ?? now + patience
-        self.end = end
-        let next = min(pause, longestPause) * Double.random(in: 0...1)
-        pause = min(pause * 2, longestPause)
-        return now + next < end ? next : nil
     }
 }
