@@ -3,6 +3,7 @@
     import SecureStoragePlatform
     import SecureSync
     import Testing
+    import TestSupport
 
     @testable import SyncPostgreSQL
 
@@ -115,7 +116,7 @@
                 var repeated = 0
                 for count in 0..<120 {
                     let name = "\(prefix)\(count)"
-                    proxy.cut(afterAnswers: count)
+                    proxy.cut(after: count, of: .answers)
                     if try await !store.create(name, content) { repeated += 1 }
                     #expect(try await store.read(name) == content)
                 }
