@@ -231,9 +231,24 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "SecureKeys", "SecureStorage", .product(name: "Crypto", package: "swift-crypto"),
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Support",
+            swiftSettings: swiftSettings),
+        // Mirrors over every store: what tests and the program that they kill have in common.
+        .target(
+            name: "MirrorChecks",
+            dependencies: [
+                "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+                "SyncPostgreSQL", "TestSupport",
+            ],
+            path: "Tests/MirrorChecks",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "MirrorWork",
+            dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
+            path: "Tests/MirrorWork",
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
@@ -268,15 +283,16 @@ let package = Package(
         .testTarget(
             name: "SecureSyncTests",
             dependencies: [
-                "FaultyDisk", "SecureKeys", "SecureStorage", "SecureStoragePlatform", "SecureSync",
-                "SyncTestKit", "TestSupport",
+                "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
+                "SecureStoragePlatform", "SecureSync", "SyncTestKit", "TestSupport",
             ],
             exclude: ["S3/sign_with_botocore.py"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "SyncPostgreSQLTests",
             dependencies: [
-                "SecureStoragePlatform", "SecureSync", "SyncPostgreSQL", "SyncTestKit",
+                "MirrorChecks", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+                "SyncPostgreSQL", "SyncTestKit", "TestSupport",
             ],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -1,0 +1,68 @@
+import Foundation
+import MirrorChecks
+import SecureStorage
+import SecureSync
+import TestSupport
+
+// What the tests of mirrors kill, or run beside themselves. An error ends it with its text.
+//
+//     MirrorWork app PATH PLACE ACKNOWLEDGED LARGE     an app with a mirror, until it is killed
+//     MirrorWork race PATH PLACE ROUNDS                an app that ends when another takes over
+//     MirrorWork write PATH COUNT                      an app without one
+//     MirrorWork change-key PATH KEY                   from that of the tests, a number for each byte
+//     MirrorWork restore PLACE PATH TIME               the newest state and an earlier one, in turns
+//     MirrorWork create DIRECTORY PREFIX               objects, until it is killed
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func place(_ index: Int) throws -> MirrorPlace {
+    guard let place = MirrorPlace(arguments[index]) else { throw Failure("no place") }
+    return place
+}
+
+do {
+    switch arguments.first {
+    case "app":
+        try await App(arguments[1], place(2), isLarge: arguments[4] == "1")
+            .run(NumberFile(URL(fileURLWithPath: arguments[3])))
+    case "race":
+        try await App(arguments[1], place(2), isLarge: false).race(rounds: Int(arguments[3]) ?? 0)
+    case "write":
+        try await App.write(arguments[1], count: Int(arguments[2]) ?? 0)
+    case "change-key":
+        try App.changeKey(arguments[1], to: UInt8(arguments[2]) ?? 0)
+    case "restore":
+        try await restore(place(1), to: arguments[2], orAt: Double(arguments[3]) ?? 0)
+    case "create":
+        try await create(in: arguments[1], prefix: arguments[2])
+    default:
+        exit(2)
+    }
+} catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
+    exit(1)
+}
+
+func restore(_ place: MirrorPlace, to path: String, orAt time: Double) async throws {
+    let store = try place.store()
+    while true {
+        for point in [.latest, .date(Date(timeIntervalSince1970: time))]
+            as [DatabaseMirror.Point]
+        {
+            try await DatabaseMirror.restore(
+                place.name, from: store, to: URL(fileURLWithPath: path),
+                key: .raw(SecretBytes(copying: TemporaryDatabase.key)), at: point,
+                replacing: true)
+        }
+    }
+}
+
+func create(in directory: String, prefix: String) async throws {
+    let store = DirectoryObjectStore(directory: URL(fileURLWithPath: directory))
+    for number in 0... {
+        let size = number % 3 == 2 ? 300_000 : number * 7 % 5000
+        let name = "\(prefix)/\(number)"
+        guard try await store.create(name, PatternBytes.of(name, count: size)) else {
+            throw Failure("\(name) exists")
+        }
+    }
+}

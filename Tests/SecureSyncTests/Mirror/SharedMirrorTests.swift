@@ -1,0 +1,84 @@
+import Foundation
+import MirrorChecks
+import SecureKeys
+import SecureStorage
+import SecureSync
+import Testing
+import TestSupport
+
+/// A file to which several processes write, while one mirrors it.
+@Suite(.timeLimit(.minutes(30))) struct SharedMirrorTests {
+    private let home: TemporaryDatabase
+
+    init() throws {
+        home = try TemporaryDatabase()
+        try Ledger.create(at: home)
+    }
+
+    /// The writers also vacuum the file, and empty its log.
+    @Test(arguments: MirrorPlace.Kind.available)
+    func `every state is right while others write, and the last one is the file's`(
+        _ kind: MirrorPlace.Kind
+    ) async throws {
+        let place = MirrorPlace(kind, in: home.directory)
+        let pool = try home.openPool()
+        let mirror = try place.mirror(of: pool)
+        let running = Task { try await mirror.run() }
+        try await mirror.flush()
+        let count = environmentNumber("SECURESTORAGE_ROUNDS", default: 60)
+        let workers = try (0..<3).map { _ in try Worker(["write", home.path, "\(count)"]) }
+        let writing = Task { for worker in workers { try await worker.finish() } }
+        var last = 0
+        var states: Set<Ledger.State> = []
+        while last < 3 * count {
+            let before = try await pool.read { try Ledger.check($0) }
+            if Bool.random() {
+                try await mirror.flush()
+                last = before.commits
+            }
+            let restored = try await place.restored()
+            #expect(restored.commits >= last)
+            last = restored.commits
+            states.insert(restored)
+            // The last commits come by `run` alone.
+        }
+        try await writing.value
+        try await mirror.flush()
+        #expect(try await place.restored() == pool.read { try Ledger.check($0) })
+        #expect(states.count > 2)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        await pool.close()
+        try await place.empty()
+    }
+
+    @Test func `after another process has changed the key, the mirror goes on with the new one`()
+        async throws
+    {
+        let place = MirrorPlace(.directory, in: home.directory)
+        let pool = try home.openPool()
+        let mirror = try place.mirror(of: pool)
+        let old = try await pool.write { try Ledger.commit($0) }
+        let running = Task { try await mirror.run() }
+        try await mirror.flush()
+        let date = Date()
+        try await Task.sleep(for: .milliseconds(5))
+
+        try await Worker(["change-key", home.path, "77"]).finish()
+        let error = await #expect(throws: SecureStorageError.self) { try await running.value }
+        guard case .authenticationFailed = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(try await place.restored() == old)
+        await pool.close()
+
+        let newKey = Data(repeating: 77, count: 32)
+        try await pool.open(with: .raw(SecretBytes(copying: newKey)))
+        let new = try await pool.write { try Ledger.commit($0) }
+        try await mirror.flush()
+        #expect(try await place.restored(key: newKey) == new)
+        #expect(try await place.restored(at: .date(date)) == old)
+        await pool.close()
+    }
+}

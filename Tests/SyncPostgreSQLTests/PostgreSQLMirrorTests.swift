@@ -1,0 +1,114 @@
+#if PostgreSQL
+    import Foundation
+    import MirrorChecks
+    import SecureStorage
+    import SecureSync
+    import Testing
+    import TestSupport
+
+    extension PostgreSQLTests {
+        /// A mirror whose server is killed; `MirrorStoreTests` has the other tests of mirrors.
+        @Suite(.serialized, .timeLimit(.minutes(120)), .enabled(if: TestServer.isOwn))
+        struct MirrorTests {
+            private let home: TemporaryDatabase
+
+            init() throws {
+                home = try TemporaryDatabase()
+                try Ledger.create(at: home)
+            }
+
+            /// Kills and starts the server until the task is cancelled; it runs afterwards.
+            private func disturbance() -> Task<Int, any Error> {
+                Task {
+                    var kills = 0
+                    while !Task.isCancelled {
+                        try? await Task.sleep(for: .milliseconds(.random(in: 50...1500)))
+                        try await TestServer.server("kill")
+                        kills += 1
+                        try? await Task.sleep(for: .milliseconds(.random(in: 0...300)))
+                        try await TestServer.server("start")
+                    }
+                    return kills
+                }
+            }
+
+            @Test func `a mirror outlasts a server that crashes and returns`() async throws {
+                let place = MirrorPlace(.postgresql, in: home.directory)
+                let pool = try home.openPool()
+                let mirror = try place.mirror(of: pool)
+                let running = Task { try await mirror.run() }
+                let disturbance = disturbance()
+                for _ in 0..<SuddenDeath.count(12) {
+                    let state = try await pool.write { try Ledger.commit($0) }
+                    try await mirror.flush()
+                    #expect(try await place.restored() == state)
+                    try await Task.sleep(for: .milliseconds(.random(in: 0...300)))
+                }
+                disturbance.cancel()
+                let kills = try await disturbance.value
+                #expect(kills > 0)
+                SuddenDeath.report("mirror over PostgreSQL: \(kills) kills of the server")
+                running.cancel()
+                await #expect(throws: CancellationError.self) { try await running.value }
+                await pool.close()
+                try await place.empty()
+            }
+
+            @Test func `an app that is killed while its server is, too, loses nothing`()
+                async throws
+            {
+                let place = MirrorPlace(.postgresql, in: home.directory)
+                let acknowledged = home.directory.appendingPathComponent("acknowledged")
+                let disturbance = disturbance()
+                for _ in 0..<SuddenDeath.count(6) {
+                    let worker = try Worker([
+                        "app", home.path, place.description, acknowledged.path, "0",
+                    ])
+                    try await worker.kill(after: .milliseconds(.random(in: 100...3000)))
+                    let stored = NumberFile(acknowledged).number
+                    do {
+                        let restored = try await place.restored()
+                        #expect(restored.commits >= stored)
+                    } catch SyncError.noMirror where stored == 0 {
+                        continue
+                    }
+                }
+                disturbance.cancel()
+                let kills = try await disturbance.value
+                #expect(NumberFile(acknowledged).number > 0)
+                SuddenDeath.report("app over PostgreSQL: \(kills) kills of the server meanwhile")
+                try await place.empty()
+            }
+
+            @Test func `the statements that the server logs have nothing of the content`()
+                async throws
+            {
+                let settings = ["log_statement", "log_parameter_max_length"]
+                let admin = TestServer.admin
+                for (setting, value) in zip(settings, ["all", "-1"]) {
+                    try await TestServer.run(
+                        admin, script: "ALTER ROLE tester SET \(setting) = '\(value)'")
+                }
+                let place = MirrorPlace(.postgresql, in: home.directory)
+                let pool = try home.openPool()
+                let mirror = try place.mirror(of: pool)
+                try await pool.write { try $0.executeStatements("CREATE TABLE canarybirds (x)") }
+                try await mirror.flush()
+                try await pool.write {
+                    try $0.executeUpdate("INSERT INTO canarybirds VALUES ('canarybirdsvalue')")
+                }
+                try await mirror.flush()
+                for setting in settings {
+                    try await TestServer.run(admin, script: "ALTER ROLE tester RESET \(setting)")
+                }
+                let folder = try TestServer.option("host", admin)
+                let log = try Data(contentsOf: URL(fileURLWithPath: folder + "/log"))
+                let name = Data(place.name.utf8)
+                #expect(log.range(of: name) != nil)
+                #expect(!Canary.isIn(log))
+                await pool.close()
+                try await place.empty()
+            }
+        }
+    }
+#endif
