@@ -17,16 +17,18 @@ from werkzeug.serving import make_server
 from werkzeug.test import Client
 
 
-class WholeBodies:
-    """Refuses a body of which a part is missing, as S3 does; moto would store the part."""
+class WholeRequests:
+    """Refuses a request of which a part is missing, as S3 does by its signature.
+
+    The server takes a head without an end for a whole one, and moto stores a part of a body.
+    """
 
     def __init__(self, application):
         self.application = application
 
     def __call__(self, environ, start_response):
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        expected = environ.get("HTTP_X_AMZ_CONTENT_SHA256", "UNSIGNED-PAYLOAD")
-        if expected not in ("UNSIGNED-PAYLOAD", hashlib.sha256(body).hexdigest()):
+        if environ.get("HTTP_X_AMZ_CONTENT_SHA256") != hashlib.sha256(body).hexdigest():
             start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
             return []
         environ["wsgi.input"] = io.BytesIO(body)
@@ -37,7 +39,7 @@ def main():
     port_file, bucket = sys.argv[1:]
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     application = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", 0, WholeBodies(application), threaded=False)
+    server = make_server("127.0.0.1", 0, WholeRequests(application), threaded=False)
     # Only what is signed for S3 reaches its part of moto; it does not check the signature.
     scope = "AKIDEXAMPLE/20150830/us-east-1/s3/aws4_request"
     answer = Client(application).put(

@@ -2,6 +2,7 @@
     import Foundation
     import MirrorChecks
     import SecureStorage
+    import SecureStoragePlatform
     import SecureSync
     import Testing
     import TestSupport
@@ -17,19 +18,31 @@
                 try Ledger.create(at: home)
             }
 
-            /// Kills and starts the server until the task is cancelled; it runs afterwards.
-            private func disturbance() -> Task<Int, any Error> {
-                Task {
+            /// Kills and starts the server while `body` runs, and returns how often.
+            private func disturbing(_ body: () async throws -> Void) async throws -> Int {
+                let isOver = Locked(false)
+                let disturbance = Task {
                     var kills = 0
-                    while !Task.isCancelled {
-                        try? await Task.sleep(for: .milliseconds(.random(in: 50...1500)))
+                    while !isOver.withLock({ $0 }) {
+                        try await Task.sleep(for: .milliseconds(.random(in: 50...1500)))
                         try await TestServer.server("kill")
                         kills += 1
-                        try? await Task.sleep(for: .milliseconds(.random(in: 0...300)))
+                        try await Task.sleep(for: .milliseconds(.random(in: 0...300)))
                         try await TestServer.server("start")
                     }
                     return kills
                 }
+                let result: Result<Void, any Error>
+                do {
+                    result = .success(try await body())
+                } catch {
+                    result = .failure(error)
+                }
+                // In any case, so that the server runs for the next test.
+                isOver.withLock { $0 = true }
+                let kills = try await disturbance.value
+                try result.get()
+                return kills
             }
 
             @Test func `a mirror outlasts a server that crashes and returns`() async throws {
@@ -37,15 +50,14 @@
                 let pool = try home.openPool()
                 let mirror = try place.mirror(of: pool)
                 let running = Task { try await mirror.run() }
-                let disturbance = disturbance()
-                for _ in 0..<SuddenDeath.count(12) {
-                    let state = try await pool.write { try Ledger.commit($0) }
-                    try await mirror.flush()
-                    #expect(try await place.restored() == state)
-                    try await Task.sleep(for: .milliseconds(.random(in: 0...300)))
+                let kills = try await disturbing {
+                    for _ in 0..<SuddenDeath.count(12) {
+                        let state = try await pool.write { try Ledger.commit($0) }
+                        try await mirror.flush()
+                        #expect(try await place.restored() == state)
+                        try await Task.sleep(for: .milliseconds(.random(in: 0...300)))
+                    }
                 }
-                disturbance.cancel()
-                let kills = try await disturbance.value
                 #expect(kills > 0)
                 SuddenDeath.report("mirror over PostgreSQL: \(kills) kills of the server")
                 running.cancel()
@@ -59,22 +71,21 @@
             {
                 let place = MirrorPlace(.postgresql, in: home.directory)
                 let acknowledged = home.directory.appendingPathComponent("acknowledged")
-                let disturbance = disturbance()
-                for _ in 0..<SuddenDeath.count(6) {
-                    let worker = try Worker([
-                        "app", home.path, place.description, acknowledged.path, "0",
-                    ])
-                    try await worker.kill(after: .milliseconds(.random(in: 100...3000)))
-                    let stored = NumberFile(acknowledged).number
-                    do {
-                        let restored = try await place.restored()
-                        #expect(restored.commits >= stored)
-                    } catch SyncError.noMirror where stored == 0 {
-                        continue
+                let kills = try await disturbing {
+                    for _ in 0..<SuddenDeath.count(6) {
+                        let worker = try Worker([
+                            "app", home.path, place.description, acknowledged.path, "0",
+                        ])
+                        try await worker.kill(after: .milliseconds(.random(in: 100...3000)))
+                        let stored = NumberFile(acknowledged).number
+                        do {
+                            let restored = try await place.restored()
+                            #expect(restored.commits >= stored)
+                        } catch SyncError.noMirror where stored == 0 {
+                            continue
+                        }
                     }
                 }
-                disturbance.cancel()
-                let kills = try await disturbance.value
                 #expect(NumberFile(acknowledged).number > 0)
                 SuddenDeath.report("app over PostgreSQL: \(kills) kills of the server meanwhile")
                 try await place.empty()
