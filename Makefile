@@ -3,16 +3,17 @@
 SOURCES := Package.swift Sources Tests Examples Scripts/stand-in Benchmarks/Package.swift Benchmarks/Sources \
 	Fuzz/Package.swift Fuzz/Sources
 
-# The C++ of swift-crypto is optimised in debug builds too: its key derivations take four times as
-# long without, and the tests run hundreds of them. Scripts/run-tests and Scripts/docs use the same
-# flags to avoid building twice.
-OPTIMISED := -Xcxx -O2
+# Found out when they are used: after the setup.
+FLAGS = $$(Scripts/build-flags)
+
+# With STORES=1, the servers of stores are started for the command.
+WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 
 # In a campaign, one test may run for hours.
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores bench bench-mirror bench-check trait engines formats docs clean comments
+.PHONY: help setup build demo install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror bench bench-mirror bench-check trait engines formats docs clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -21,18 +22,18 @@ setup: ## install SQLCipher 4 and its headers if they are missing
 	@Scripts/setup
 
 build: setup ## build everything
-	swift build --build-tests $(OPTIMISED)
+	swift build --build-tests $(FLAGS)
 
 demo: setup ## the main job: an encrypted database of this machine's packages
-	swift run $(OPTIMISED) Quickstart
+	swift run $(FLAGS) Quickstart
 
 install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr/local)
 	swift build -c release --product securestorage
 	install -d $(or $(PREFIX),$(HOME)/.local)/bin
 	install -m 755 .build/release/securestorage $(or $(PREFIX),$(HOME)/.local)/bin/securestorage
 
-test: setup ## all tests
-	Scripts/run-tests
+test: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it)
+	$(WITH_STORES) Scripts/run-tests
 
 lint: ## check the formatting, and the rules of folders and comments
 	swift format lint --strict --parallel --recursive $(SOURCES)
@@ -52,7 +53,7 @@ comments: # comments are wrapped at 100 columns
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test docs ## what CI runs
+check: lint test docs ## what CI runs, with STORES=1
 
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
@@ -87,9 +88,13 @@ fuzz: setup ## mutated inputs for all code that reads untrusted data (SECONDS=60
 asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
-stores: setup ## the stores and the mirror over a PostgreSQL and an S3 server, started for it
-	Scripts/stores postgresql s3 -- Scripts/run-tests --traits default,PostgreSQL --scratch-path .build/stores/build \
-		$(OPTIMISED) --filter 'SecureSyncTests|SyncPostgreSQLTests'
+stores: setup ## only the tests of stores and of the mirror, with the servers
+	Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSyncTests|SyncPostgreSQLTests'
+
+mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: also with the servers)
+	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
+	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
+	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
 
 bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)

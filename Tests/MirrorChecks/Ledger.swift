@@ -44,12 +44,11 @@ package enum Ledger {
         try create(db)
     }
 
-    /// Adds, changes and removes entries, within a transaction of the caller's.
+    /// Adds `count` entries of `bytes` bytes, and changes and removes others, within a transaction
+    /// of the caller's.
     ///
-    /// - Parameters:
-    ///   - count: The number of new entries.
-    ///   - bytes: The size of each.
     /// - Returns: The state after it.
+    /// - Throws: The errors of the database.
     @discardableResult
     package static func commit(
         _ db: SecureDatabaseStore, count: Int = .random(in: 1...4),

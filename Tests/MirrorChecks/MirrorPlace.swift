@@ -73,6 +73,8 @@ package struct MirrorPlace: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - port: Of a proxy before the server; then without TLS.
     ///   - patience: How long the store repeats what fails.
+    /// - Returns: The store.
+    /// - Throws: ``Failure`` if there is no such server.
     package func store(
         through port: UInt16? = nil, patience: Duration = .seconds(60)
     ) throws -> any SyncObjectStore {

@@ -29,6 +29,7 @@ package final class CuttingProxy: Sendable {
     /// - Parameters:
     ///   - target: The server's port.
     ///   - records: Whether ``recorded`` has what clients send.
+    /// - Throws: `CocoaError` if no port is free.
     package init(to target: UInt16, records: Bool = false) throws {
         self.target = target
         let (socket, port) = try LoopbackListener.open(backlog: 20)

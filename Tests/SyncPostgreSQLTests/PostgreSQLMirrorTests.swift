@@ -18,6 +18,12 @@
                 try Ledger.create(at: home)
             }
 
+            /// A part of a campaign's number: each waits for a server to return.
+            private static func rounds(usual: Int) -> Int {
+                let count = SuddenDeath.count(usual)
+                return min(count, max(usual, count / 50))
+            }
+
             /// Kills and starts the server while `body` runs, and returns how often.
             private func disturbing(_ body: () async throws -> Void) async throws -> Int {
                 let isOver = Locked(false)
@@ -51,7 +57,7 @@
                 let mirror = try place.mirror(of: pool)
                 let running = Task { try await mirror.run() }
                 let kills = try await disturbing {
-                    for _ in 0..<SuddenDeath.count(12) {
+                    for _ in 0..<Self.rounds(usual: 8) {
                         let state = try await pool.write { try Ledger.commit($0) }
                         try await mirror.flush()
                         #expect(try await place.restored() == state)
@@ -72,7 +78,7 @@
                 let place = MirrorPlace(.postgresql, in: home.directory)
                 let acknowledged = home.directory.appendingPathComponent("acknowledged")
                 let kills = try await disturbing {
-                    for _ in 0..<SuddenDeath.count(6) {
+                    for _ in 0..<Self.rounds(usual: 4) {
                         let worker = try Worker([
                             "app", home.path, place.description, acknowledged.path, "0",
                         ])

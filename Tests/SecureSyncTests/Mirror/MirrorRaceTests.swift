@@ -30,8 +30,9 @@ import TestSupport
         var error: (any Error)?
     }
 
-    /// The sum of all races and stores of `make mirror` is many times this.
-    private static let rounds = environmentNumber("SECURESTORAGE_RACES", default: 4)
+    /// The rounds of each race; all of a store's are the number of `make mirror`.
+    private static let rounds =
+        (environmentNumber("SECURESTORAGE_RACES", default: 18) - 1) / Race.allCases.count + 1
 
     @Test(arguments: MirrorPlace.Kind.available, Race.allCases)
     func `of mirrors that race for one name, one goes on, and its state is restored`(

@@ -25,7 +25,7 @@ import TestSupport
         let mirror = try place.mirror(of: pool)
         let running = Task { try await mirror.run() }
         try await mirror.flush()
-        let count = environmentNumber("SECURESTORAGE_ROUNDS", default: 60)
+        let count = environmentNumber("SECURESTORAGE_COMMITS", default: 60)
         let workers = try (0..<3).map { _ in try Worker(["write", home.path, "\(count)"]) }
         let writing = Task { for worker in workers { try await worker.finish() } }
         var last = 0
