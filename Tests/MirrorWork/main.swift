@@ -6,12 +6,12 @@ import TestSupport
 
 // What the tests of mirrors kill, or run beside themselves. An error ends it with its text.
 //
-//     MirrorWork app PATH PLACE ACKNOWLEDGED LARGE     an app with a mirror, until it is killed
-//     MirrorWork race PATH PLACE ROUNDS                an app that ends when another takes over
-//     MirrorWork write PATH COUNT                      an app without one
-//     MirrorWork change-key PATH KEY                   from that of the tests, a number for each byte
-//     MirrorWork restore PLACE PATH TIME               the newest state and an earlier one, in turns
-//     MirrorWork create DIRECTORY PREFIX               objects, until it is killed
+//     MirrorWork app PATH PLACE FILE LARGE    an app with a mirror, until it is killed
+//     MirrorWork race PATH PLACE ROUNDS       an app that ends when another takes over
+//     MirrorWork write PATH COUNT             an app without one
+//     MirrorWork change-key PATH KEY          to a number for each byte
+//     MirrorWork restore PLACE PATH TIME      the newest state and an earlier one, in turns
+//     MirrorWork create DIRECTORY PREFIX      objects, until it is killed
 let arguments = Array(CommandLine.arguments.dropFirst())
 
 func place(_ index: Int) throws -> MirrorPlace {
