@@ -13,6 +13,18 @@ import TestSupport
         return kind == .directory ? count : min(count, max(usual, count / 10))
     }
 
+    /// A random time in which a process begins or does some rounds; now and then more of them.
+    private static func moment(_ kind: MirrorPlace.Kind) -> Duration {
+        let latest = Int.random(in: 0..<10) == 0 ? 800 : 250
+        let slowness =
+            switch kind {
+            case .directory: 1
+            case .postgresql: 3
+            case .s3: 8
+            }
+        return .milliseconds(.random(in: 20...(latest * slowness)))
+    }
+
     /// What many kills have come to.
     private struct Tally: Sendable {
         var kills = 0
@@ -68,8 +80,7 @@ import TestSupport
                 "app", home.path, place.description, home.directory.path + "/acknowledged",
                 isLarge ? "1" : "0",
             ])
-            try await worker.kill(
-                after: .milliseconds(.random(in: 20...(Int.random(in: 0..<10) == 0 ? 800 : 250))))
+            try await worker.kill(after: moment(kind))
             tally.kills += 1
             let stored = acknowledged.number
             let restored: Ledger.State
@@ -115,7 +126,7 @@ import TestSupport
             let worker = try Worker([
                 "restore", place.description, target.path, "\(date.timeIntervalSince1970)",
             ])
-            try await worker.kill(after: .milliseconds(.random(in: 20...250)))
+            try await worker.kill(after: Self.moment(kind))
             let others = try target.fileNames().filter { $0 != "target.db" }
             leftovers += others.count
             // Their names tell whose they are.
