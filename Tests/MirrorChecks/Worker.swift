@@ -71,6 +71,12 @@ package struct NumberFile: Sendable {
         }
     }
 
+    /// Waits for the first one, for two minutes at most.
+    package func wait() async throws {
+        let end = ContinuousClock.now + .seconds(120)
+        while number == 0, .now < end { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
     /// 0 before the first one.
     package var number: Int {
         let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""

@@ -78,10 +78,11 @@
                 let place = MirrorPlace(.postgresql, in: home.directory)
                 let acknowledged = home.directory.appendingPathComponent("acknowledged")
                 let kills = try await disturbing {
-                    for _ in 0..<Self.rounds(usual: 4) {
+                    for round in 0..<Self.rounds(usual: 4) {
                         let worker = try Worker([
                             "app", home.path, place.description, acknowledged.path, "0",
                         ])
+                        if round == 0 { try await NumberFile(acknowledged).wait() }
                         try await worker.kill(after: .milliseconds(.random(in: 100...3000)))
                         let stored = NumberFile(acknowledged).number
                         do {

@@ -53,7 +53,7 @@ import TestSupport
                 group.addTask {
                     var tally = Tally()
                     for (index, length) in lengths.enumerated() where index % lanes == lane {
-                        tally += try await Self.chain(kind, kills: length, isLarge: index % 8 == 7)
+                        tally += try await Self.chain(kind, kills: length, index)
                     }
                     return tally
                 }
@@ -68,18 +68,20 @@ import TestSupport
 
     /// Kills an app several times, with one file and one place.
     private static func chain(
-        _ kind: MirrorPlace.Kind, kills: Int, isLarge: Bool
+        _ kind: MirrorPlace.Kind, kills: Int, _ index: Int
     ) async throws -> Tally {
         let home = try TemporaryDatabase()
         try Ledger.create(at: home)
         let place = MirrorPlace(kind, in: home.directory)
         let acknowledged = NumberFile(home.directory.appendingPathComponent("acknowledged"))
         var tally = Tally()
-        for _ in 0..<kills {
+        for kill in 0..<kills {
             let worker = try Worker([
                 "app", home.path, place.description, home.directory.path + "/acknowledged",
-                isLarge ? "1" : "0",
+                index % 8 == 7 ? "1" : "0",
             ])
+            // Sometimes not before something is stored, however slow the machine is.
+            if kill == 0, index % 3 == 0 { try await acknowledged.wait() }
             try await worker.kill(after: moment(kind))
             tally.kills += 1
             let stored = acknowledged.number
