@@ -22,7 +22,7 @@ import TestSupport
             case .postgresql: 3
             case .s3: 8
             }
-        return .milliseconds(.random(in: 20...(latest * slowness)))
+        return .milliseconds(Int.random(in: 20...(latest * slowness)))
     }
 
     /// What many kills have come to.
