@@ -29,7 +29,6 @@ import TestSupport
         let workers = try (0..<3).map { _ in try Worker(["write", home.path, "\(count)"]) }
         let writing = Task { for worker in workers { try await worker.finish() } }
         var last = 0
-        var states: Set<Ledger.State> = []
         while last < 3 * count {
             let before = try await pool.read { try Ledger.check($0) }
             if Bool.random() {
@@ -39,13 +38,11 @@ import TestSupport
             let restored = try await place.restored()
             #expect(restored.commits >= last)
             last = restored.commits
-            states.insert(restored)
             // The last commits come by `run` alone.
         }
         try await writing.value
         try await mirror.flush()
         #expect(try await place.restored() == pool.read { try Ledger.check($0) })
-        #expect(states.count > 2)
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
         await pool.close()
