@@ -47,8 +47,8 @@ struct NoteRoutes: Sendable {
 
     /// Answers 201 when the note is in the mirror as well.
     ///
-    /// So whatever was acknowledged survives the loss of this machine. With `?wait=false` it answers 202 when the note is on this machine's
-    /// disk.
+    /// So whatever was acknowledged survives the loss of this machine. With `?wait=false` it
+    /// answers 202 when the note is on this machine's disk.
     private func add(_ request: Request, _ context: Context) async throws -> Response {
         let new = try await request.decode(as: NewNote.self, context: context)
         guard (1...10_000).contains(new.text.utf8.count) else {
