@@ -99,8 +99,8 @@ mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: 
 	SECURESTORAGE_CUTS=300 SECURESTORAGE_COMMITS=2000 $(WITH_STORES) Scripts/run-tests \
 	--filter 'MirrorKillTests|MirrorRaceTests|MirrorOutageTests|SharedMirrorTests|PostgreSQLTests/MirrorTests'
 
-service: setup ## the tests of Examples/Service, a package of its own
-	swift test --package-path Examples/Service --scratch-path .build/service --disable-xctest $(OPTIMISED)
+service: setup ## the tests of Examples/NotesService, a package of its own
+	swift test --package-path Examples/NotesService --scratch-path .build/service --disable-xctest -Xcxx -O2
 
 bench: setup ## compare with C, GRDB and no encryption (BENCH="--rows 10000 kv-get", COUNT=instructions)
 	@Scripts/setup-benchmarks $(if $(COUNT),valgrind)

@@ -81,7 +81,10 @@ public final class DatabaseMirror: Sendable {
                     ($0.failure, $0.nextTry) = (nil, nil)
                 }
             } catch {
-                changes.update { $0.failure = error }
+                changes.update {
+                    $0.failure = error
+                    $0.behindSince = $0.behindSince ?? start
+                }
                 throw error
             }
         }

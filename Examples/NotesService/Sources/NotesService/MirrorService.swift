@@ -9,7 +9,6 @@ import ServiceLifecycle
 /// is told to end, the last request has been answered.
 struct MirrorService: Service {
     let mirror: DatabaseMirror
-    let flushes: SharedFlush
     let logger: Logger
 
     func run() async throws {
@@ -23,29 +22,22 @@ struct MirrorService: Service {
     private func follow() async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { try await mirror.run() }
-            group.addTask { try await beat() }
+            group.addTask { await report() }
             defer { group.cancelAll() }
-            // The one that ends first fails: neither ends otherwise.
             try await group.next()
         }
     }
 
-    /// Flushes every second.
-    ///
-    /// `status.completeAt` is then the age of the mirror, also while nothing is committed. A flush
-    /// that finds nothing new does not reach the store.
-    private func beat() async throws {
+    /// Logs the first of several failures, and the end of them.
+    private func report() async {
         var failed = false
-        while true {
-            do {
-                try await flushes.flush()
-                if failed { logger.notice("the mirror is complete again") }
-                failed = false
-            } catch let error as SyncError where error.mayPass {
-                if !failed { logger.warning("the mirror cannot be written: \(error)") }
-                failed = true
+        for await status in mirror.statuses {
+            if let failure = status.failure, !failed {
+                logger.warning("the mirror cannot be written: \(failure)")
+            } else if status.failure == nil, failed {
+                logger.notice("the mirror is complete again")
             }
-            try await Task.sleep(for: .seconds(1))
+            failed = status.failure != nil
         }
     }
 
@@ -53,20 +45,13 @@ struct MirrorService: Service {
     private func finish() async throws {
         for _ in 1..<4 {
             do {
-                return try await flushes.flush()
-            } catch let error as SyncError where error.mayPass {
+                return try await mirror.flush()
+            } catch let error as SyncError where error.isTransient {
                 logger.warning("the mirror cannot be written before the end: \(error)")
             }
             // The task is cancelled if the end takes too long.
             try await Task.sleep(for: .seconds(1))
         }
-        try await flushes.flush()
-    }
-}
-
-extension SyncError {
-    /// Whether the same call may succeed later.
-    var mayPass: Bool {
-        if case .store(_, _, let isTransient) = self { isTransient } else { false }
+        try await mirror.flush()
     }
 }

@@ -6,7 +6,8 @@ import SecureSync
 /// Whether the service does what it promises.
 struct Health: Codable, Equatable, Sendable {
     struct Mirror: Codable, Equatable, Sendable {
-        /// How old the newest state is that the mirror has; since the start if it has none yet.
+        /// How long the oldest commit has waited that the mirror does not have; since the start if
+        /// it has no state yet.
         var secondsBehind: Double
         var storedBytes: Int
         /// The last failure, until something succeeds.
@@ -42,7 +43,8 @@ extension Health {
             self.database = "\(error)"
         }
         // A clock that was set back makes it negative.
-        let behind = max(0, Date().timeIntervalSince(mirror.completeAt ?? start))
+        let since = mirror.completeAt == nil ? start : mirror.behindSince ?? Date()
+        let behind = max(0, -since.timeIntervalSinceNow)
         self.mirror = Mirror(
             secondsBehind: (behind * 1000).rounded() / 1000,
             storedBytes: mirror.storedBytes,

@@ -19,7 +19,6 @@ struct NotesService: Sendable {
 
     let database: NoteDatabase
     let mirror: DatabaseMirror
-    let flushes: SharedFlush
     private let routes: NoteRoutes
     private let logger: Logger
 
@@ -62,9 +61,8 @@ struct NotesService: Sendable {
         let (start, limit) = (Date(), settings.maximumBehind)
         self.database = database
         self.mirror = mirror
-        flushes = SharedFlush(mirror)
         routes = NoteRoutes(
-            database: database, flushes: flushes, metrics: Metrics(),
+            database: database, mirror: mirror, metrics: Metrics(),
             health: { await Health(of: database, mirror.status, since: start, atMost: limit) })
         self.logger = logger
     }
@@ -118,7 +116,7 @@ struct NotesService: Sendable {
     ///   - signals: The signals that end them.
     /// - Returns: A group that does not run yet.
     func group(_ application: some ApplicationProtocol, signals: [UnixSignal]) -> ServiceGroup {
-        let mirroring = MirrorService(mirror: mirror, flushes: flushes, logger: logger)
+        let mirroring = MirrorService(mirror: mirror, logger: logger)
         var configuration = ServiceGroupConfiguration(
             services: [
                 .init(

@@ -7,7 +7,7 @@ import SecureSync
 /// The requests that the service answers.
 struct NoteRoutes: Sendable {
     let database: NoteDatabase
-    let flushes: SharedFlush
+    let mirror: DatabaseMirror
     let metrics: Metrics
     let health: @Sendable () async -> Health
 
@@ -65,7 +65,7 @@ struct NoteRoutes: Sendable {
         let headers: HTTPFields = [.location: "/notes/\(id)"]
         if waits {
             do {
-                try await flushes.flush()
+                try await mirror.flush()
             } catch {
                 // The reason is for the owner, and not for a client.
                 context.logger.error("a note is not in the mirror: \(error)")

@@ -31,7 +31,7 @@ import TestSupport
         return try db.strings("SELECT x FROM t ORDER BY id")
     }
 
-    /// - Parameter grows: Whether the older file gets a longer log than the newer one had.
+    // `grows`: whether the older file gets a longer log than the newer one had.
     @Test(arguments: [false, true])
     func `a file that was put back begins anew, and what was shipped before is not lost`(
         grows: Bool
