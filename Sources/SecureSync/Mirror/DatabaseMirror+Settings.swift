@@ -37,8 +37,8 @@ extension DatabaseMirror {
         /// When everything that had been committed until then was in the store; nil before the
         /// first time.
         public internal(set) var completeAt: Date?
-        /// When the first commit was noticed that is not in the store yet, or a flush failed; nil if
-        /// neither has happened since.
+        /// When the first commit was noticed that is not in the store yet, or a flush failed; nil
+        /// if nothing waits.
         public internal(set) var behindSince: Date?
         /// Bytes that this mirror has stored, without those of merged objects.
         public internal(set) var storedBytes = 0
