@@ -90,11 +90,11 @@ private final class SlowStore: SyncObjectStore {
     @Test func `while the store is away, a mirror says since when it is behind, and goes on later`()
         async throws
     {
+        let start = Date()
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         let running = Task { try await mirror.run() }
         try await mirror.flush()
         store.isAway.withLock { $0 = true }
-        let start = Date()
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (1)") }
         while mirror.status.nextTry == nil { try await Task.sleep(for: .milliseconds(10)) }
         let status = mirror.status
