@@ -50,8 +50,15 @@ struct MirrorNames: Sendable {
     }
 
     private static func number(_ digits: Substring) -> UInt64? {
-        digits.utf8.count == 16 ? UInt64(digits, radix: 16) : nil
+        guard digits.utf8.count == 16, let number = UInt64(digits, radix: 16), isValid(number)
+        else {
+            return nil
+        }
+        return number
     }
+
+    /// Whether the numbers before and after it exist as well: stores are not trusted.
+    static func isValid(_ number: UInt64) -> Bool { (1...UInt64(Int64.max)).contains(number) }
 
     /// Returns the numbers of a segment's name; nil for another name.
     static func numbers(in name: String) -> ClosedRange<UInt64>? {

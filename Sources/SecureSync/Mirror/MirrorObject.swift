@@ -138,7 +138,8 @@ struct MirrorObject: Sendable {
         let position = LogPosition(reader.bytes(LogPosition.byteCount))
         let (previous, merged) = (reader.bytes(macLength), reader.bytes(macLength))
         let salt = reader.bytes(16)
-        guard let kind = Kind(rawValue: kindCode), first <= last,
+        guard let kind = Kind(rawValue: kindCode), first <= last, last <= UInt64(Int64.max),
+            MirrorNames.isValid(generation),
             bytes.count >= headerLength + count * 4 + macLength
         else { throw SyncError.damaged(name, "its header is not valid") }
         reader.position = headerLength
@@ -166,7 +167,7 @@ struct MirrorObject: Sendable {
                 name, "it was changed, or belongs to a database with another key")
         }
         let content = bytes[(bytes.startIndex + headerLength + object.pages.count * 4)..<end]
-        guard object.kind == .manifest || content.count == object.pages.count * Int(object.pageSize)
+        guard content.count == object.pages.count * Int(object.pageSize), !object.pages.contains(0)
         else { throw SyncError.damaged(name, "its pages are not complete") }
         return Read(object: object, content: content, mac: Array(mac))
     }

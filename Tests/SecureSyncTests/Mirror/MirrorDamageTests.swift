@@ -34,6 +34,13 @@ import TestSupport
         }
         var states: [State] = []
         for part in 0..<2 {
+            if part == 1 {
+                // The next mirror does not find its place in the log, and begins anew.
+                try await pool.writeWithoutTransaction { db in
+                    try db.checkpoint(.truncate)
+                    try db.executeUpdate("INSERT INTO large VALUES (1)")
+                }
+            }
             let mirror = try DatabaseMirror(of: pool, in: store, name: "notes", settings: .init()) {
                 clock.withLock { $0 }
             }
@@ -143,6 +150,45 @@ import TestSupport
         }
     }
 
+    @Test func `numbers at their limits, in names and in headers, are errors`() async throws {
+        let states = try await mirroredStates()
+        let latest = states[states.count - 1].rows
+        let (most, none) = (String(repeating: "f", count: 16), String(repeating: "0", count: 16))
+        for name in ["generations/\(most)", "generations/\(none)"]
+            + ["log", "minutes", "hours"].flatMap { level in
+                [most, none].map { "0000000000000002/\(level)/\($0)-\($0)" }
+                    + ["0000000000000002/\(level)/\(none)-\(most)"]
+            }
+        {
+            _ = try await store.create("notes/" + name, Data("1".utf8))
+            let rows = try? await restored(at: .latest)
+            #expect(rows == nil || rows == latest, "\(name)")
+            _ = try await DatabaseMirror.history(of: "notes", in: store)
+            _ = try await DatabaseMirror.verify("notes", in: store, key: key)
+            try await store.remove(["notes/" + name])
+        }
+        let objects = try await store.listAll("notes/0000000000000002/")
+        #expect(objects.count > 20)
+        for (index, object) in objects.enumerated()
+        where object.name.contains("snapshot") || index % 15 == 0 {
+            let bytes = try #require(try await store.read(object.name))
+            for field in [11..<20, 20..<28, 28..<36, 36..<44, 44..<48, 48..<52, 52..<56] {
+                for byte in [UInt8(0), 0xff] {
+                    var changed = bytes
+                    changed.replaceSubrange(
+                        field, with: [UInt8](repeating: byte, count: field.count))
+                    try await apply([(object.name, changed)])
+                    let rows = try? await restored(at: .latest)
+                    #expect(rows == nil || rows == latest, "\(object.name) \(field)")
+                    _ = try? await DatabaseMirror.history(of: "notes", in: store)
+                    _ = try await DatabaseMirror.verify("notes", in: store, key: key)
+                }
+            }
+            try await apply([(object.name, bytes)])
+        }
+        #expect(try await restored(at: .latest) == latest)
+    }
+
     /// `SECURESTORAGE_MIRROR_DAMAGES=20000` tries that many; the default is smaller.
     @Test func `changed, lost, swapped and repeated objects are errors, or change nothing`()
         async throws
@@ -153,6 +199,7 @@ import TestSupport
             objects.append((object.name, try #require(try await store.read(object.name))))
         }
         #expect(objects.count { $0.name.contains("/hours/") } >= 2)
+        #expect(objects.count { $0.name.contains("/generations/") } == 2)
         var random = SplitMix64(seed: UInt64(environmentNumber("SECURESTORAGE_SEED", default: 1)))
         var (errors, right) = (0, 0)
         for _ in 0..<environmentNumber("SECURESTORAGE_MIRROR_DAMAGES", default: 80) {
