@@ -30,8 +30,8 @@ demo: setup ## the main job: an encrypted database of this machine's packages
 demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
 
-install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr/local)
-	swift build -c release --product securestorage
+install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr/local, TRAITS=PostgreSQL)
+	swift build -c release --product securestorage $(if $(TRAITS),--traits default,$(TRAITS))
 	install -d $(or $(PREFIX),$(HOME)/.local)/bin
 	install -m 755 .build/release/securestorage $(or $(PREFIX),$(HOME)/.local)/bin/securestorage
 

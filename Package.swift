@@ -145,7 +145,8 @@ let package = Package(
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [
-                "CSecureStoragePlatform", "SecureStorage", "SecureStoragePlatform",
+                "CSecureStoragePlatform", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+                .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

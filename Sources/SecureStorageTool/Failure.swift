@@ -1,10 +1,13 @@
 internal import Foundation
 internal import SecureStorage
+internal import SecureSync
 
 /// The reason why the program fails: one line, a hint on a separate line, the exit status.
 struct Failure: Error {
     static let usageStatus: Int32 = 2
     static let unknownKeyStatus: Int32 = 3
+    /// Not 1: a service manager that started the mirror again would take over from the other one.
+    static let otherMirrorStatus: Int32 = 4
 
     let message: String
     let hint: String?
@@ -34,6 +37,7 @@ struct Failure: Error {
         switch error {
         case let failure as Failure: self = failure
         case let error as SecureStorageError: self.init(error)
+        case let error as SyncError: self.init(error)
         case let error as CocoaError: self.init(error.localizedDescription)
         default: return nil
         }
@@ -72,6 +76,42 @@ struct Failure: Error {
         default: self.init(error.description)
         }
     }
+
+    private init(_ error: SyncError) {
+        switch error {
+        case .invalidName(let name):
+            self.init("\"\(name)\" cannot be a name in a store", hint: Self.ruleOfNames)
+        case .storeCannotCreateOnly(let reason):
+            self.init(
+                "the store cannot be used: \(reason)",
+                hint: "use a store that refuses to overwrite an object when it is asked to")
+        case .otherMirror(let name):
+            self.init(
+                "another mirror writes under the name \"\(name)\", so this one has stopped",
+                hint:
+                    "give each database a --name of its own, or start this mirror again to take over",
+                status: Self.otherMirrorStatus)
+        case .noMirror(let name):
+            self.init(
+                "the store has no complete mirror \"\(name)\" of that time",
+                hint: "check --from and --name; \"securestorage mirror-log\" shows the times")
+        case .damaged(let name, let reason):
+            self.init(
+                "the object \"\(name)\" is damaged: \(reason)",
+                hint:
+                    "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
+                    + "restores an earlier time")
+        case .newerFormat(let name):
+            self.init(
+                "the object \"\(name)\" was written by a newer version of this program",
+                hint: "update it")
+        case .store: self.init(error.description)
+        }
+    }
+
+    /// What ``SyncObjectName`` says, for a hint.
+    static let ruleOfNames =
+        "a name has the characters a to z, 0 to 9, -, _ and ., with / between components"
 
     func report() {
         guard !message.isEmpty else { return }

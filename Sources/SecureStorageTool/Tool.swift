@@ -23,12 +23,14 @@ struct Tool: ParsableCommand {
               1  something was wrong: the key, the file, the SQL, the data; or nothing was found
               2  wrong usage
               3  the disk failed while the key was changed, and either key may be the file's: keep both
+              4  another mirror writes under the name, and this one has stopped
             """,
         version: "securestorage \(version)",
         subcommands: [
             Info.self, Diagnose.self, Verify.self, Query.self, Shell.self, Import.self,
             Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self, Backup.self,
-            Salvage.self, KeyValue.self,
+            Salvage.self, MirrorFile.self, Restore.self, MirrorLog.self, MirrorVerify.self,
+            KeyValue.self,
         ])
 
     /// The version of this program and of its library.

@@ -35,7 +35,11 @@ struct TableWriter: RowWriter {
     mutating func begin(_ columns: [String]) { titles = columns.map { Visible.text($0) } }
 
     mutating func write(_ row: SecureDatabaseResultSet) throws {
-        let cells = titles.indices.map { cell(row.stored($0)) }
+        try write(titles.indices.map { row.stored($0) })
+    }
+
+    mutating func write(_ values: [SQLiteValue]) throws {
+        let cells = values.map { cell($0) }
         guard widths == nil else {
             try write(cells)
             return

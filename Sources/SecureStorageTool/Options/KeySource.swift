@@ -54,9 +54,10 @@ enum KeySource {
         return bytes.prefix(count)
     }
 
-    private static func read(_ path: String) throws -> SecretBytes {
+    /// Reads a file with a secret, which is named `what` in messages.
+    static func read(_ path: String, as what: String = "key file") throws -> SecretBytes {
         func refuse(_ reason: String, _ hint: String) -> Failure {
-            Failure("the key file \"\(path)\" \(reason)", hint: hint)
+            Failure("the \(what) \"\(path)\" \(reason)", hint: hint)
         }
         // Check what is read: the descriptor, not the name.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -64,23 +65,34 @@ enum KeySource {
             if errno == ELOOP {
                 throw refuse("is a symbolic link", "use the path of the file that it points to")
             }
-            throw Failure.system("the key file \"\(path)\" cannot be read")
+            throw Failure.system("the \(what) \"\(path)\" cannot be read")
         }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
-            throw Failure.system("the key file \"\(path)\" cannot be read")
+            throw Failure.system("the \(what) \"\(path)\" cannot be read")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw refuse("is not a regular file", "use --key-fd for a pipe")
         }
-        guard status.st_uid == geteuid() else {
+        // systemd's credentials belong to root, and a list of access rights, which shows as rights
+        // of the group, gives them to the service.
+        let isCredential = status.st_uid == 0 && isInCredentialsDirectory(path)
+        guard status.st_uid == geteuid() || isCredential else {
             throw refuse("belongs to another user", "make your own copy, with mode 0600")
         }
-        guard status.st_mode & 0o077 == 0 else {
+        guard status.st_mode & (isCredential ? 0o037 : 0o077) == 0 else {
             throw refuse("is accessible to other users", "chmod 600 \(path)")
         }
-        return try read(descriptor, "the key file \"\(path)\"")
+        return try read(descriptor, "the \(what) \"\(path)\"")
+    }
+
+    /// Whether a path names a file of the directory that systemd has made for this service only.
+    private static func isInCredentialsDirectory(_ path: String) -> Bool {
+        guard let directory = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }),
+            directory.hasPrefix("/"), path.hasPrefix(directory + "/")
+        else { return false }
+        return !path.utf8.dropFirst(directory.utf8.count + 1).contains(UInt8(ascii: "/"))
     }
 
     /// Reads a variable, then overwrites it, because a process's environment is readable from

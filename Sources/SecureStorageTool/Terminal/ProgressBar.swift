@@ -7,7 +7,7 @@ internal import SecureStorage
 final class ProgressBar {
     private let title: String
     private let total: Int?
-    private let isShown = isatty(STDERR_FILENO) == 1
+    private let isShown = StatusLine.isPossible
     private let start = ContinuousClock.now
     private var lastShown: ContinuousClock.Instant?
     private var calls = 0
@@ -45,12 +45,12 @@ final class ProgressBar {
             lastShown.map({ now - $0 > .milliseconds(100) }) ?? true
         else { return }
         lastShown = now
-        show(line())
+        StatusLine.show(line())
     }
 
     /// Removes the bar.
     func finish() {
-        if lastShown != nil { show("") }
+        if lastShown != nil { StatusLine.show("") }
         lastShown = nil
     }
 
@@ -61,14 +61,6 @@ final class ProgressBar {
         let bar =
             String(repeating: "█", count: filled) + String(repeating: "░", count: 20 - filled)
         return "\(title) \(bar) \(Int(share * 100)) %  \(detail)"
-    }
-
-    private func show(_ line: String) {
-        let width = (Terminal.width(of: STDERR_FILENO) ?? 80) - 1
-        let text = "\r\u{1b}[K" + DisplayWidth.cut(Visible.text(line), to: width)
-        let bytes = Array(text.utf8)
-        // Failure to show the bar is not a reason to stop.
-        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }
 

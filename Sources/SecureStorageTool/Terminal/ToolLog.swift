@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Logging
 
 /// Shows the library's warnings as those of the program, on standard error.
@@ -14,8 +15,9 @@ struct ToolLog: LogHandler {
         // `securestorage info` reports the engine's weaknesses; here they would appear at every
         // call.
         guard event.metadata?["weaknesses"] == nil else { return }
-        try? Output.errors.write(
-            line: "securestorage: " + Visible.text(event.message.description))
-        try? Output.errors.flush()
+        let line = "securestorage: " + Visible.text(event.message.description) + "\n"
+        let bytes = Array(line.utf8)
+        // Not through `Output`, which is the main thread's: a mirror's threads log as well.
+        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

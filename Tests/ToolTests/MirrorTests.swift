@@ -1,0 +1,240 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Tests of the verb that keeps a file in a store.
+@Suite(.timeLimit(.minutes(10))) struct MirrorTests {
+    let workspace: Workspace
+    /// The options of every verb here: a raw key needs no derivation.
+    private static let key = "--key-file key --raw-key"
+
+    init() throws {
+        workspace = try Workspace()
+        try workspace.fill("a.db", "CREATE TABLE t (x); INSERT INTO t VALUES ('first')")
+    }
+
+    /// Runs a script in which `$key` stands for the options of the key, `start` starts a mirror in
+    /// the background and waits until it has stored everything, and `await` waits for a text.
+    private func run(
+        _ script: String, environment: [String: String] = [:]
+    ) throws -> Program {
+        try workspace.shell(
+            """
+            key="\(Self.key)"
+            await() { until grep -q "$2" "$1"; do kill -0 $mirror || break; sleep 0.05; done; }
+            begin() { securestorage mirror a.db $key "$@" > out 2> err & mirror=$!; }
+            start() { begin --to store "$@"; await out 'is in the store\\|"complete"'; }
+            \(script)
+            """, environment: environment)
+    }
+
+    private func rows(_ name: String) throws -> [String] {
+        let program = try workspace.run("query", name, "SELECT x FROM t ORDER BY rowid", "--csv")
+        return program.text.split(whereSeparator: \.isNewline).dropFirst().map { String($0) }
+    }
+
+    private func text(_ name: String) throws -> String {
+        String(decoding: try workspace.read(name), as: UTF8.self)
+    }
+
+    // MARK: - Running and stopping
+
+    @Test func `after SIGTERM everything that others have written is restored`() throws {
+        let program = try run(
+            """
+            start
+            for x in a b c; do securestorage query a.db "INSERT INTO t VALUES ('$x')" $key; done
+            kill -TERM $mirror; wait $mirror; echo $?
+            securestorage restore b.db --from store --name a.db $key
+            """)
+        #expect(program.lines.contains("0"), "\(try text("err"))")
+        #expect(try rows("b.db") == ["first", "a", "b", "c"])
+        let lines = try text("out").split(separator: "\n")
+        try #require(lines.count == 3, "\(lines)")
+        #expect(lines[0] == "mirroring a.db to store as \"a.db\"")
+        #expect(lines[1].hasPrefix("everything committed until 2"))
+        #expect(lines[2].hasPrefix("stored everything that was committed until 2"))
+        #expect(try text("err").isEmpty)
+        let restored = try #require(program.lines.last)
+        #expect(restored.hasPrefix("restored b.db from the mirror \"a.db\", state of 2"))
+        #expect(restored.hasSuffix(" bytes") && restored.contains(" pages, "))
+    }
+
+    @Test func `SIGINT is a stop as well`() throws {
+        // Job control: what runs in the background of a script ignores SIGINT otherwise.
+        let program = try run("set -m; start; kill -INT $mirror; wait $mirror")
+        #expect(program.status == 0, "\(try text("err"))")
+        #expect(try text("out").contains("stored everything"))
+    }
+
+    @Test func `a mirror that begins again goes on where the last one was`() throws {
+        let program = try run(
+            """
+            start; kill -TERM $mirror; wait $mirror
+            securestorage query a.db "INSERT INTO t VALUES ('second')" $key > /dev/null
+            start; kill -TERM $mirror; wait $mirror
+            securestorage mirror-log --from store --name a.db --json
+            """)
+        let log = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
+        #expect((log?["generations"] as? [Any])?.count == 1, "\(program.text)")
+    }
+
+    @Test func `with --once it stores everything and ends`() throws {
+        let program = try run("securestorage mirror a.db --to store --once $key")
+        #expect(program.status == 0, "\(program.errors)")
+        #expect(program.lines.last?.hasPrefix("stored everything") == true)
+        let restored = try workspace.run("restore", "b.db", "--from", "store", "--name", "a.db")
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(try rows("b.db") == ["first"])
+    }
+
+    @Test func `each change of the status is a JSON object in a line`() throws {
+        let program = try run(
+            """
+            start --json --name notes/2026
+            securestorage query a.db "INSERT INTO t VALUES ('a')" $key
+            kill -TERM $mirror; wait $mirror
+            """)
+        #expect(program.status == 0)
+        let states = try text("out").split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect(object?["name"] as? String == "notes/2026")
+            return object?["state"] as? String
+        }
+        #expect(states.first == "starting" && states.last == "stored", "\(states)")
+        #expect(states.contains("complete"))
+    }
+
+    @Test func `a second mirror of the name ends the first one, with an error`() throws {
+        let program = try run(
+            """
+            start
+            cp a.db b.db; cp a.db-wal b.db-wal
+            securestorage mirror b.db --to store --name a.db --once $key > /dev/null
+            securestorage query a.db "INSERT INTO t VALUES ('a')" $key > /dev/null
+            wait $mirror; echo $?
+            """)
+        #expect(program.lines.last == "4")
+        let lines = try text("err").split(separator: "\n")
+        #expect(lines.first?.contains("another mirror writes under the name \"a.db\"") == true)
+        #expect(lines.last?.hasPrefix("hint: give each database a --name") == true, "\(lines)")
+    }
+
+    // MARK: - A store that cannot be reached
+
+    private static let credentials = [
+        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "do-not-show-this",
+    ]
+
+    @Test func `a store that cannot be reached is shown, tried again, and left at SIGTERM`() throws
+    {
+        let (listener, port) = try LoopbackListener.open(backlog: 1)
+        close(listener)
+        let start = ContinuousClock.now
+        let program = try run(
+            """
+            begin --to s3://bucket/backup --s3-endpoint http://127.0.0.1:\(port)
+            await err 'trying again'
+            kill -TERM $mirror; wait $mirror
+            """, environment: Self.credentials)
+        #expect(program.status == 1)
+        #expect(ContinuousClock.now - start < .seconds(60))
+        let lines = try text("err").split(separator: "\n")
+        #expect(lines.first?.hasPrefix("securestorage: the store failed for now: ") == true)
+        #expect(lines.last?.hasPrefix("hint: ") == true, "\(lines)")
+        for text in [try text("out"), try text("err"), program.text, program.errors] {
+            #expect(!text.contains("do-not-show") && !text.contains(Workspace.rawKey))
+        }
+    }
+
+    @Test func `a second signal ends it at once`() throws {
+        // It accepts connections, and never answers.
+        let (listener, port) = try LoopbackListener.open(backlog: 10)
+        defer { close(listener) }
+        let start = ContinuousClock.now
+        let program = try run(
+            """
+            begin --to s3://bucket/backup --s3-endpoint http://127.0.0.1:\(port)
+            await out mirroring
+            sleep 0.5; kill -TERM $mirror; sleep 0.5; kill -TERM $mirror; wait $mirror
+            """, environment: Self.credentials)
+        #expect(program.status == 143 && ContinuousClock.now - start < .seconds(15))
+    }
+
+    @Test(.enabled(if: PseudoTerminal.isAvailable))
+    func `a terminal shows one line that is replaced, until Ctrl-C`() throws {
+        let terminal = try PseudoTerminal(
+            workspace, "securestorage mirror a.db --to store \(Self.key)")
+        try terminal.expect("mirroring a.db to store")
+        try terminal.expect("\u{1b}[Kup to date, last change stored at ")
+        terminal.send(PseudoTerminal.controlC)
+        try terminal.expect("stored everything that was committed")
+        try terminal.expect("[status 0]")
+    }
+
+    // MARK: - Mistakes
+
+    @Test func `a file that is not in WAL mode is refused, and stays as it is`() throws {
+        try #require(workspace.run("query", "a.db", "PRAGMA journal_mode = delete").status == 0)
+        let before = try workspace.read("a.db")
+        let program = try workspace.run("mirror", "a.db", "--to", "store")
+        #expect(program.status == 1 && program.text.isEmpty)
+        #expect(
+            program.errors == """
+                securestorage: "a.db" is in journal mode delete, and a mirror needs WAL
+                hint: securestorage query a.db "PRAGMA journal_mode = WAL" changes it
+
+                """)
+        #expect(try workspace.read("a.db") == before && !workspace.exists("store"))
+        #expect(try workspace.run("query", "a.db", "PRAGMA journal_mode = WAL").status == 0)
+        #expect(try workspace.run("mirror", "a.db", "--to", "store", "--once").status == 0)
+    }
+
+    @Test func `a file whose name cannot be a mirror's needs another name`() throws {
+        try workspace.fill("My Notes.db", "CREATE TABLE t (x)")
+        let program = try workspace.run("mirror", "My Notes.db", "--to", "store", "--once")
+        #expect(program.status == 2 && program.errors.contains("with --name\nhint: a name has"))
+        let named = try workspace.run(
+            "mirror", "My Notes.db", "--to", "store", "--once", "--name", "my-notes")
+        #expect(named.status == 0, "\(named.errors)")
+        for name in ["My", "a//b", ".a", "a b", ""] {
+            let program = try workspace.run("mirror", "a.db", "--to", "store", "--name", name)
+            #expect(program.status == 2, "\(name)")
+            #expect(program.errors.contains("cannot be the name of a mirror"))
+        }
+    }
+
+    @Test func `a wrong key and a missing file store nothing`() throws {
+        try workspace.write(String(repeating: "00", count: 32), to: "other", mode: 0o600)
+        let program = try workspace.shell(
+            "securestorage mirror a.db --to store --key-file other --raw-key --once")
+        #expect(program.status == 1 && program.errors.contains("wrong key"))
+        let missing = try workspace.run("mirror", "none.db", "--to", "store", "--once")
+        #expect(missing.status == 1 && missing.errors.contains("no such file"))
+        #expect(!workspace.exists("store") && !workspace.exists("none.db"))
+    }
+
+    @Test(arguments: [
+        "s3://me:hunter2@bucket/x", "ftp://me:hunter2@host/x", "postgresql://me:hunter2@host/db",
+        "postgresql:g --postgresql postgresql://me:hunter2@host/db",
+        "postgresql:g --postgresql 'host=h password=hunter2'",
+        "postgresql:g --postgresql 'postgresql://host/db?pass%77ord=hunter2'",
+        "s3://bucket --s3-endpoint http://me:hunter2@host", "store --s3-region hunter2",
+        "s3://bucket --postgresql-file hunter2",
+    ])
+    func `an address with a password, or of another kind, is refused and not repeated`(
+        _ store: String
+    ) throws {
+        let program = try workspace.shell("securestorage mirror a.db \(Self.key) --to \(store)")
+        #expect(program.status == 2, "\(program.errors)")
+        #expect(!program.errors.contains("hunter2") && program.text.isEmpty, "\(program.errors)")
+    }
+
+    #if !PostgreSQL
+        @Test func `a program without PostgreSQL says how to build one with it`() throws {
+            let program = try workspace.run("mirror", "a.db", "--to", "postgresql:notes")
+            #expect(program.status == 2)
+            #expect(program.errors.contains("hint: build it with: make install TRAITS=PostgreSQL"))
+        }
+    #endif
+}
