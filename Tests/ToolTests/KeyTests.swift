@@ -57,6 +57,30 @@ import Testing
         #expect(program.errors.contains("is accessible to other users\nhint: chmod 600 sesame"))
     }
 
+    @Test(.enabled(if: geteuid() == 0))
+    func `a credential of a service, which is root's and shows rights of the group, is read`()
+        throws
+    {
+        try make()
+        try #require(chmod(workspace.file("sesame"), 0o440) == 0)
+        for (directory, path, status) in [
+            (workspace.path, "$PWD/sesame", 0), (workspace.path, "sesame", 1),
+            (workspace.path, "$PWD/../${PWD##*/}/sesame", 1), ("/", "$PWD/sesame", 1),
+            ("", "$PWD/sesame", 1),
+        ] as [(String, String, Int32)] {
+            let program = try workspace.shell(
+                "\(query) --key-file \(path)", environment: ["CREDENTIALS_DIRECTORY": directory])
+            #expect(program.status == status, "\(directory) \(path): \(program.errors)")
+        }
+        for mode in [0o444, 0o460, 0o441] as [mode_t] {
+            try #require(chmod(workspace.file("sesame"), mode) == 0)
+            let program = try workspace.shell(
+                "\(query) --key-file $PWD/sesame",
+                environment: ["CREDENTIALS_DIRECTORY": workspace.path])
+            #expect(program.status == 1 && program.errors.contains("accessible to other users"))
+        }
+    }
+
     @Test func `a key file that is a link, a folder, missing, empty or too long is refused`() throws
     {
         try make()
