@@ -93,7 +93,7 @@ struct Failure: Error {
                 status: Self.otherMirrorStatus)
         case .noMirror(let name):
             self.init(
-                "the store has no complete mirror \"\(name)\" of that time",
+                "the store has no complete mirror \"\(name)\", or none of that time",
                 hint: "check --from and --name; \"securestorage mirror-log\" shows the times")
         case .damaged(let name, let reason):
             self.init(

@@ -80,7 +80,7 @@ import Testing
             #expect(try rows("b.db") == all)
         }
         let early = try restore("c.db", "--at", "-1d")
-        #expect(early.status == 1 && early.errors.contains("of that time"), "\(early.errors)")
+        #expect(early.status == 1 && early.errors.contains("none of that time"), "\(early.errors)")
         #expect(try restore("c.db", "--at", "yesterday").status == 2)
         #expect(!workspace.exists("c.db"))
     }
@@ -116,7 +116,7 @@ import Testing
     @Test func `a missing store and a missing mirror are errors`() throws {
         for (from, name, reason) in [
             ("none", "a.db", "no such directory"), ("store", "b.db", "no complete mirror"),
-            ("file:///none", "a.db", "no such directory"),
+            ("file://$PWD/none", "a.db", "no such directory"),
         ] {
             for verb in ["restore c.db", "mirror-log", "mirror-verify"] {
                 let key = verb == "mirror-log" ? "" : "--key-file key --raw-key"
@@ -137,7 +137,7 @@ import Testing
             program.lines[0].split(separator: " ")
                 == ["generation", "first", "last", "states", "pages", "objects", "bytes"])
         let cells = program.lines[2].split(separator: " ")
-        #expect(cells.first == "1" && cells.count == 7)
+        #expect(cells.first == "1" && cells.count == 7 && cells[3] == "1")
         // Dates as they are can be given to `--at`.
         #expect(try restore("b.db", "--at", String(cells[2])).status == 0)
         let url = URL(fileURLWithPath: workspace.file("store")).absoluteString

@@ -5,7 +5,7 @@ import Testing
     let workspace: Workspace
     private static let verbs = [
         "info", "query", "shell", "import", "export", "rekey", "kv", "kv list", "kv get", "kv put",
-        "kv remove",
+        "kv remove", "mirror", "restore", "mirror-log", "mirror-verify",
     ]
 
     init() throws { workspace = try Workspace() }
@@ -23,6 +23,10 @@ import Testing
         "kv get a.db", "query a.db x --json --csv", "export a.db",
         "export a.db --table t --query x",
         "import a.db x.csv --delimiter ab", "import a.db data", "kv put a.db k v --type nonsense",
+        "mirror a.db", "mirror a.db --to x --interval=-1", "mirror a.db --to x --keep-all soon",
+        "restore a.db", "restore a.db --from data --at yesterday", "mirror-log --from data",
+        "mirror-verify --name a.db", "mirror a.db --to postgresql:",
+        "mirror a.db --to postgresql:g --postgresql a=b --postgresql-file data",
     ])
     func `wrong usage ends with status 2 and a message`(_ arguments: String) throws {
         try workspace.write("a\n", to: "data")

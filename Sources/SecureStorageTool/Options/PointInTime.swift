@@ -12,7 +12,8 @@ struct PointInTime: ExpressibleByArgument {
     ///   - now: What `-2h` counts from.
     ///   - timeZone: That of a text without one.
     init?(_ text: String, now: Date, timeZone: TimeZone) {
-        guard
+        // `\d` also matches the digits of other scripts.
+        guard text.utf8.allSatisfy({ $0 < 0x80 }),
             let date = Self.before(now, text) ?? Self.parsed(text, timeZone)
         else { return nil }
         self.date = date

@@ -38,9 +38,13 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     /// - Parameter limit: In seconds; nil: without end.
     /// - Returns: nil if none came in time.
     func next(within limit: TimeInterval? = nil) -> Message? {
-        let end = limit.map { Date(timeIntervalSinceNow: $0) } ?? .distantFuture
+        let end = limit.map { Date(timeIntervalSinceNow: $0) }
         return condition.withLock {
             while messages.isEmpty {
+                guard let end else {
+                    condition.wait()
+                    continue
+                }
                 guard condition.wait(until: end) else { break }
             }
             return messages.isEmpty ? nil : messages.removeFirst()

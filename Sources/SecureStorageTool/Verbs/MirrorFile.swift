@@ -90,7 +90,7 @@ struct MirrorFile: FileVerb {
         settings.keepsPoints = .seconds(keepAll * 3600)
         settings.keepsHours = .seconds(keepHourly * 24 * 3600)
         let mirror = try DatabaseMirror(of: pool, in: store, name: name, settings: settings)
-        var report = MirrorReport(name: name, isJSON: json)
+        var report = MirrorReport(name: name, isJSON: json, isBrief: once)
         defer { report.end() }
         try report.begin("mirroring \(file) to \(to) as \"\(name)\"")
 

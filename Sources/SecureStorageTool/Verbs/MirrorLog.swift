@@ -50,13 +50,19 @@ struct MirrorLog: ParsableCommand {
         try json ? writeJSON(name, history) : write(history)
     }
 
+    /// Returns the number of states that can be restored.
+    private static func states(_ generation: DatabaseMirror.Generation) -> Int {
+        // The first one is that of the snapshot.
+        1 + generation.stateCount
+    }
+
     private func write(_ history: [DatabaseMirror.Generation]) throws {
         var table = TableWriter(to: .standard, showsHeaders: true)
         table.begin(["generation", "first", "last", "states", "pages", "objects", "bytes"])
         for generation in history {
             try table.write([
                 .integer(Int64(generation.number)), .text(PointInTime.text(generation.begin)),
-                .text(PointInTime.text(generation.end)), .integer(Int64(generation.stateCount)),
+                .text(PointInTime.text(generation.end)), .integer(Int64(Self.states(generation))),
                 .integer(Int64(generation.pageCount)), .integer(Int64(generation.objectCount)),
                 .integer(Int64(generation.byteCount)),
             ])
@@ -72,7 +78,7 @@ struct MirrorLog: ParsableCommand {
                     Answer.Generation(
                         number: $0.number, first: PointInTime.textInUTC($0.begin),
                         last: PointInTime.textInUTC($0.end), ended: $0.hasEnded,
-                        states: $0.stateCount, pages: $0.pageCount, objects: $0.objectCount,
+                        states: Self.states($0), pages: $0.pageCount, objects: $0.objectCount,
                         bytes: $0.byteCount)
                 }))
     }

@@ -6,11 +6,15 @@ internal import SecureSync
 struct MirrorReport {
     let name: String
     let isJSON: Bool
+    /// Whether only the end is reported to people.
+    let isBrief: Bool
     var isStopping = false
     private let hasLine: Bool
     private var status: DatabaseMirror.Status?
     /// What the log said last.
     private var logged: Phase?
+    /// A failure that is logged unless it turns out to be the end.
+    private var pending: String?
 
     private enum Phase: Equatable {
         case complete
@@ -26,14 +30,15 @@ struct MirrorReport {
         var nextTry: String?
     }
 
-    init(name: String, isJSON: Bool) {
+    init(name: String, isJSON: Bool, isBrief: Bool) {
         self.name = name
         self.isJSON = isJSON
+        self.isBrief = isBrief
         hasLine = StatusLine.isPossible && !isJSON
     }
 
-    /// How often the line changes without a change of the status; nil: never.
-    var pause: TimeInterval? { hasLine ? 1 : nil }
+    /// When ``refresh()`` has something to do without a change of the status; nil: never.
+    var pause: TimeInterval? { hasLine || pending != nil ? 1 : nil }
 
     func begin(_ line: String) throws {
         if !isJSON { try acknowledge(line) }
@@ -45,7 +50,7 @@ struct MirrorReport {
             try write(status, Self.state(of: status))
         } else if hasLine {
             refresh()
-        } else {
+        } else if !isBrief {
             try log(status)
         }
     }
@@ -85,11 +90,16 @@ struct MirrorReport {
     // MARK: - Lines for people
 
     private mutating func log(_ status: DatabaseMirror.Status) throws {
+        pending = nil
         if let failure = status.failure {
-            let phase = Phase.failing(Self.text(failure))
-            guard logged != phase else { return }
-            logged = phase
-            Failure("\(Self.text(failure)); trying again").report()
+            let text = Self.text(failure)
+            guard logged != .failing(text) else { return }
+            guard case SyncError.store(_, _, isTransient: true) = failure else {
+                pending = text
+                return
+            }
+            logged = .failing(text)
+            Failure("\(text); trying again").report()
         } else if let date = status.completeAt, logged != .complete {
             logged = .complete
             try acknowledge(
@@ -98,9 +108,15 @@ struct MirrorReport {
         }
     }
 
-    func refresh() {
-        guard hasLine, let status else { return }
-        StatusLine.show("\(isStopping ? "stopping, " : "")\(Self.line(status, now: Date()))")
+    /// Shows what has changed with the time.
+    mutating func refresh() {
+        if hasLine, let status {
+            StatusLine.show("\(isStopping ? "stopping, " : "")\(Self.line(status, now: Date()))")
+        } else if let failure = pending {
+            pending = nil
+            logged = .failing(failure)
+            Failure(failure).report()
+        }
     }
 
     static func line(_ status: DatabaseMirror.Status, now: Date) -> String {
