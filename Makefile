@@ -92,7 +92,7 @@ asan: setup ## the tests under AddressSanitizer and LeakSanitizer
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.suppressions:print_suppressions=0 Scripts/run-tests --sanitize=address --scratch-path .build/asan
 
 stores: setup ## only the tests of stores and of the mirror, with the servers
-	Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSyncTests|SyncPostgreSQLTests'
+	Scripts/stores postgresql s3 -- Scripts/run-tests --filter 'SecureSyncTests|SyncPostgreSQLTests|MirrorStoreTests'
 
 mirror: setup ## kills and races of mirrors (KILLS=10000, RACES=1000; STORES=1: also with the servers)
 	$(CAMPAIGN) SECURESTORAGE_KILLS=$(or $(KILLS),10000) SECURESTORAGE_RACES=$(or $(RACES),1000) \
