@@ -76,10 +76,16 @@ package struct ChildProcess {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
+        // A shell that runs the tests in the background lets them ignore Ctrl-C.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        for signal in [SIGINT, SIGQUIT] { sigaddset(&defaults, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
         #if canImport(Darwin)
-            let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT
+            let flags =
+                POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_CLOEXEC_DEFAULT
         #else
-            let flags = POSIX_SPAWN_SETSIGMASK
+            let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
             // Not addclosefrom_np, which Swift does not see.
             for other in 3..<1024 as Range<CInt> {
                 posix_spawn_file_actions_addclose(&actions, other)
