@@ -22,7 +22,7 @@ import Testing
             """
             key="--key-file key --raw-key"
             securestorage mirror a.db --to \(store) --name \(name) $key > out 2>&1 & mirror=$!
-            until grep -q 'is in the store' out; do kill -0 $mirror || break; sleep 0.1; done
+            until grep -qs 'is in the store' out; do kill -0 $mirror || break; sleep 0.1; done
             securestorage query a.db "INSERT INTO t VALUES ('second')" $key
             kill -TERM $mirror; wait $mirror; echo "status $?"
             securestorage mirror-log --from \(store) --name \(name) --json
@@ -33,7 +33,8 @@ import Testing
             """, environment: environment)
         #expect(program.lines.contains("status 0"), "\(program.text) \(program.errors)")
         #expect(program.lines.contains { $0.hasSuffix(", all sound") }, "\(program.text)")
-        #expect(program.text.contains("first\r\nsecond\r\n") && program.errors.isEmpty)
+        #expect(program.text.contains("first\r\nsecond\r\n"), "\(program.text)")
+        #expect(program.errors.isEmpty, "\(program.errors)")
         #expect(!(program.text + program.errors).contains("password"))
     }
 

@@ -21,7 +21,7 @@ import Testing
         try workspace.shell(
             """
             key="\(Self.key)"
-            await() { until grep -q "$2" "$1"; do kill -0 $mirror || break; sleep 0.05; done; }
+            await() { until grep -qs "$2" "$1"; do kill -0 $mirror || break; sleep 0.05; done; }
             begin() { securestorage mirror a.db $key "$@" > out 2> err & mirror=$!; }
             start() { begin --to store "$@"; await out 'is in the store\\|"complete"'; }
             \(script)
