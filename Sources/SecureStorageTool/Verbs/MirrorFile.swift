@@ -150,7 +150,7 @@ struct MirrorFile: FileVerb {
             switch mailbox.next(within: end == nil ? report.pause : 0.2) {
             case .status(let status):
                 try report.show(status)
-                // A flush that begins after this failure would take over from the other mirror.
+                // `run()` ends with it at the next commit only, which may be far.
                 if case .otherMirror? = status.failure as? SyncError, let error = status.failure {
                     throw error
                 }

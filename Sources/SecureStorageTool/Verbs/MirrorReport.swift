@@ -26,6 +26,7 @@ struct MirrorReport {
         let state: String
         let storedBytes: Int
         var completeAt: String?
+        var behindSince: String?
         var failure: String?
         var nextTry: String?
     }
@@ -80,6 +81,7 @@ struct MirrorReport {
         let answer = Answer(
             name: name, state: state, storedBytes: status.storedBytes,
             completeAt: status.completeAt.map(PointInTime.textInUTC),
+            behindSince: status.behindSince.map(PointInTime.textInUTC),
             failure: status.failure.map(Self.text),
             nextTry: status.nextTry.map(PointInTime.textInUTC))
         let encoder = JSONEncoder()
@@ -126,9 +128,10 @@ struct MirrorReport {
             return time.map { "up to date, last change stored at \($0), \(size)" }
                 ?? "storing all pages, \(size)"
         }
+        // Without a commit that waits, a failure concerns what is merged and removed.
         let behind =
-            status.completeAt.map { "behind for \(duration(now.timeIntervalSince($0)))" }
-            ?? "nothing complete yet"
+            status.behindSince.map { "behind for \(duration(now.timeIntervalSince($0)))" }
+            ?? (status.completeAt == nil ? "nothing complete yet" : "up to date")
         let next =
             status.nextTry.map {
                 $0 > now ? ", next try in \(duration($0.timeIntervalSince(now)))" : ", trying"
