@@ -10,9 +10,10 @@ struct Subject {
     let key = DatabaseKey.raw(SecretBytes.random(count: 32))
     static let name = "figures"
 
-    init(in folder: URL) throws {
+    init(in folder: URL, groupsWrites: Bool = false) throws {
         var configuration = SecureDatabaseConfiguration()
         configuration.synchronous = .full
+        configuration.groupsWrites = groupsWrites
         pool = SecureDatabasePool(
             url: folder.appendingPathComponent("app.db"), configuration: configuration)
         try pool.open(with: key)
@@ -56,7 +57,9 @@ struct Subject {
 
 struct Writing: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "commits per second with and without a mirror, synchronous FULL, in turns")
+        abstract:
+            "commits per second with and without a mirror, in turns; those of several tasks grouped"
+    )
 
     @OptionGroup var folder: Folder
     @Option var tasks = 1
@@ -64,7 +67,7 @@ struct Writing: AsyncParsableCommand {
 
     func run() async throws {
         try await folder.use { folder in
-            let subject = try Subject(in: folder)
+            let subject = try Subject(in: folder, groupsWrites: tasks > 1)
             _ = try await subject.commits(tasks: tasks, for: .seconds(1))
             var (with, without): ([Double], [Double]) = ([], [])
             for round in 0..<rounds {
