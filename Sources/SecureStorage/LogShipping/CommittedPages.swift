@@ -122,7 +122,8 @@ package final class CommittedPages: Sendable {
         let log = try RawFile(ifPresent: path + "-wal")
         let header = try log?.bytes(at: 0, count: WriteAheadLog.headerSize)
         guard let log, index.frameCount > 0 else {
-            let position = header.flatMap { LogPosition(atStartOf: $0) } ?? .none
+            let start = header.flatMap { LogPosition(atStartOf: $0) }
+            let position = start.flatMap { $0.salts == index.salts ? $0 : nil } ?? .none
             return (Snapshot(pageCount: pageCount, offsets: [:]), position)
         }
         guard let start = header.flatMap({ LogPosition(atStartOf: $0) }),
@@ -198,6 +199,11 @@ package final class CommittedPages: Sendable {
                 }
             }
             try reader.requireOpen()
+            // A transaction that may hold only the file does not keep the log. Its header is
+            // written before any frame.
+            guard let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
+                LogPosition(atStartOf: header)?.salts == end.salts
+            else { throw CommittedPages.lostTrack }
             return data
         }
     }

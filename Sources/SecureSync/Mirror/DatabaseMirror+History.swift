@@ -64,7 +64,7 @@ extension DatabaseMirror {
             number: Int(clamping: number), begin: Date(milliseconds: manifest.time),
             end: Date(milliseconds: end), hasEnded: hasEnded, pageCount: Int(manifest.pageCount),
             stateCount: ends.count - (hasEnded ? 1 : 0), objectCount: objects.count + 1,
-            byteCount: objects.reduce(MirrorObject.emptyLength) { $0 + $1.size })
+            byteCount: objects.reduce(MirrorObject.emptyLength) { $0 + $1.countedSize })
     }
 
     /// The findings of a check.

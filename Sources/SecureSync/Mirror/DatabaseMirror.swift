@@ -108,8 +108,18 @@ public final class DatabaseMirror: Sendable {
     ///
     /// - Throws: As ``flush()``.
     public func purgeOldKeys() async throws {
+        // A suspension in between leaves nothing to compare the keys with.
+        while try await !purged() {}
+    }
+
+    private func purged() async throws -> Bool {
         try await flush()
-        try await maintenance.run { [self] in try await writer.purgeOldKeys() }
+        let isPurged = Locked(false)
+        try await maintenance.run { [self] in
+            let isDone = try await writer.purgeOldKeys()
+            isPurged.withLock { $0 = isDone }
+        }
+        return isPurged.withLock { $0 }
     }
 
     /// Ships what is committed until the task is cancelled, at most a second behind.
@@ -133,6 +143,8 @@ public final class DatabaseMirror: Sendable {
             outcome = .failure(error)
         }
         others.cancel()
+        // Which ends a snapshot that is being stored, before it is waited for.
+        try await shipping.run { [self] in await writer.rest() }
         await others.value
         try await shipping.run { [self] in await writer.rest() }
         try outcome.get()

@@ -120,7 +120,7 @@ struct MirrorChain: Sendable {
         var log = MirrorLog(place, generation)
         var (next, last) = (UInt64(1), manifest.object.previous)
         // The segments of a commit that is not known to be complete; it may be a large one.
-        var held: [MirrorLog.Entry] = []
+        var held: [(name: String, mac: [UInt8])] = []
         var hasLookedAgain = false
         while true {
             let step: Step
@@ -137,9 +137,10 @@ struct MirrorChain: Sendable {
             if read.object.beginsCommit { held = [] }
             if read.object.endsCommit {
                 for earlier in held {
-                    guard
-                        let part = try await place.read(earlier.name, .segment, of: generation, key)
-                    else { throw SyncError.damaged(earlier.name, "it is missing") }
+                    let part = try await place.read(earlier.name, .segment, of: generation, key)
+                    guard let part, part.mac == earlier.mac else {
+                        throw SyncError.damaged(earlier.name, "it is another one now, or missing")
+                    }
                     try await onOwnThread { try visit(part) }
                 }
                 try await onOwnThread { try visit(read) }
@@ -147,7 +148,7 @@ struct MirrorChain: Sendable {
                 state.pageCount = Int(read.object.pageCount)
                 if !isInitial(read.object) { state.time = read.object.time }
             } else {
-                held.append(entry)
+                held.append((entry.name, read.mac))
             }
             (next, last) = (entry.numbers.upperBound + 1, read.end)
         }

@@ -32,7 +32,7 @@ struct MirrorCheck {
                 }
                 manifests.append((number, manifest.bytes))
                 size += try await place.store.listAll(place.names.everything(of: number))
-                    .reduce(0) { $0 + $1.size }
+                    .reduce(0) { $0 + $1.countedSize }
             } catch let error as SyncError where error.isFinding {
                 found.problems.append(error)
             }

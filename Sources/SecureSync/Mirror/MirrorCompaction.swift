@@ -12,6 +12,8 @@ struct MirrorCompaction: Sendable {
     let generation: UInt64
     private let place: MirrorPlace
     private let key: SymmetricKey
+    /// The last segment that belongs to the state that the generation begins with.
+    private var initial: UInt64?
     /// The last number that needs no further look, per level.
     private var done: [MirrorNames.Level: UInt64] = [:]
     /// The last number whose minutes and single segments were removed.
@@ -26,6 +28,10 @@ struct MirrorCompaction: Sendable {
     // MARK: - Merging
 
     mutating func merge() async throws {
+        initial =
+            if let initial { initial } else {
+                try await place.manifest(of: generation)?.object.numbers.upperBound
+            }
         try await merge([.log], into: .minutes, each: 60_000)
         try await merge([.minutes, .log], into: .hours, each: 3_600_000)
     }
@@ -58,6 +64,7 @@ struct MirrorCompaction: Sendable {
                 }
                 if before.last.time / period != read.object.time / period || !read.isWhole
                     || !before.hasRoom(for: read)
+                    || before.last.numbers.upperBound == initial
                 {
                     try await store(before, level)
                     merging = nil

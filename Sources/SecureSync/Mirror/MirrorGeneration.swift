@@ -32,12 +32,12 @@ actor MirrorGeneration {
     /// What could not be shipped whole yet.
     private var unfinished: Unfinished?
     private var (isComplete, isFinished) = (false, false)
-    /// The first segment of which it is not known whether another mirror wrote it before.
-    private var unchecked: UInt64?
+    /// Whether another mirror may have written the last segments before.
+    private var isUnchecked = false
     /// When this generation was last known to be written to by nobody else.
     private var lastCheck: (clock: UInt64, instant: ContinuousClock.Instant)
-    /// The object that was sent last, without an answer.
-    private var sent: (name: String, bytes: Data)?
+    /// Objects that were sent, without an answer: at most one of those with pages.
+    private var sent: [String: Data] = [:]
 
     private struct Unfinished {
         let changes: CommittedPages.Changes
@@ -87,11 +87,10 @@ actor MirrorGeneration {
     private func create(
         _ name: String, _ make: () async throws -> Data
     ) async throws -> [UInt8] {
-        let bytes = sent?.name == name ? sent?.bytes : nil
-        let object = if let bytes { bytes } else { try await make() }
-        sent = (name, object)
+        let object = if let bytes = sent[name] { bytes } else { try await make() }
+        sent[name] = object
         try await place.create(name, object)
-        sent = nil
+        sent[name] = nil
         shipped(object.count)
         return MirrorObject.mac(of: object)
     }
@@ -147,7 +146,16 @@ actor MirrorGeneration {
         last = try await create(names.segment(next...next, of: number)) {
             object(.end, next...next).sealed()
         }
+        guard try await isLast(next) else { throw SyncError.otherMirror(names.mirror) }
         isFinished = true
+    }
+
+    /// Returns whether no segment has a greater number.
+    private func isLast(_ number: UInt64) async throws -> Bool {
+        try await place.store.list(
+            names.segments(.log, of: self.number),
+            after: names.segment(number...number, of: self.number)
+        ).isEmpty
     }
 
     /// Goes on where an earlier writer has stopped.
@@ -162,7 +170,9 @@ actor MirrorGeneration {
         isComplete = true
         var log = MirrorLog(place, number)
         let chain = try await log.chain()
-        guard (chain.last?.numbers.upperBound ?? 0) >= manifest.object.numbers.upperBound else {
+        let end = chain.last?.numbers.upperBound ?? 0
+        // All are there, also if others merge and remove them at the same time.
+        guard end >= manifest.object.numbers.upperBound, log.following(end) == nil else {
             return false
         }
         var position = manifest.object.position
@@ -208,21 +218,15 @@ actor MirrorGeneration {
     /// What it wrote under our numbers may have been merged and removed since. The last segment is
     /// never removed.
     private func requireOnlyWriter() async throws {
-        guard let first = unchecked else { return }
+        guard isUnchecked else { return }
         let now = (place.now, ContinuousClock.now)
         let away = max(
             now.1 - lastCheck.instant,
             .milliseconds(Int64(now.0 > lastCheck.clock ? now.0 - lastCheck.clock : 0)))
         if away > Self.longestPause {
-            let last = names.segment((next - 1)...(next - 1), of: number)
-            let later = try await place.store.list(names.segments(.log, of: number), after: last)
-            guard later.isEmpty else {
-                try await place.store.remove(
-                    (first..<next).map { names.segment($0...$0, of: number) })
-                throw SyncError.otherMirror(names.mirror)
-            }
+            guard try await isLast(next - 1) else { throw SyncError.otherMirror(names.mirror) }
         }
-        (unchecked, lastCheck) = (nil, now)
+        (isUnchecked, lastCheck) = (false, now)
     }
 
     /// After less than that, what others have written is still there.
@@ -234,7 +238,7 @@ actor MirrorGeneration {
             last = try await create(names.segment(next...next, of: number)) {
                 try segment(now, step)
             }
-            unchecked = unchecked ?? next
+            isUnchecked = true
             next += 1
             now.done += step
             unfinished = now.done < now.changes.pages.count ? now : nil

@@ -69,7 +69,8 @@ struct MirrorLog {
             now.entries =
                 objects.compactMap { object in
                     MirrorNames.numbers(in: object.name).map {
-                        Entry(name: object.name, numbers: $0, level: level, size: object.size)
+                        Entry(
+                            name: object.name, numbers: $0, level: level, size: object.countedSize)
                     }
                 }[...]
         }
@@ -100,4 +101,9 @@ struct MirrorLog {
     private mutating func entryOrLater(_ number: UInt64) async throws -> Entry? {
         try await entries(at: number).first ?? following(number)
     }
+}
+
+extension SyncObject {
+    /// Its size, for sums: a store may claim any.
+    var countedSize: Int { min(max(size, 0), 64 << 20) }
 }

@@ -49,7 +49,8 @@ actor MirrorWriter {
 
     /// Ends the read transactions if the log has become too large.
     func letGo(ofMoreThan limit: Int) {
-        if let current, current.source.logSize > limit { rest() }
+        let one = current ?? preparing ?? prepared
+        if let one, one.source.logSize > limit { rest() }
     }
 
     // MARK: - Shipping
@@ -100,10 +101,12 @@ actor MirrorWriter {
         }
         guard let new = preparing else { return }
         try await new.begin()
-        ownNumber = new.number
         // Those that may still be written to: the newest complete one, and those begun after it.
         let end = await new.end
-        for number in try await place.generations().reversed() where number < new.number {
+        let numbers = try await place.generations()
+        // The number may be one of a generation that was removed long ago.
+        guard numbers.last == new.number else { throw SyncError.otherMirror(place.names.mirror) }
+        for number in numbers.reversed() where number < new.number {
             if try await place.end(number, with: end) { break }
         }
         try await new.writeSnapshot()
@@ -135,7 +138,7 @@ actor MirrorWriter {
                 try await old.ship()
                 return old
             }
-            preparing = generation((numbers.last ?? 0) + 1, source)
+            preparing = newGeneration(after: numbers, source)
             return nil
         } catch {
             source.end()
@@ -155,6 +158,15 @@ actor MirrorWriter {
 
     private func newSource() async throws -> CommittedPages {
         try await onOwnThread { [database] in try CommittedPages(of: database) }
+    }
+
+    /// Reserves the number at once, for no other of this mirror.
+    private func newGeneration(
+        after numbers: [UInt64], _ source: CommittedPages
+    ) -> MirrorGeneration {
+        let number = max(numbers.last ?? 0, ownNumber ?? 0) + 1
+        ownNumber = number
+        return generation(number, source)
     }
 
     private func generation(_ number: UInt64, _ source: CommittedPages) -> MirrorGeneration {
@@ -180,11 +192,14 @@ actor MirrorWriter {
     }
 
     /// Removes the generations whose keys are not that of the current one.
-    func purgeOldKeys() async throws {
-        guard let current else { return }
+    ///
+    /// - Returns: false if there is no current one.
+    func purgeOldKeys() async throws -> Bool {
+        guard let current else { return false }
         try await Task.sleep(for: MirrorGeneration.longestPause)
         try await MirrorRetention(place: place, end: await current.end)
             .removeOtherKeys(than: current.key, before: current.number)
+        return true
     }
 
     private func prepareNext(
@@ -194,6 +209,8 @@ actor MirrorWriter {
         if preparing == nil {
             guard try await isTimeForNext(current, settings) else { return }
             let numbers = try await place.generations()
+            // Otherwise the later ones may be this mirror's.
+            guard isFree(current) else { return }
             for number in numbers where number > current.number {
                 // Left by a kill, or another mirror's.
                 guard try await !place.end(number, with: current.end) else {
@@ -201,12 +218,18 @@ actor MirrorWriter {
                 }
             }
             let source = try await newSource()
-            preparing = generation((numbers.last ?? 0) + 1, source)
+            guard isFree(current) else {
+                source.end()
+                return
+            }
+            preparing = newGeneration(after: numbers, source)
         }
         guard let next = preparing, self.current === current else { return }
         do {
             try await next.begin()
-            ownNumber = max(ownNumber ?? 0, next.number)
+            guard try await place.generations().last == next.number else {
+                throw SyncError.otherMirror(place.names.mirror)
+            }
             try await next.writeSnapshot()
             // What was committed meanwhile, so that `goOn` has little to do.
             try await next.ship()
@@ -219,6 +242,11 @@ actor MirrorWriter {
         }
         // Unless the key has changed or the pool was suspended in the meantime.
         if preparing === next { (preparing, prepared) = (nil, next) }
+    }
+
+    /// Whether a generation is still the current one, and no later one is being prepared.
+    private func isFree(_ current: MirrorGeneration) -> Bool {
+        self.current === current && preparing == nil && prepared == nil
     }
 
     private func isTimeForNext(

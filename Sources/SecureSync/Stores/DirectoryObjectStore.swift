@@ -16,6 +16,9 @@ public struct DirectoryObjectStore: SyncObjectStore {
     /// The most objects that a list returns at a time.
     static let pageSize = 1000
 
+    /// The most bytes that an object may have.
+    private static let largestObject = 64 << 20
+
     /// Creates a store.
     ///
     /// - Parameter directory: A file URL; its parent must exist when the first object is created.
@@ -36,7 +39,13 @@ public struct DirectoryObjectStore: SyncObjectStore {
 
     private func create(_ path: String, _ bytes: Data) throws -> Bool {
         // Before the content is written: most calls that fail have no need for it.
-        if access(path, F_OK) == 0 { return false }
+        if access(path, F_OK) == 0 {
+            // Whoever has linked it may not have come to this.
+            guard AtomicFile.syncDirectory(Self.parent(path)) else {
+                throw Self.failure("sync a directory", EIO)
+            }
+            return false
+        }
         return try withDraft(of: bytes) { draft in
             switch try naming(path, { link(draft, path) }) {
             case 0: return true
@@ -53,16 +62,19 @@ public struct DirectoryObjectStore: SyncObjectStore {
         let path = try path(name)
         return try await onOwnThread {
             do {
-                return try Data(contentsOf: URL(fileURLWithPath: path))
-            } catch let error as CocoaError
-                where error.code == .fileReadNoSuchFile || error.code == .fileNoSuchFile
-            {
-                return nil
-            } catch {
-                // A component that is an object itself, or a directory in the place of one.
-                guard access(path, F_OK) == 0 else { return nil }
-                throw SyncError.store(
-                    code: "EIO", message: "cannot read an object: \(error)", isTransient: false)
+                let file = try Descriptor(path, O_RDONLY | O_NONBLOCK)
+                let status = try file.status()
+                guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+                guard status.st_size <= Self.largestObject else {
+                    throw Self.failure("read an object", EFBIG)
+                }
+                var bytes = Data(count: Int(status.st_size))
+                let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+                return bytes.prefix(count)
+            } catch let error as SystemError {
+                // A component may be an object itself.
+                guard error.code != ENOENT, error.code != ENOTDIR else { return nil }
+                throw Self.failure("read an object", error.code)
             }
         }
     }
@@ -117,7 +129,7 @@ public struct DirectoryObjectStore: SyncObjectStore {
             guard found.count < Self.pageSize else { return }
             if entry.isDirectory {
                 try collect(entry.name, prefix, after, &found)
-            } else if let size = Self.size("\(root)/\(entry.name)") {
+            } else if let size = try Self.size("\(root)/\(entry.name)") {
                 found.append(SyncObject(name: entry.name, size: size))
             }
         }
@@ -134,7 +146,12 @@ public struct DirectoryObjectStore: SyncObjectStore {
         }
         defer { closedir(stream) }
         var entries: [(name: String, isDirectory: Bool)] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw Self.failure("list objects") }
+                break
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
@@ -160,9 +177,14 @@ public struct DirectoryObjectStore: SyncObjectStore {
         name.utf8.lexicographicallyPrecedes(other.utf8)
     }
 
-    private static func size(_ path: String) -> Int? {
+    /// Returns a file's size; nil if it has been removed.
+    private static func size(_ path: String) throws -> Int? {
         var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw failure("list objects") }
+            return nil
+        }
+        return Int(status.st_size)
     }
 
     // MARK: - Marks
