@@ -14,6 +14,8 @@ struct MirrorChain: Sendable {
     let point: DatabaseMirror.Point
     /// Whether a later generation is complete, so that this one has ended.
     let hasLater: Bool
+    /// Whether the time of a later one is not known for sure: it is damaged, or of another key.
+    let isLaterUnknown: Bool
 
     /// What receives the pages; runs on a thread of its own.
     typealias Visitor = @Sendable (MirrorObject.Read) throws -> Void
@@ -27,7 +29,7 @@ struct MirrorChain: Sendable {
         _ place: MirrorPlace, at point: DatabaseMirror.Point, _ key: DatabaseKey,
         _ cipher: CipherConfiguration
     ) async throws -> MirrorChain {
-        var hasLater = false
+        var (hasLater, isUnknown) = (false, false)
         for generation in try await place.generations().reversed() {
             guard let manifest = try await place.manifest(of: generation) else {
                 try await place.requireNeverComplete(generation)
@@ -35,21 +37,28 @@ struct MirrorChain: Sendable {
             }
             if point.includes(manifest.object.time) {
                 return try await MirrorChain(
-                    place, generation, hasLater: hasLater, manifest.bytes, point, key, cipher)
+                    place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
+                    manifest.bytes, point, key, cipher)
             }
+            let later = try? await MirrorChain(
+                place, generation, hasLater: hasLater, isLaterUnknown: false, manifest.bytes, point,
+                key, cipher)
             hasLater = true
+            isUnknown = isUnknown || later == nil
         }
         throw SyncError.noMirror(place.names.mirror)
     }
 
     init(
-        _ place: MirrorPlace, _ generation: UInt64, hasLater: Bool, _ manifestBytes: Data,
+        _ place: MirrorPlace, _ generation: UInt64, hasLater: Bool,
+        isLaterUnknown: Bool, _ manifestBytes: Data,
         _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration
     ) async throws {
         self.place = place
         self.generation = generation
         self.point = point
         self.hasLater = hasLater
+        self.isLaterUnknown = isLaterUnknown
         let name = place.names.manifest(of: generation)
         let header = try MirrorObject.header(of: manifestBytes, named: name)
         keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
@@ -182,6 +191,12 @@ struct MirrorChain: Sendable {
                     // One that begins takes its number before it ends others.
                     guard try await place.generations().last != generation else {
                         throw SyncError.damaged(entry.name, "no later generation is there")
+                    }
+                    // The time of the later one decides whether this one was the newest then.
+                    guard !isLaterUnknown || !point.includes(read.object.time) else {
+                        throw SyncError.damaged(
+                            names.manifest(of: generation + 1),
+                            "its time cannot be checked; take an earlier one")
                     }
                     return .end
                 }

@@ -55,7 +55,8 @@ struct MirrorCheck {
         _ generation: UInt64, hasLater: Bool, _ manifest: Data
     ) async throws {
         let chain = try await MirrorChain(
-            place, generation, hasLater: hasLater, manifest, .latest, key, cipher)
+            place, generation, hasLater: hasLater, isLaterUnknown: false, manifest,
+            .latest, key, cipher)
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in

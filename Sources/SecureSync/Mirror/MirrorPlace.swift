@@ -40,7 +40,8 @@ struct MirrorPlace: Sendable {
         let name = names.manifest(of: generation)
         guard let bytes = try await store.read(name) else { return nil }
         let object = try MirrorObject.header(of: bytes, named: name)
-        guard object.kind == .end else { return (object, bytes) }
+        if object.kind == .manifest, object.generation == generation { return (object, bytes) }
+        guard object.kind == .end else { throw SyncError.damaged(name, "it is another object") }
         _ = try MirrorObject.open(bytes, named: name, MirrorObject.publicKey)
         return nil
     }

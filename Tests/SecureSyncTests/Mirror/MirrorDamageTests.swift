@@ -189,6 +189,26 @@ import TestSupport
         #expect(try await restored(at: .latest) == latest)
     }
 
+    @Test func `a manifest with another time does not move a point in time to another generation`()
+        async throws
+    {
+        let states = try await mirroredStates()
+        let name = "notes/0000000000000002/snapshot/manifest"
+        let bytes = try #require(try await store.read(name))
+        for byte in 36..<44 {
+            var changed = bytes
+            changed[byte] ^= 0x10
+            try await apply([(name, changed)])
+            for state in states.suffix(25) {
+                let rows = try? await restored(at: .date(state.date))
+                #expect(rows == nil || rows == state.rows, "\(byte)")
+            }
+        }
+        let segment = "notes/0000000000000002/log/000000000000001b-000000000000001b"
+        try await apply([(name, try await store.read(segment))])
+        await #expect(throws: SyncError.self) { try await restored(at: .date(states[43].date)) }
+    }
+
     /// `SECURESTORAGE_MIRROR_DAMAGES=20000` tries that many; the default is smaller.
     @Test func `changed, lost, swapped and repeated objects are errors, or change nothing`()
         async throws
