@@ -30,6 +30,7 @@ struct MirrorChain: Sendable {
         _ cipher: CipherConfiguration
     ) async throws -> MirrorChain {
         var (hasLater, isUnknown) = (false, false)
+        var keys: PageKeys?
         for generation in try await place.generations().reversed() {
             guard let manifest = try await place.manifest(of: generation) else {
                 try await place.requireNeverComplete(generation)
@@ -38,21 +39,25 @@ struct MirrorChain: Sendable {
             if point.includes(manifest.object.time) {
                 return try await MirrorChain(
                     place, generation, hasLater: hasLater, isLaterUnknown: isUnknown,
-                    manifest.bytes, point, key, cipher)
+                    manifest.bytes, point, key, cipher, earlier: keys)
             }
             let later = try? await MirrorChain(
                 place, generation, hasLater: hasLater, isLaterUnknown: false, manifest.bytes, point,
-                key, cipher)
+                key, cipher, earlier: keys)
             hasLater = true
             isUnknown = isUnknown || later == nil
+            keys = later?.keys ?? keys
         }
         throw SyncError.noMirror(place.names.mirror)
     }
 
+    // `earlier`: keys that were derived for another generation. Most have the same salt, and a
+    // passphrase takes a tenth of a second each time.
     init(
         _ place: MirrorPlace, _ generation: UInt64, hasLater: Bool,
         isLaterUnknown: Bool, _ manifestBytes: Data,
-        _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration
+        _ point: DatabaseMirror.Point, _ key: DatabaseKey, _ cipher: CipherConfiguration,
+        earlier: PageKeys?
     ) async throws {
         self.place = place
         self.generation = generation
@@ -61,7 +66,11 @@ struct MirrorChain: Sendable {
         self.isLaterUnknown = isLaterUnknown
         let name = place.names.manifest(of: generation)
         let header = try MirrorObject.header(of: manifestBytes, named: name)
-        keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
+        if let earlier, earlier.salt == header.salt {
+            keys = earlier
+        } else {
+            keys = try await onOwnThread { try PageKeys(key, salt: header.salt, cipher) }
+        }
         self.key = keys.key(for: MirrorGeneration.purpose)
         manifest = try MirrorObject.open(manifestBytes, named: name, self.key)
         guard manifest.object.kind == .manifest, manifest.object.generation == generation else {

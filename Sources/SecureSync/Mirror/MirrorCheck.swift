@@ -11,6 +11,8 @@ struct MirrorCheck {
     private let progress: @Sendable (FileProgress) throws -> Void
     private var found = DatabaseMirror.Verification()
     private var (bytes, size) = (0, 0)
+    /// Those of the generation before.
+    private var keys: PageKeys?
 
     init(
         place: MirrorPlace, _ key: DatabaseKey, _ cipher: CipherConfiguration,
@@ -56,7 +58,8 @@ struct MirrorCheck {
     ) async throws {
         let chain = try await MirrorChain(
             place, generation, hasLater: hasLater, isLaterUnknown: false, manifest,
-            .latest, key, cipher)
+            .latest, key, cipher, earlier: keys)
+        keys = chain.keys
         let check = try chain.keys.check(cipher)
         let read = Locked(Read(size: size, bytes: bytes))
         let visit: MirrorChain.Visitor = { [progress] object in
