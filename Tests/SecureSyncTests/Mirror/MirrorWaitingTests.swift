@@ -5,52 +5,28 @@ import SecureSync
 import Testing
 import TestSupport
 
-/// A directory that is slow, or cannot be reached for a while.
-private final class SlowStore: SyncObjectStore {
-    private let directory: DirectoryObjectStore
-    private let delay: Duration
-    let created = Locked(0)
-    let isAway = Locked(false)
-
-    init(_ directory: DirectoryObjectStore, delay: Duration) {
-        self.directory = directory
-        self.delay = delay
-    }
-
-    func create(_ name: String, _ bytes: Data) async throws -> Bool {
-        try await Task.sleep(for: delay)
-        if isAway.withLock({ $0 }) {
-            throw SyncError.store(code: "away", message: "not reached", isTransient: true)
-        }
-        created.withLock { $0 += 1 }
-        return try await directory.create(name, bytes)
-    }
-
-    func read(_ name: String) async throws -> Data? { try await directory.read(name) }
-    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
-        try await directory.list(prefix, after: after)
-    }
-    func remove(_ names: [String]) async throws { try await directory.remove(names) }
-    func mark(_ name: String, _ bytes: Data) async throws { try await directory.mark(name, bytes) }
-    func waitForMark(
-        _ name: String, since tag: String?, atMost limit: Duration
-    ) async throws -> String? {
-        try await directory.waitForMark(name, since: tag, atMost: limit)
-    }
-}
-
 /// Callers that wait for a store.
 @Suite(.timeLimit(.minutes(10))) struct MirrorWaitingTests {
     private let home: TemporaryDatabase
-    private let store: SlowStore
+    /// A directory that is slow, and that cannot be reached while `isAway`.
+    private let store: HookedStore
+    private let created = Locked(0)
+    private let isAway = Locked(false)
     private let pool: SecureDatabasePool
 
     init() throws {
         home = try TemporaryDatabase()
-        store = SlowStore(
-            DirectoryObjectStore(
-                directory: URL(fileURLWithPath: home.path).deletingLastPathComponent()
-                    .appendingPathComponent("store")), delay: .milliseconds(100))
+        let directory = URL(fileURLWithPath: home.path).deletingLastPathComponent()
+            .appendingPathComponent("store")
+        store = HookedStore(DirectoryObjectStore(directory: directory)) {
+            [created, isAway] step, _ in
+            guard step == .create else { return }
+            try await Task.sleep(for: .milliseconds(100))
+            if isAway.withLock({ $0 }) {
+                throw SyncError.store(code: "away", message: "not reached", isTransient: true)
+            }
+            created.withLock { $0 += 1 }
+        }
         pool = try home.openPool()
         try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, x)") }
     }
@@ -70,7 +46,7 @@ private final class SlowStore: SyncObjectStore {
     {
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         try await mirror.flush()
-        let before = store.created.withLock { $0 }
+        let before = created.withLock { $0 }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
                 group.addTask {
@@ -84,7 +60,7 @@ private final class SlowStore: SyncObjectStore {
             }
             try await group.waitForAll()
         }
-        #expect(store.created.withLock { $0 } - before < 20)
+        #expect(created.withLock { $0 } - before < 20)
     }
 
     @Test func `while the store is away, a mirror says since when it is behind, and goes on later`()
@@ -94,14 +70,14 @@ private final class SlowStore: SyncObjectStore {
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes")
         let running = Task { try await mirror.run() }
         try await mirror.flush()
-        store.isAway.withLock { $0 = true }
+        isAway.withLock { $0 = true }
         try await pool.write { try $0.executeUpdate("INSERT INTO t (x) VALUES (1)") }
         while mirror.status.nextTry == nil { try await Task.sleep(for: .milliseconds(10)) }
         let status = mirror.status
         let since = try #require(status.behindSince)
         #expect(since >= start && since < Date())
         #expect((status.failure as? SyncError)?.isTransient == true)
-        store.isAway.withLock { $0 = false }
+        isAway.withLock { $0 = false }
         while mirror.status.behindSince != nil { try await Task.sleep(for: .milliseconds(10)) }
         #expect(mirror.status.failure == nil && mirror.status.nextTry == nil)
         #expect(try await restoredCount() == 1)
@@ -115,7 +91,7 @@ private final class SlowStore: SyncObjectStore {
         let mirror = try DatabaseMirror(of: pool, in: store, name: "notes", settings: settings)
         let running = Task { try await mirror.run() }
         try await mirror.flush()
-        store.isAway.withLock { $0 = true }
+        isAway.withLock { $0 = true }
         for _ in 0..<20 {
             try await pool.write {
                 try $0.executeUpdate("INSERT INTO t (x) VALUES (randomblob(20000))")
@@ -124,7 +100,7 @@ private final class SlowStore: SyncObjectStore {
         while mirror.status.nextTry == nil { try await Task.sleep(for: .milliseconds(10)) }
         // Nothing is in the way of emptying it.
         try await pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-        store.isAway.withLock { $0 = false }
+        isAway.withLock { $0 = false }
         while mirror.status.behindSince != nil { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try await restoredCount() == 20)
         running.cancel()
