@@ -84,6 +84,11 @@ public struct SecureDatabaseAccess: Sendable {
 protocol AccessPoint: AnyObject, Sendable {
     var observed: ObservedStore { get }
 
+    /// Runs `block` with the connection that writes, without a transaction around it.
+    func writeWithoutTransaction<T: Sendable>(
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T
+
     /// Opens the connection of an iteration over rows, in its snapshot.
     func makeRowReader(_ rows: any EndableRows) throws -> RowReader
 

@@ -15,15 +15,15 @@ internal import SecureStoragePlatform
 ///
 /// Thread-safe; the methods block.
 package final class CommittedPages: Sendable {
-    private let access: any AccessPoint
+    let access: any AccessPoint
     private let path: String
     /// The file's cipher settings.
     package let cipher: CipherConfiguration
     /// The key at the beginning.
     private let key: DerivedKey
-    private let state: Locked<State>
+    let state: Locked<State>
 
-    private struct State {
+    struct State {
         var reader: SnapshotReader
         var snapshot: Snapshot
         /// The end of what has been returned.
@@ -32,10 +32,20 @@ package final class CommittedPages: Sendable {
         var holdsLog = true
         /// The number of frames that the log had when it was last looked at.
         var seenFrames: UInt32
+        /// The number of frames when `emptyLog()` was last tried.
+        var triedFrames: UInt32 = 0
+        /// What `emptyLog()` has read.
+        var rest: Changes?
+
+        mutating func advance(to end: LogPosition) {
+            if end.salts != position.salts { triedFrames = 0 }
+            position = end
+            seenFrames = end.frame
+        }
     }
 
     /// All pages at the beginning.
-    private struct Snapshot {
+    struct Snapshot {
         var pageCount: Int
         /// The offsets in the log of those pages that the file does not hold.
         var offsets: [UInt32: Int]
@@ -70,9 +80,6 @@ package final class CommittedPages: Sendable {
 
     /// The end of what has been returned.
     package var position: LogPosition { state.withLock { $0.position } }
-
-    /// Whether checkpoints may empty the log: everything that was returned is in the file.
-    package var leavesLog: Bool { state.withLock { !$0.holdsLog } }
 
     /// Bytes of the log's file.
     package var logSize: Int {
@@ -173,41 +180,6 @@ package final class CommittedPages: Sendable {
 
     // MARK: - Commits
 
-    /// What has been committed since the position before, until the next call.
-    package struct Changes {
-        /// The pages that have changed, in ascending order, each in its newest version.
-        package let pages: [UInt32]
-        /// The number of pages of the database.
-        package let pageCount: Int
-        /// The end of the last commit.
-        package let end: LogPosition
-        fileprivate let offsets: [UInt32: Int]
-        fileprivate let log: RawFile
-        fileprivate let pageSize: Int
-        fileprivate let reader: SnapshotReader
-
-        /// Returns the bytes of some of the pages, one after the other.
-        package func bytes(of pages: ArraySlice<UInt32>) throws -> Data {
-            var data = Data(count: pages.count * pageSize)
-            try data.withUnsafeMutableBytes { bytes in
-                for (index, page) in pages.enumerated() {
-                    let part = UnsafeMutableRawBufferPointer(
-                        rebasing: bytes[(index * pageSize)..<((index + 1) * pageSize)])
-                    guard let offset = offsets[page],
-                        try log.read(into: part, at: offset) == pageSize
-                    else { throw CommittedPages.lostTrack }
-                }
-            }
-            try reader.requireOpen()
-            // A transaction that may hold only the file does not keep the log. Its header is
-            // written before any frame.
-            guard let header = try log.bytes(at: 0, count: WriteAheadLog.headerSize),
-                LogPosition(atStartOf: header)?.salts == end.salts
-            else { throw CommittedPages.lostTrack }
-            return data
-        }
-    }
-
     /// Returns what was committed since the last call, or since the beginning; nil for nothing.
     ///
     /// - Throws: `.backingStoreError` code `.busySnapshot` if the connection to the log was lost,
@@ -216,24 +188,14 @@ package final class CommittedPages: Sendable {
 
     private func next(_ state: inout State) throws -> Changes? {
         state.snapshot.offsets = [:]
-        let index = try state.reader.use { try WALIndex(of: $0) }
-        guard
-            index.salts != state.position.salts && index.frameCount > 0
-                || index.frameCount > state.position.frame
-        else {
-            // The file holds everything that was returned: the log may be begun anew.
-            if state.holdsLog, index.isBackfilled {
-                try replaceReader(&state).close()
-                state.holdsLog = false
-            }
-            return nil
-        }
+        guard try !leaveLog(&state) else { return nil }
         let earlier = try replaceReader(&state)
         defer { earlier.close() }
         state.holdsLog = true
         do {
             let index = try state.reader.use { try WALIndex(of: $0) }
-            let changes = try changes(upTo: index, &state)
+            let changes = try changes(upTo: index, state)
+            state.advance(to: changes.end)
             try earlier.requireOpen()
             return changes
         } catch {
@@ -242,20 +204,44 @@ package final class CommittedPages: Sendable {
         }
     }
 
+    /// Lets the log be begun anew, if everything in it was returned and is in the file.
+    ///
+    /// - Throws: As ``next()``.
+    package func leaveLog() throws { _ = try state.withLock { try leaveLog(&$0) } }
+
+    /// - Returns: Whether everything in the log was returned.
+    private func leaveLog(_ state: inout State) throws -> Bool {
+        let index = try state.reader.use { try WALIndex(of: $0) }
+        let isNew = index.salts != state.position.salts && index.frameCount > 0
+        guard !isNew, index.frameCount <= state.position.frame else { return false }
+        if state.holdsLog, index.isBackfilled {
+            try replaceReader(&state).close()
+            state.holdsLog = false
+        }
+        return true
+    }
+
     /// Begins a later transaction, and returns the earlier one.
     private func replaceReader(_ state: inout State) throws -> SnapshotReader {
         let earlier = state.reader
-        state.reader = try SnapshotReader(access)
-        // All pages have changed with it.
-        guard try state.reader.use({ $0.key?.key == key.key }) else {
-            state.reader.close()
-            earlier.close()
-            throw Self.lostTrack
-        }
+        state.reader = try newReader()
         return earlier
     }
 
-    private func changes(upTo index: WALIndex, _ state: inout State) throws -> Changes {
+    /// Begins a read transaction of the state as it is now.
+    ///
+    /// - Throws: As `next()`.
+    func newReader() throws -> SnapshotReader {
+        let reader = try SnapshotReader(access)
+        // All pages have changed with it.
+        guard try reader.use({ $0.key?.key == key.key }) else {
+            reader.close()
+            throw Self.lostTrack
+        }
+        return reader
+    }
+
+    func changes(upTo index: WALIndex, _ state: State) throws -> Changes {
         let log = try RawFile(path + "-wal")
         // With `synchronous = NORMAL`, or grouped writes, a commit is seen before it is on the
         // disk. A copy must not have what a power cut takes from the file.
@@ -274,12 +260,9 @@ package final class CommittedPages: Sendable {
         }
         let frames = try LogFrames(of: log, from: from, upTo: index.frameCount, pageSize: pageSize)
         let pages = frames.offsets.keys.filter { $0 <= frames.pageCount }.sorted()
-        state.position = frames.end
-        state.seenFrames = frames.end.frame
         return Changes(
-            pages: pages, pageCount: Int(frames.pageCount),
-            end: frames.end, offsets: frames.offsets, log: log, pageSize: pageSize,
-            reader: state.reader)
+            pages: pages, pageCount: Int(frames.pageCount), end: frames.end, pageSize: pageSize,
+            place: .log(log, offsets: frames.offsets, state.reader))
     }
 
     /// Goes on at a position of an earlier mirroring, if the log still has it.

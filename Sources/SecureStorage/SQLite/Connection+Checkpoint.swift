@@ -13,16 +13,41 @@ extension Connection {
         _ = sqlite3_wal_hook(
             handle,
             { connection, _, database, pages in
-                // 1000 pages is the engine's default for `wal_autocheckpoint`.
-                guard pages >= 1000, let connection, let database else { return SQLITE_OK }
+                guard let connection, let database else { return SQLITE_OK }
                 let owner = Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue()
-                // Busy is not an error here: the commit is done, and the next one tries again. Nor
-                // is a checkpoint taken beside a running statement, which the interruption would
-                // hit as well.
-                guard !owner.hasRunningStatement else { return SQLITE_OK }
-                _ = owner.checkpoint(SQLITE_CHECKPOINT_FULL, of: database, waiting: false)
+                owner.checkpointIfDue(pages, of: database)
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Tries a checkpoint after each 1000 pages, the engine's default for `wal_autocheckpoint`.
+    ///
+    /// An attempt sorts the whole log before it finds a reader in the way, so not each commit
+    /// makes one.
+    private func checkpointIfDue(_ pages: Int32, of database: UnsafePointer<CChar>) {
+        // The log was begun anew.
+        if pages < pagesAtCheckpoint { pagesAtCheckpoint = 0 }
+        // A checkpoint beside a running statement would interrupt that as well.
+        guard pages - pagesAtCheckpoint >= 1000, !hasRunningStatement else { return }
+        // Busy is not an error here: the commit is done.
+        _ = checkpoint(SQLITE_CHECKPOINT_FULL, of: database, waiting: false)
+        pagesAtCheckpoint = pages
+    }
+
+    /// Copies the log into the file, right after `body` has run while nobody could commit.
+    ///
+    /// The engine refuses a checkpoint in a transaction, so another process may commit between the
+    /// two, though only within microseconds. Waits for nobody.
+    ///
+    /// - Returns: Whether the whole log is in the file now.
+    /// - Throws: What `body` throws.
+    func checkpoint(after body: () throws -> Void) throws -> Bool {
+        guard !isInTransaction, !hasRunningStatement, takeWriterLock() else { return false }
+        do {
+            defer { giveBackWriterLock() }
+            try body()
+        }
+        return checkpoint(SQLITE_CHECKPOINT_FULL, of: "main", waiting: false)
     }
 
     /// Copies the log into the file under the writer lock, or does nothing.

@@ -52,10 +52,7 @@ extension Connection {
         }
         let hasLock = isLast && !configuration.isReadOnly && takeWriterLock()
         let check = publishForeignCommits(recorder)
-        if hasLock {
-            _ = succeeds("ROLLBACK")
-            recorder.settle(isAutocommit: !isInTransaction)
-        }
+        if hasLock { giveBackWriterLock() }
         guard isLast, check == .answered else { return check }
         return hasLock || configuration.isReadOnly ? .final : .busy
     }
@@ -66,10 +63,17 @@ extension Connection {
         return sqlite3_txn_state(handle, nil) == SQLITE_TXN_NONE
     }
 
-    private func takeWriterLock() -> Bool {
+    /// Begins a transaction in which nothing is written; returns false if another connection
+    /// writes.
+    func takeWriterLock() -> Bool {
         waits.neverWaits = true
         defer { waits.neverWaits = false }
         return succeeds("BEGIN IMMEDIATE")
+    }
+
+    func giveBackWriterLock() {
+        _ = succeeds("ROLLBACK")
+        recorder?.settle(isAutocommit: !isInTransaction)
     }
 
     @discardableResult

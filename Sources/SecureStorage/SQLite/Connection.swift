@@ -34,6 +34,8 @@ final class Connection {
     @exclusivity(unchecked) var hasGroupedCommits = false
     /// Statements that the caller has prepared; finalised with the connection.
     var keptStatements: [ObjectIdentifier: Statement] = [:]
+    /// The pages in the log when a checkpoint was last tried; see `Connection+Checkpoint`.
+    @exclusivity(unchecked) var pagesAtCheckpoint: Int32 = 0
     /// Records commits; non-nil while the connection is observed (see `Connection+Changes`).
     @exclusivity(unchecked) var recorder: ChangeRecorder?
     /// Lets other threads end this connection's statements.

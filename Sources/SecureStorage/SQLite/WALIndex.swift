@@ -1,4 +1,5 @@
 internal import CSQLCipher
+internal import Foundation
 
 /// The state of a write-ahead log, as its connections share it in memory.
 ///
@@ -30,18 +31,31 @@ struct WALIndex: Equatable {
 
     /// Reads it on a connection that has a read transaction.
     ///
-    /// - Throws: `.backingStoreError` code `.misuse` in another journal mode.
+    /// - Throws: `.backingStoreError` code `.misuse` in another journal mode; `.busy` if another
+    ///   connection does not finish its change of the index.
     init(of connection: Connection) throws {
-        // Another connection may be writing it just now.
-        for _ in 1...1000 {
-            var bytes = [UInt8](repeating: 0, count: 136)
-            try connection.check(csqlcipher_wal_index(connection.requireHandle(), &bytes))
-            guard bytes[..<48] == bytes[48..<96], bytes[12] == 1 else { continue }
-            self.init(bytes)
-            return
+        // Another connection may be changing it, for nanoseconds, unless its thread is interrupted.
+        for attempt in 1...6000 {
+            if let index = try Self.read(connection) {
+                self = index
+                return
+            }
+            if attempt > 1000 { usleep(1000) }
         }
         throw SecureStorageError.statementFailed(
-            .misuse, "the database has no write-ahead log: set journal mode WAL")
+            .busy, "another connection does not finish its commit; try again later")
+    }
+
+    /// Returns what the index shows; nil if its two copies of the header differ.
+    private static func read(_ connection: Connection) throws -> WALIndex? {
+        var bytes = [UInt8](repeating: 0, count: 136)
+        try connection.check(csqlcipher_wal_index(connection.requireHandle(), &bytes))
+        guard bytes[..<48] == bytes[48..<96] else { return nil }
+        guard bytes[12] == 1 else {
+            throw SecureStorageError.statementFailed(
+                .misuse, "the database has no write-ahead log: set journal mode WAL")
+        }
+        return WALIndex(bytes)
     }
 
     private init(_ bytes: [UInt8]) {

@@ -53,15 +53,15 @@ public final class DatabaseMirror: Sendable {
         self.database = database
         self.settings = settings
         let place = MirrorPlace(names: try MirrorNames(name), store: store, clock: clock)
-        writer = MirrorWriter(database, place) { [changes] bytes in
-            changes.update { $0.storedBytes += bytes }
-        }
+        writer = MirrorWriter(database, place, changes)
     }
 
     /// The state as of now.
     public var status: Status { changes.now }
 
     /// The current state and each later one; a slow reader misses some, never the last one.
+    ///
+    /// While nothing is committed, none follows, though ``Status/completeAt`` goes on.
     public var statuses: AsyncStream<Status> { changes.stream() }
 
     /// Stores everything that was committed before the call, and returns when it is in the store.
@@ -75,16 +75,12 @@ public final class DatabaseMirror: Sendable {
             let start = Date()
             do {
                 try await writer.ship()
-                changes.update {
-                    $0.completeAt = start
-                    if let since = $0.behindSince, since <= start { $0.behindSince = nil }
-                    ($0.failure, $0.nextTry) = (nil, nil)
-                }
+                changes.noteComplete(start)
+            } catch let error as SecureStorageError where error.isSuspended || error == .closed {
+                // The app wants it so.
+                throw error
             } catch {
-                changes.update {
-                    $0.failure = error
-                    $0.behindSince = $0.behindSince ?? start
-                }
+                changes.noteFailure(error)
                 throw error
             }
         }
@@ -130,29 +126,23 @@ public final class DatabaseMirror: Sendable {
     ///
     /// - Throws: `CancellationError`; ``SyncError`` of other kinds; the errors of the database.
     public func run() async throws {
-        let others = Task {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.leaveLog() }
-                group.addTask { await self.maintainEveryMinute() }
-            }
-        }
+        let maintenance = Task { await maintainEveryMinute() }
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await follow())
         } catch {
             outcome = .failure(error)
         }
-        others.cancel()
+        maintenance.cancel()
         // Which ends a snapshot that is being stored, before it is waited for.
         try await shipping.run { [self] in await writer.rest() }
-        await others.value
+        await maintenance.value
         try await shipping.run { [self] in await writer.rest() }
         try outcome.get()
     }
 
     private func follow() async throws {
         var pause = Duration.seconds(1)
-        var commits = database.changes().makeAsyncIterator()
         while true {
             do {
                 try await flush()
@@ -164,24 +154,22 @@ public final class DatabaseMirror: Sendable {
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, .seconds(60))
                 continue
-            } catch let error as SecureStorageError where error.isSuspended {
-                // The next commit is one after the suspension.
+            } catch let error as SecureStorageError where error.isSuspended || error == .closed {
+                // The next commit is one after the suspension, or after the next opening.
             }
-            // The sequence ends when the task is cancelled, or the database is gone.
-            guard await commits.next() != nil else {
-                try Task.checkCancellation()
-                return
-            }
-            changes.update { $0.behindSince = $0.behindSince ?? Date() }
-            // What follows soon goes along.
-            try await Task.sleep(for: settings.interval)
+            try await collectCommits()
         }
     }
 
-    /// Lets checkpoints empty the log, which wait for the mirror's read transaction.
-    private func leaveLog() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
-            if !writer.leavesLog.withLock({ $0 }), status.failure == nil { try? await flush() }
+    /// Waits for the next shipment, and lets checkpoints empty the log in the meantime, which wait
+    /// for the mirror's read transaction.
+    private func collectCommits() async throws {
+        let end = ContinuousClock.now + settings.interval
+        while true {
+            let left = end - .now
+            guard left > .seconds(1) else { return try await Task.sleep(for: left) }
+            try await Task.sleep(for: .seconds(1))
+            try await shipping.run { [self] in await writer.leaveLog() }
         }
     }
 

@@ -14,8 +14,7 @@ actor MirrorGeneration {
     nonisolated let key: SymmetricKey
     private let place: MirrorPlace
     private let salt: [UInt8]
-    /// Called with the bytes of each object.
-    private let shipped: @Sendable (Int) -> Void
+    private let status: StatusChanges
 
     /// Where the log was when `source` began.
     private let start: LogPosition
@@ -55,12 +54,12 @@ actor MirrorGeneration {
 
     init(
         _ number: UInt64, of source: CommittedPages, in place: MirrorPlace,
-        shipped: @escaping @Sendable (Int) -> Void
+        _ status: StatusChanges
     ) {
         self.number = number
         self.source = source
         self.place = place
-        self.shipped = shipped
+        self.status = status
         start = source.position
         lastCheck = (place.now, .now)
         let keys = source.keys
@@ -91,7 +90,7 @@ actor MirrorGeneration {
         sent[name] = object
         try await place.create(name, object)
         sent[name] = nil
-        shipped(object.count)
+        status.noteStored(object.count)
         return MirrorObject.mac(of: object)
     }
 
@@ -206,11 +205,20 @@ actor MirrorGeneration {
     func ship() async throws {
         if unfinished != nil { try await shipUnfinished() }
         let start = source.position
-        if let changes = try await onOwnThread({ [source] in try source.next() }) {
-            unfinished = Unfinished(changes: changes, time: place.now, start: start)
-            try await shipUnfinished()
+        try await ship(try await onOwnThread { [source] in try source.next() }, from: start)
+        // Little is left to read while writers wait.
+        if source.hasLongLog {
+            let start = source.position
+            try await ship(try await source.emptyLog(), from: start)
         }
         try await requireOnlyWriter()
+    }
+
+    private func ship(_ changes: CommittedPages.Changes?, from start: LogPosition) async throws {
+        guard let changes else { return }
+        status.noteCommits()
+        unfinished = Unfinished(changes: changes, time: place.now, start: start)
+        try await shipUnfinished()
     }
 
     /// Checks after a pause that no other mirror of this name has gone on in it.

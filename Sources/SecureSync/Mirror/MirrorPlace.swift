@@ -46,6 +46,11 @@ struct MirrorPlace: Sendable {
         return nil
     }
 
+    /// Whether something is where a generation's manifest would be, so that it gets none.
+    func hasEnd(_ generation: UInt64) async throws -> Bool {
+        try await store.read(names.manifest(of: generation)) != nil
+    }
+
     /// Checks that a generation without a manifest never had one.
     ///
     /// - Parameter generation: Its number.

@@ -11,10 +11,7 @@ internal import SecureStoragePlatform
 actor MirrorWriter {
     private let database: any SecureDatabaseReader
     private let place: MirrorPlace
-    private let shipped: @Sendable (Int) -> Void
-
-    /// Whether the log may be emptied without another `ship()`.
-    nonisolated let leavesLog = Locked(true)
+    private let status: StatusChanges
 
     private var isProbed = false
     /// The greatest number of a generation that this mirror has begun or gone on with.
@@ -29,19 +26,17 @@ actor MirrorWriter {
     private var compaction: MirrorCompaction?
 
     init(
-        _ database: any SecureDatabaseReader, _ place: MirrorPlace,
-        shipped: @escaping @Sendable (Int) -> Void
+        _ database: any SecureDatabaseReader, _ place: MirrorPlace, _ status: StatusChanges
     ) {
         self.database = database
         self.place = place
-        self.shipped = shipped
+        self.status = status
     }
 
     /// Ends the read transactions; the next `ship()` begins again.
     func rest() {
         for generation in [current, preparing, prepared] { generation?.source.end() }
         (current, preparing, prepared) = (nil, nil, nil)
-        leavesLog.withLock { $0 = true }
     }
 
     /// Whether the next `ship()` goes on with a new generation.
@@ -51,6 +46,13 @@ actor MirrorWriter {
     func letGo(ofMoreThan limit: Int) {
         let one = current ?? preparing ?? prepared
         if let one, one.source.logSize > limit { rest() }
+    }
+
+    /// Lets checkpoints empty the log if everything in it was shipped.
+    func leaveLog() async {
+        guard let source = current?.source else { return }
+        // An error is met again at the next shipment.
+        try? await onOwnThread { try source.leaveLog() }
     }
 
     // MARK: - Shipping
@@ -82,7 +84,6 @@ actor MirrorWriter {
     }
 
     private func shipAll() async throws {
-        leavesLog.withLock { $0 = false }
         if let prepared {
             try await goOn(with: prepared)
         } else if let current {
@@ -90,8 +91,6 @@ actor MirrorWriter {
         } else {
             try await begin()
         }
-        let leaves = current?.source.leavesLog ?? true
-        leavesLog.withLock { $0 = leaves }
     }
 
     private func begin() async throws {
@@ -126,12 +125,13 @@ actor MirrorWriter {
             }
             for number in numbers.reversed() {
                 let old = generation(number, source)
-                // A kill has left one that is not complete, or another mirror is about to
-                // complete it.
-                if try await place.manifest(of: number) == nil,
-                    try await !place.end(number, with: old.end)
-                {
-                    continue
+                if try await place.manifest(of: number) == nil {
+                    // Another mirror may be about to complete it, and to end those before it: this
+                    // one has to begin after that.
+                    let isOwn = ownNumber.map { number <= $0 } ?? false
+                    let hasEnd = try await place.hasEnd(number)
+                    guard isOwn || hasEnd else { break }
+                    guard try await place.end(number, with: old.end) else { continue }
                 }
                 guard try await old.resume() else { break }
                 ownNumber = numbers.last
@@ -170,7 +170,7 @@ actor MirrorWriter {
     }
 
     private func generation(_ number: UInt64, _ source: CommittedPages) -> MirrorGeneration {
-        MirrorGeneration(number, of: source, in: place, shipped: shipped)
+        MirrorGeneration(number, of: source, in: place, status)
     }
 
     // MARK: - Maintenance
@@ -211,11 +211,9 @@ actor MirrorWriter {
             let numbers = try await place.generations()
             // Otherwise the later ones may be this mirror's.
             guard isFree(current) else { return }
-            for number in numbers where number > current.number {
-                // Left by a kill, or another mirror's.
-                guard try await !place.end(number, with: current.end) else {
-                    throw SyncError.otherMirror(place.names.mirror)
-                }
+            // The one that began last goes on.
+            guard numbers.allSatisfy({ $0 <= ownNumber ?? 0 }) else {
+                throw SyncError.otherMirror(place.names.mirror)
             }
             let source = try await newSource()
             guard isFree(current) else {

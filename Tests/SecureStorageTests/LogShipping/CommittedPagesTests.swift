@@ -25,13 +25,22 @@ import TestSupport
         /// Returns whether anything was new.
         mutating func follow(_ source: CommittedPages) throws -> Bool {
             guard let changes = try source.next() else { return false }
+            try take(changes, of: source)
+            return true
+        }
+
+        mutating func take(_ changes: CommittedPages.Changes, of source: CommittedPages) throws {
             let bytes = try changes.bytes(of: changes.pages[...])
             for (index, page) in changes.pages.enumerated() {
                 pages[page] =
                     bytes[(index * source.pageSize)..<((index + 1) * source.pageSize)]
             }
             pageCount = changes.pageCount
-            return true
+        }
+
+        /// Empties the log, whether that is worth what it costs or not.
+        mutating func emptyLog(_ source: CommittedPages) async throws {
+            if let changes = try await source.emptyLog() { try take(changes, of: source) }
         }
 
         func contents(at path: String) throws -> [String] {
@@ -70,11 +79,14 @@ import TestSupport
         return pool
     }
 
-    @Test func `what is committed arrives, whatever checkpoints and other connections do`() throws {
+    @Test
+    func `what is committed arrives, whatever checkpoints and other connections do`() async throws {
         let database = try TemporaryDatabase()
         let pools = [try Self.open(database.path), try Self.open(database.path)]
         defer { for pool in pools { pool.close() } }
-        try pools[0].write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        try await pools[0].write {
+            try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)")
+        }
         var generator = SplitMix64(seed: UInt64.random(in: 0...1 << 40))
         let seed = generator
         let source = try CommittedPages(of: pools[0])
@@ -82,26 +94,38 @@ import TestSupport
         var replica = try Replica(source)
         for step in 0..<400 {
             let pool = pools[Int.random(in: 0...1, using: &generator)]
-            switch Int.random(in: 0..<20, using: &generator) {
+            switch Int.random(in: 0..<24, using: &generator) {
             case 0..<10:
                 let size = Int.random(in: 1...20_000, using: &generator)
-                try pool.write {
+                try await pool.write {
                     try $0.executeUpdate("INSERT INTO t (note) VALUES (randomblob(?))", size)
                 }
             case 10..<12:
-                try pool.write {
+                try await pool.write {
                     try $0.executeUpdate("UPDATE t SET note = x'01' WHERE id % 3 = 1")
                 }
-            case 12: try pool.write { try $0.executeUpdate("DELETE FROM t WHERE id % 2 = 0") }
+            case 12: try await pool.write { try $0.executeUpdate("DELETE FROM t WHERE id % 2 = 0") }
             case 13..<15:
                 for mode in [CheckpointMode.passive, .restart, .truncate] {
-                    _ = try? pool.writeWithoutTransaction { try $0.checkpoint(mode) }
+                    _ = try? await pool.writeWithoutTransaction { try $0.checkpoint(mode) }
                 }
             case 15 where step % 5 == 0:
-                try pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
+                try await pool.writeWithoutTransaction { try $0.executeUpdate("VACUUM") }
+            case 16: try await replica.emptyLog(source)
+            case 17..<20:
+                let commits = Task.detached {
+                    for _ in 0..<5 {
+                        try await pool.write {
+                            try $0.executeUpdate("INSERT INTO t (note) VALUES (1)")
+                        }
+                    }
+                }
+                try await replica.emptyLog(source)
+                // Another connection may hold the lock longer than its timeout.
+                _ = await commits.result
             default:
                 while try replica.follow(source) {}
-                let expected = try pool.read { try Self.contents($0) }
+                let expected = try await pool.read { try Self.contents($0) }
                 let found = try replica.contents(at: database.path + ".replica")
                 try #require(found == expected, "step \(step), \(seed)")
             }
@@ -130,6 +154,64 @@ import TestSupport
             largest = max(largest, size as? Int ?? 0)
         }
         #expect(largest < 2_000_000, "\(largest) bytes")
+    }
+
+    @Test func `the log is begun anew beside writers that never pause`() async throws {
+        let database = try TemporaryDatabase()
+        let pools = [try Self.open(database.path), try Self.open(database.path)]
+        defer { for pool in pools { pool.close() } }
+        try await pools[0].write {
+            try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)")
+        }
+        let source = try CommittedPages(of: pools[0])
+        defer { source.end() }
+        var replica = try Replica(source)
+        let commits = Task.detached {
+            while !Task.isCancelled {
+                try await pools[0].write {
+                    try $0.executeUpdate("INSERT INTO t (note) VALUES (randomblob(8000))")
+                }
+            }
+        }
+        defer { commits.cancel() }
+        var logs: Set<[UInt8]> = []
+        let end = ContinuousClock.now + .seconds(120)
+        while logs.count < 4, .now < end {
+            _ = try replica.follow(source)
+            if source.hasLongLog { try await replica.emptyLog(source) }
+            logs.insert(source.position.salts)
+            await Task.yield()
+        }
+        #expect(logs.count >= 4)
+        commits.cancel()
+        _ = await commits.result
+        while try replica.follow(source) {}
+        let expected = try await pools[1].read { try Self.contents($0) }
+        #expect(try replica.contents(at: database.path + ".replica") == expected)
+    }
+
+    @Test func `a thread that is interrupted while it changes the index is waited for`() throws {
+        let database = try TemporaryDatabase()
+        let pool = try Self.open(database.path)
+        try pool.write { try $0.executeUpdate("CREATE TABLE t (id INTEGER PRIMARY KEY, note)") }
+        let source = try CommittedPages(of: pool)
+        // Closed after the pool: closing it drops the locks of the process.
+        let index = Foundation.open(database.path + "-shm", O_RDWR)
+        defer { Foundation.close(index) }
+        defer { pool.close() }
+        // The counter of changes in the second copy of the header, which is written first.
+        var counter: UInt32 = 0
+        try #require(pread(index, &counter, 4, 56) == 4)
+        let right = counter
+        counter = ~counter
+        try #require(pwrite(index, &counter, 4, 56) == 4)
+        let other = Thread {
+            usleep(100_000)
+            _ = withUnsafeBytes(of: right) { pwrite(index, $0.baseAddress, 4, 56) }
+        }
+        other.start()
+        #expect(try source.next()?.pages == nil)
+        source.end()
     }
 
     @Test func `closing and suspending the pool end it`() throws {
