@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats docs clean comments
+.PHONY: help setup build demo demo-mirror install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats docs pictures clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -38,10 +38,11 @@ install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr
 test: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it)
 	$(WITH_STORES) Scripts/run-tests
 
-lint: ## check the formatting, and the rules of folders and comments
+lint: ## check the formatting, the rules of folders and comments, and the pictures
 	swift format lint --strict --parallel --recursive $(SOURCES)
 	@$(MAKE) --no-print-directory boundary comments
 	@Scripts/check-layers
+	@Scripts/pictures --check
 
 boundary: # only one folder imports the C API, and one file exports the secret bytes
 	@! grep -rln --include='*.swift' 'import.*SecureKeys' Sources/SecureStorage | grep -v 'Keys/SecretBytes.swift$$'
@@ -126,6 +127,9 @@ formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 setting
 
 docs: setup ## the documentation, in .build/docs
 	Scripts/docs
+
+pictures: ## the pictures of the guides, from the descriptions beside them
+	Scripts/pictures
 
 clean: ## remove all build products
 	rm -rf .build

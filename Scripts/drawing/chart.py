@@ -4,6 +4,9 @@ import re
 
 from drawing.svg import MARGIN, WIDTH, Mistake
 
+# A name has the same mark in all charts.
+NAMES = ["this library", "GRDB", "C, not encrypted", "C"]
+
 
 def pairs(text):
     """Returns `a: b; c: d` as pairs."""
@@ -25,7 +28,8 @@ class Chart:
         given = dict(words)
         self.form, series = next((word, rest) for word, rest in words if word in ("ratios", "bars", "growth"))
         series = dict(pairs(series))
-        self.series, self.notes, self.across = list(series.values()), [], given.get("across")
+        self.marks = [NAMES.index(name) for name in series.values()]
+        self.notes, self.across = [], given.get("across")
         rows = self.table(guides, *given["table"].split(": "))
         label = next(iter(rows[0]))
         names = dict(pairs(given["rows"])) if "rows" in given else {row[label]: row[label] for row in rows}
@@ -55,13 +59,13 @@ class Chart:
         raise Mistake(f"{name} has no table with {columns}")
 
     def draw(self, svg):
-        svg.legend(self.series)
+        svg.legend([(mark, NAMES[mark]) for mark in self.marks])
         getattr(self, self.form)(svg)
         svg.y += 10
         svg.paragraph(self.notes)
 
     def ratios(self, svg):
-        rows = [(label, {series: value for series, value in enumerate(values) if value is not None})
+        rows = [(label, {mark: value for mark, value in zip(self.marks, values) if value is not None})
                 for label, _, values in self.rows if any(values)]
         every = [math.log2(value) for _, values in rows for value in values.values()]
         low, high, left = math.floor(min(every)), math.ceil(max(every)), 196
@@ -75,16 +79,16 @@ class Chart:
             svg.y += 21
             svg.text(MARGIN, svg.y - 4, label)
             svg.path("grid", [(place(min(values.values())), svg.y - 8), (place(max(values.values())), svg.y - 8)])
-            for series, value in values.items():
-                svg.mark(series, place(value), svg.y - 8)
+            for mark, value in values.items():
+                svg.mark(mark, place(value), svg.y - 8)
 
     def bars(self, svg):
         scale = (WIDTH - 2 * MARGIN - 70) / max(value for _, _, values in self.rows for value in values)
         for label, _, values in self.rows:
             svg.y += 10
             svg.paragraph(label)
-            for series, value in enumerate(values):
-                svg.rect(f"s{series}", MARGIN, svg.y + 2, value * scale, 14)
+            for mark, value in zip(self.marks, values):
+                svg.rect(f"s{mark}", MARGIN, svg.y + 2, value * scale, 14)
                 svg.text(MARGIN + value * scale + 6, svg.y + 14, f"{value:,.0f}")
                 svg.y += 18
 
@@ -106,9 +110,9 @@ class Chart:
             svg.text(left - 10, y(line * step) + 4, f"{line * step:g}", anchor="end", color="soft")
         for place, (across, _) in zip(x, points):
             svg.text(place, bottom + 20, across, anchor="middle", color="soft")
-        for series in reversed(range(len(self.series))):
-            line = [(place, y(values[series])) for place, (_, values) in zip(x, points)]
-            svg.path(f"l{series}", line, stroke_width=1.8)
+        for index, mark in enumerate(self.marks):
+            line = [(place, y(values[index])) for place, (_, values) in zip(x, points)]
+            svg.path(f"l{mark}", line, stroke_width=1.8)
             for point in line:
-                svg.mark(series, *point)
+                svg.mark(mark, *point)
         svg.y = bottom + 26

@@ -19,7 +19,9 @@ class Box:
     def place(self, x, y, width):
         self.x, self.y, self.width, self.lines = x, y, width, []
         for index, part in enumerate(self.parts):
-            mono, size = part.startswith("`"), NOTE if index else LABEL
+            mono, size = part.startswith("`") and part.endswith("`"), NOTE if index else LABEL
+            if "`" in part and not mono:
+                raise Mistake(f"only a whole part is code: {part}")
             style = " ".join(["label"] * (index == 0) + ["mono"] * mono)
             self.lines += [(style, size + 4, line) for line in wrap(part.strip("`"), size, width - 10, mono)]
         self.height = 12 + sum(height for _, height, _ in self.lines)
@@ -47,11 +49,9 @@ class Arrow:
             svg.arrow(points, **self.dashes)
         if self.label:
             (x0, y0), (x, y) = points[-2:]
-            if self.way in ("left", "right"):
-                x, y = points[0][0], points[0][1] * 2 - y0 - 24
             is_tight = x + 8 + text_width(self.label, NOTE) > WIDTH - MARGIN - 4
             labels.text(x + (-8 if is_tight else 8), (y + y0) / 2 + 4, self.label,
-                        anchor="end" if is_tight else "start", color="halo")
+                        anchor="end" if is_tight else "start", color="over")
 
     def route(self, a, b):
         middle = lambda box: box.y + box.height / 2
@@ -96,7 +96,8 @@ class Diagram:
                 texts.y += 34 if title else 12
             elif word == "end":
                 svg.rect("frame", MARGIN, top, WIDTH - 2 * MARGIN, texts.y + 12 - top, 8)
-                svg.text(indent, top + 20, title, "label", color="soft")
+                for line in wrap(title, LABEL, WIDTH - 2 * indent)[:1] if title else []:
+                    texts.text(indent, top + 20, line, "label", color="head-line")
                 texts.y, indent = texts.y + 12, MARGIN
             elif word == "note":
                 texts.y += 6

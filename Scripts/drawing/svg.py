@@ -29,13 +29,15 @@ COLORS = {
     "l1": ("none #bc4c00", "none #f0883e"),
     "l2": ("none #6e7781", "none #9198a1"),
     "l3": ("none #1a7f37", "none #3fb950"),
-    "halo": ("#4b535d #ffffff", "#b3bac2 #0d1117"),
+    # Texts over lines: around them is what is behind the lines.
+    "over": ("#4b535d #ffffff", "#b3bac2 #0d1117"),
+    "head-line": ("#4b535d #f6f8fa", "#b3bac2 #151b23"),
 }
 SANS = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
 MONO = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace'
 STYLE = (
     f"text{{font:{NOTE}px {SANS}}}.label{{font-weight:600;font-size:{LABEL}px}}.mono{{font-family:{MONO}}}"
-    ".halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}")
+    ".over,.head-line{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}")
 
 
 class Mistake(Exception):
@@ -103,21 +105,21 @@ class SVG:
         dx, dy = (x - x0) / length * 8, (y - y0) / length * 8
         self.path("head", [(x, y), (x - dx - dy / 2, y - dy + dx / 2), (x - dx + dy / 2, y - dy - dx / 2)])
 
-    def mark(self, series, x, y):
-        """Draws the mark of a series: each has a shape of its own, since not everybody sees colours."""
+    def mark(self, number, x, y):
+        """Draws a mark: each has a shape of its own, since not everybody sees colours."""
         circle = [(math.cos(i * math.pi / 8) * 5, math.sin(i * math.pi / 8) * 5) for i in range(16)]
         shapes = [circle, [(-4, -4), (4, -4), (4, 4), (-4, 4)], [(0, -5.5), (5.5, 4), (-5.5, 4)],
                   [(0, -6), (6, 0), (0, 6), (-6, 0)]]
-        self.path(f"s{series}", [(x + dx, y + dy) for dx, dy in shapes[series]])
+        self.path(f"s{number}", [(x + dx, y + dy) for dx, dy in shapes[number]])
 
-    def legend(self, names):
-        """Draws the mark and the name of each series."""
+    def legend(self, marks):
+        """Draws numbers of marks and what they stand for."""
         x = MARGIN + 6
         self.y += 22
-        for series, name in enumerate(names):
+        for mark, name in marks:
             if x > MARGIN + 6 and x + 12 + text_width(name, NOTE) > WIDTH - MARGIN:
                 x, self.y = MARGIN + 6, self.y + 20
-            self.mark(series, x, self.y - 4.5)
+            self.mark(mark, x, self.y - 4.5)
             self.text(x + 10, self.y, name)
             x += 34 + text_width(name, NOTE)
 
