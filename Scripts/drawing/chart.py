@@ -26,19 +26,16 @@ class Chart:
     def __init__(self, lines, guides):
         words = [line.split(maxsplit=1) for line in lines]
         given = dict(words)
-        self.form, series = next((word, rest) for word, rest in words if word in ("ratios", "bars", "growth"))
-        series = dict(pairs(series))
-        self.marks = [NAMES.index(name) for name in series.values()]
-        self.notes, self.across = [], given.get("across")
+        self.form = next(word for word in given if word in ("ratios", "bars", "growth"))
+        columns = dict(pairs(given[self.form]))
+        self.marks = [NAMES.index(name) for name in columns.values()]
         rows = self.table(guides, *given["table"].split(": "))
         label = next(iter(rows[0]))
         names = dict(pairs(given["rows"])) if "rows" in given else {row[label]: row[label] for row in rows}
-        self.rows = [(names[row[label]].replace("`", ""), row.get(self.across),
-                      [number(row[column]) for column in series]) for row in rows if row[label] in names]
-        for word, rest in words:
-            if word == "when":
-                self.notes.append(self.found(guides, *rest.split(maxsplit=1)))
-        self.notes = "Measured: " + ", ".join(self.notes).rstrip(".") + "."
+        # Of each row its name, its place on the axis of a growth, and its figures.
+        self.rows = [(names[row[label]].replace("`", ""), row.get(given.get("across")),
+                      [number(row[column]) for column in columns]) for row in rows if row[label] in names]
+        self.when = ", ".join(self.found(guides, *rest.split(maxsplit=1)) for word, rest in words if word == "when")
 
     @staticmethod
     def found(guides, name, pattern):
@@ -62,7 +59,7 @@ class Chart:
         svg.legend([(mark, NAMES[mark]) for mark in self.marks])
         getattr(self, self.form)(svg)
         svg.y += 10
-        svg.paragraph(self.notes)
+        svg.paragraph(f"Measured: {self.when.rstrip('.')}.")
 
     def ratios(self, svg):
         rows = [(label, {mark: value for mark, value in zip(self.marks, values) if value is not None})
