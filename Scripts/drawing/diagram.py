@@ -1,7 +1,7 @@
 """Boxes in rows from top to bottom, in frames, with arrows between them; lanes of time."""
 import re
 
-from drawing.svg import LABEL, MARGIN, NOTE, SVG, WIDTH, Mistake, text_width, wrap
+from drawing.svg import COLORS, LABEL, MARGIN, NOTE, SVG, WIDTH, Mistake, text_width, wrap
 
 GAP = 10
 
@@ -11,7 +11,7 @@ class Box:
 
     def __init__(self, line):
         match = re.fullmatch(r"(\S+) (\w+)(?:\*([\d.]+))?(?: (.+))?", line)
-        if not match:
+        if not match or match[2] not in {*COLORS, "gap"}:
             raise Mistake(f"not a box: {line}")
         self.id, self.kind, self.share, text = match[1], match[2], float(match[3] or 1), match[4] or ""
         self.parts = [part.strip() for part in text.split("|") if part.strip()]
