@@ -22,9 +22,6 @@ struct Benchmarks: ParsableCommand {
     @Option(help: "Writes all figures to this file.")
     var json: String?
 
-    @Option(help: "Draws the ratios into this file.")
-    var svg: String?
-
     @Flag(
         help: "Measures 10 thousand to 3 million rows instead, which takes long and 2 GB of disk.")
     var scaling = false
@@ -48,17 +45,17 @@ struct Benchmarks: ParsableCommand {
             let known = names.joined(separator: ", ")
             throw ValidationError("no case \(unknown.joined(separator: ", ")); there are \(known)")
         }
-        guard !scaling || (cases.isEmpty && svg == nil) else {
-            throw ValidationError("--scaling has its own cases and no chart")
+        guard !scaling || cases.isEmpty else {
+            throw ValidationError("--scaling has its own cases")
         }
         guard check == nil || count else { throw ValidationError("--check needs --count") }
-        guard !count || (!scaling && json == nil && svg == nil) else {
+        guard !count || (!scaling && json == nil) else {
             throw ValidationError("--count prints its figures only")
         }
-        for file in [json, svg].compactMap({ $0 }) {
-            let folder = URL(fileURLWithPath: file).deletingLastPathComponent().path
+        if let json {
+            let folder = URL(fileURLWithPath: json).deletingLastPathComponent().path
             guard FileManager.default.isWritableFile(atPath: folder) else {
-                throw ValidationError("cannot write \"\(file)\": no such folder, or not writable")
+                throw ValidationError("cannot write \"\(json)\": no such folder, or not writable")
             }
         }
     }
@@ -96,7 +93,6 @@ struct Benchmarks: ParsableCommand {
             try JSONReport(results, scaling: points, machine: machine, rows: rows, rounds: rounds)
                 .write(to: json)
         }
-        if let svg { try Chart(results, machine: machine).write(to: svg) }
     }
 
     private func countInstructions() throws {
