@@ -1,0 +1,59 @@
+import Foundation
+
+/// A guide of Docs/, with the rows of its numbered tables.
+struct Guide {
+    let name: String
+    /// The suites whose tests name the rows, as `row 12: …` or `rows R1 to R3: …`.
+    let suite: String
+
+    static let all = [
+        Guide(name: "FromFMDB.md", suite: "FromFMDB"),
+        Guide(name: "FromGRDB.md", suite: "FromGRDB"),
+        Guide(name: "FromSQLiteSwift.md", suite: "FromSQLiteSwift"),
+        Guide(name: "FromCoreData.md", suite: "FromCoreData"),
+        Guide(name: "FromRealm.md", suite: "FromRealm"),
+        Guide(name: "SecureVault.md", suite: "FromDuckDuckGo"),
+    ]
+
+    private static let tests = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The numbers in the first column of every table whose first column is called `#`.
+    func rows() throws -> [String] {
+        let file = Self.tests.deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Docs").appendingPathComponent(name)
+        var rows: [String] = []
+        var isNumbered = false
+        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+            guard line.hasPrefix("|") else {
+                isNumbered = false
+                continue
+            }
+            let cell = line.dropFirst().prefix { $0 != "|" }.trimmingCharacters(in: .whitespaces)
+            if cell == "#" {
+                isNumbered = true
+            } else if isNumbered, !cell.hasPrefix("-") {
+                rows.append(cell)
+            }
+        }
+        return rows
+    }
+
+    /// The rows that the names of the suite's tests begin with.
+    func testedRows() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.tests.path)
+            .filter { $0.hasPrefix(suite) && $0.hasSuffix(".swift") }
+        let name =
+            /func `rows? (?<prefix>[A-Z]?)(?<first>\d+)(?: (?<kind>to|and) [A-Z]?(?<last>\d+))?: /
+        return try names.flatMap { file in
+            let url = Self.tests.appendingPathComponent(file)
+            return try String(contentsOf: url, encoding: .utf8).matches(of: name).flatMap {
+                match in
+                let first = Int(match.first) ?? 0
+                let last = match.last.flatMap { Int($0) } ?? first
+                return (match.kind == "and" ? [first, last] : Array(first...last))
+                    .map { "\(match.prefix)\($0)" }
+            }
+        }
+    }
+}
