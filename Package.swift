@@ -262,7 +262,10 @@ let package = Package(
         // What the guides for those who come from elsewhere say, row by row, and real files.
         .testTarget(
             name: "MovingTests",
-            dependencies: ["SecureStorage", "TestSupport", "Vaults", "VaultsTestKit"],
+            dependencies: [
+                "SecureStorage", "TestSupport", "Vaults", "VaultsTestKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             exclude: ["Writers"],
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings),

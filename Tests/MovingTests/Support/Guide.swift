@@ -44,7 +44,7 @@ struct Guide {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.tests.path)
             .filter { $0.hasPrefix(suite) && $0.hasSuffix(".swift") }
         let name =
-            /func `rows? (?<prefix>[A-Z]?)(?<first>\d+)(?: (?<kind>to|and) [A-Z]?(?<last>\d+))?: /
+            #/func `rows? (?<prefix>[A-Z]?)(?<first>\d+)(?: (?<kind>to|and) [A-Z]?(?<last>\d+))?: /#
         return try names.flatMap { file in
             let url = Self.tests.appendingPathComponent(file)
             return try String(contentsOf: url, encoding: .utf8).matches(of: name).flatMap {

@@ -22,15 +22,24 @@ enum ForeignFile {
     }
 }
 
-/// Waits for the next element that satisfies `condition`.
-func next<Sequence: AsyncSequence>(
-    _ iterator: inout Sequence.AsyncIterator, of _: Sequence,
-    where condition: (Sequence.Element) -> Bool = { _ in true }
-) async throws -> Sequence.Element? {
-    while let element = try await iterator.next() {
-        if condition(element) { return element }
+/// Whether the engine has FTS5; an engine that cannot be asked fails the tests that need one.
+let hasFTS5 = (try? SecureDatabaseStore.engine.hasOption("ENABLE_FTS5")) ?? true
+
+extension SecureStorageError {
+    /// The name of a case with associated values.
+    var caseName: String? { Mirror(reflecting: self).children.first?.label }
+}
+
+/// Runs `body` on another thread, and waits for it.
+func onOtherThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws -> T {
+    let done = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) var result: Result<T, any Error>?
+    Thread.detachNewThread {
+        result = Result { try body() }
+        done.signal()
     }
-    return nil
+    done.wait()
+    return try #require(result).get()
 }
 
 extension TemporaryDatabase {
@@ -39,7 +48,8 @@ extension TemporaryDatabase {
         _ sql: String = "",
         configure: (inout SecureDatabaseConfiguration) -> Void = { _ in }
     ) throws -> SecureDatabaseQueue {
-        let queue = SecureDatabaseQueue(url: url, configuration: store(configure: configure).configuration)
+        let queue = SecureDatabaseQueue(
+            url: url, configuration: store(configure: configure).configuration)
         try queue.open(with: .raw(Self.key))
         try queue.inDatabase { db in try db.executeStatements(sql) }
         return queue

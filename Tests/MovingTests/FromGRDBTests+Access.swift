@@ -1,0 +1,303 @@
+import Foundation
+import SecureStorage
+import TestSupport
+import Testing
+
+extension FromGRDBTests {
+    struct Failed: Error {}
+
+    // MARK: - Transactions
+
+    @Test func `row 23: an error in a write rolls back and reaches the caller`() throws {
+        #expect(throws: Failed.self) {
+            try queue.write { db in
+                try db.executeUpdate("DELETE FROM note")
+                throw Failed()
+            }
+        }
+        #expect(try texts() == ["buy milk", "read"])
+    }
+
+    @Test func `row 24: a read is one snapshot, and writes nothing`() throws {
+        queue.close()
+        let pool = try database.openPool()
+        let counts = try pool.read { db in
+            let before = try db.int("SELECT count(*) FROM note")
+            try onOtherThread { try pool.write { db in try db.executeUpdate("DELETE FROM note") } }
+            #expect(
+                storageError { try db.executeUpdate("INSERT INTO note VALUES (9, 'x', 1)") }?
+                    .isReadOnly == true)
+            return [before, try db.int("SELECT count(*) FROM note")]
+        }
+        #expect(counts == [2, 2])
+        #expect(storageError { try pool.read { _ in try pool.write { _ in } } }?.resultCode == .misuse)
+    }
+
+    @Test func `row 25: a transaction that a block leaves open is rolled back, and an error`()
+        throws
+    {
+        try queue.writeWithoutTransaction { db in
+            try db.executeUpdate("VACUUM")
+            try db.beginTransaction()
+            try db.executeUpdate("DELETE FROM note WHERE id = 1")
+            try db.commit()
+        }
+        let error = storageError {
+            try queue.writeWithoutTransaction { db in
+                try db.beginTransaction()
+                try db.executeUpdate("DELETE FROM note")
+            }
+        }
+        #expect(error?.resultCode == .misuse)
+        #expect(try texts() == ["read"])
+    }
+
+    @Test func `row 26: a savepoint is rolled back with true`() throws {
+        try queue.write { db in
+            for rollsBack in [true, false] {
+                try db.inSavePoint { db in
+                    try db.executeUpdate("DELETE FROM note WHERE id = ?", rollsBack ? 1 : 2)
+                    return rollsBack
+                }
+            }
+        }
+        #expect(try texts() == ["buy milk"])
+    }
+
+    @Test func `row 27: a call inside a block is part of the block's transaction`() throws {
+        #expect(throws: Failed.self) {
+            try queue.write { _ in
+                try queue.write { db in try db.executeUpdate("DELETE FROM note") }
+                #expect(try queue.read { db in try db.int("SELECT count(*) FROM note") } == 0)
+                throw Failed()
+            }
+        }
+        #expect(try texts() == ["buy milk", "read"])
+    }
+
+    @Test func `row 28: a cancelled task's statement ends, and its write is rolled back`()
+        async throws
+    {
+        let queue = queue
+        let began = AsyncStream<Void>.makeStream()
+        let task = Task {
+            try await queue.write { db in
+                try db.executeUpdate("DELETE FROM note")
+                began.continuation.yield()
+                try db.executeStatements(
+                    """
+                    WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)
+                    SELECT max(x) FROM c
+                    """)
+            }
+        }
+        for await _ in began.stream { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try texts() == ["buy milk", "read"])
+    }
+
+    @Test func `row 29: a loop over rows sees one snapshot while others write`() async throws {
+        await queue.close()
+        let pool = try database.openPool()
+        var seen: [String] = []
+        let notes = pool.rows(as: Note.self) { db in
+            try db.executeQuery("SELECT * FROM note ORDER BY id")
+        }
+        for try await note in notes {
+            seen.append(note.text)
+            try await pool.write { db in try db.executeUpdate("DELETE FROM note") }
+        }
+        #expect(seen == ["buy milk", "read"])
+    }
+
+    // MARK: - Observing
+
+    @Test(.timeLimit(.minutes(5)))
+    func `row 30: values arrive when they differ, and an error does not end them`() async throws {
+        let queue = queue
+        let counts = queue.values { db in
+            try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
+        }
+        var iterator = counts.makeAsyncIterator()
+        #expect(try await iterator.next()?.get() == 2)
+        // The same count is not delivered again.
+        try await queue.write { db in try db.executeUpdate("UPDATE note SET text = text || '!'") }
+        try await queue.write { db in try db.executeUpdate("DELETE FROM note WHERE id = 1") }
+        #expect(try await iterator.next()?.get() == 1)
+        try await queue.write { db in try db.executeUpdate("ALTER TABLE note RENAME TO other") }
+        let failure = await iterator.next()
+        #expect(throws: SecureStorageError.self) { try failure?.get() }
+        try await queue.write { db in try db.executeUpdate("ALTER TABLE other RENAME TO note") }
+        #expect(try await iterator.next()?.get() == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `row 31: a change arrives after its commit, with its rows`() async throws {
+        let queue = queue
+        var iterator = queue.changes(in: ["note"], rowIDs: true).makeAsyncIterator()
+        try? await queue.write { db in
+            try db.executeUpdate("DELETE FROM note")
+            throw Failed()
+        }
+        try await queue.write { db in try db.executeUpdate("DELETE FROM note WHERE id = 2") }
+        let change = await iterator.next()
+        #expect(change?.tables["note"]?.rowIDs == [2])
+        #expect(change?.tables["note"]?.kinds == .delete)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `row 32: commits through another connection arrive as well`() async throws {
+        let counts = queue.values { db in
+            try db.int(forQuery: "SELECT count(*) FROM note") ?? 0
+        }
+        var iterator = counts.makeAsyncIterator()
+        #expect(try await iterator.next()?.get() == 2)
+        let other = try database.openStore()
+        try other.executeUpdate("DELETE FROM note")
+        other.close()
+        #expect(try await iterator.next()?.get() == 0)
+    }
+
+    // MARK: - Schema and errors
+
+    @Test func `row 33: each step runs once, and a changed one is an error`() throws {
+        var migrations = SchemaMigrations()
+        migrations.add("tag", sql: "CREATE TABLE tag (name)")
+        #expect(try queue.migrate(migrations) == ["tag"])
+        #expect(try queue.migrate(migrations) == [])
+        migrations.add("fails", sql: "CREATE TABLE more (a); CREATE TABLE note (a)")
+        #expect(storageError { _ = try queue.migrate(migrations) } != nil)
+        #expect(try queue.read { db in try !db.tableExists("more") })
+        var changed = SchemaMigrations()
+        changed.add("tag", sql: "CREATE TABLE tag (name TEXT)")
+        #expect(storageError { _ = try queue.migrate(changed) }?.resultCode == .misuse)
+    }
+
+    @Test func `row 34: a file is removed with its side files`() throws {
+        queue.close()
+        #expect(try SecureDatabaseStore.remove(at: database.url))
+        #expect(try database.fileNames() == [])
+    }
+
+    @Test func `row 35: an error has SQLite's code and the SQL, and no value`() {
+        let error = storageError {
+            try queue.write { db in
+                try db.executeUpdate("INSERT INTO note (text) VALUES (?)", "buy milk")
+            }
+        }
+        #expect(error?.resultCode == .constraintUnique)
+        #expect(error?.isConstraintViolation == true)
+        #expect(error?.description.contains("INSERT INTO note (text) VALUES (?)") == true)
+        #expect(error?.description.contains("milk") == false)
+    }
+
+    @Test func `rows 36 and 37: copies of a file in use, with any key, and smaller`() throws {
+        let copy = database.directory.appendingPathComponent("copy.db")
+        try queue.write { db in
+            // Committed content only.
+            try db.executeUpdate("DELETE FROM note")
+            try onOtherThread { [queue] in try queue.backup(to: copy, key: .passphrase("other")) }
+        }
+        let store = SecureDatabaseStore(url: copy)
+        try store.open(with: "other")
+        #expect(try store.int("SELECT count(*) FROM note") == 2)
+
+        let compact = database.directory.appendingPathComponent("compact.db")
+        try queue.writeWithoutTransaction { db in
+            try db.vacuum()
+            try db.vacuum(into: compact)
+            #expect(storageError { try db.executeUpdate("VACUUM INTO 'x.db'") } != nil)
+        }
+        #expect(SecureDatabaseStore.exists(at: compact))
+    }
+
+    // MARK: - Search, functions, the rest
+
+    @Test(.enabled(if: hasFTS5))
+    func `row 39: what a user types is quoted for a full-text query`() throws {
+        try queue.write { db in
+            try db.executeStatements(
+                """
+                CREATE VIRTUAL TABLE search USING fts5 (text);
+                INSERT INTO search VALUES ('a well-known "quote"'), ('well, well');
+                """)
+        }
+        func find(_ typed: String) throws -> Int? {
+            let pattern = typed.split(separator: " ")
+                .map { "\"\($0.replacingOccurrences(of: "\"", with: "\"\""))\"" }
+                .joined(separator: " ")
+            return try queue.read { db in
+                try db.int(forQuery: "SELECT count(*) FROM search WHERE search MATCH ?", pattern)
+            }
+        }
+        #expect(try find("well-known \"quote\"") == 1)
+        #expect(try find("well") == 2)
+        #expect(
+            storageError {
+                _ = try queue.read { db in
+                    try db.int(
+                        forQuery: "SELECT count(*) FROM search WHERE search MATCH ?", "well-known")
+                }
+            } != nil)
+    }
+
+    @Test func `row 41: a function is the program's, unless it is innocuous`() throws {
+        try queue.writeWithoutTransaction { db in
+            try db.makeFunction(named: "half", argumentCount: 1) { arguments in
+                Double(sqliteValue: arguments[0]).map { $0 / 2 }
+            }
+            try db.makeFunction(named: "third", argumentCount: 1, isInnocuous: true) { arguments in
+                Double(sqliteValue: arguments[0]).map { $0 / 3 }
+            }
+            try db.makeAggregate(
+                named: "joined", argumentCount: 1, initial: [String](),
+                step: { words, arguments in words.append(String(sqliteValue: arguments[0]) ?? "") },
+                final: { words in words.joined(separator: "+") })
+            #expect(try db.double(forQuery: "SELECT half(3)") == 1.5)
+            #expect(try db.string(forQuery: "SELECT joined(text) FROM note") == "buy milk+read")
+            try db.executeStatements("CREATE VIEW a AS SELECT half(3); CREATE VIEW b AS SELECT third(3)")
+            #expect(storageError { _ = try db.int("SELECT * FROM a") } != nil)
+            #expect(try db.int("SELECT * FROM b") == 1)
+        }
+    }
+
+    @Test func `row 42: a collation of the app orders rows and indexes`() throws {
+        try queue.writeWithoutTransaction { db in
+            try db.makeCollation(named: "backwards") { a, b in
+                a < b ? .orderedDescending : a > b ? .orderedAscending : .orderedSame
+            }
+            try db.executeUpdate("CREATE INDEX i ON note (text COLLATE backwards)")
+            #expect(
+                try db.strings("SELECT text FROM note ORDER BY text COLLATE backwards")
+                    == ["read", "buy milk"])
+        }
+    }
+
+    @Test func `row 43: statements are cached, and can be kept`() throws {
+        try queue.write { db in
+            #expect(db.shouldCacheStatements)
+            let insert = try db.prepare("INSERT INTO note (text) VALUES (?)")
+            for text in ["a", "b"] { try insert.executeUpdate(values: [text]) }
+        }
+        #expect(try texts().count == 4)
+    }
+
+    @Test func `row 45: tables, columns and indexes are listed`() throws {
+        try queue.read { db in
+            #expect(try db.tableExists("note") && !db.tableExists("nowhere"))
+            let rs = try db.tableSchema("note")
+            var names: [String] = []
+            while try rs.next() { names.append(rs.string(forColumnName: "name") ?? "") }
+            #expect(names == ["id", "text", "at"])
+            #expect(try db.int("SELECT count(*) FROM pragma_index_list('note')") == 1)
+        }
+    }
+
+    @Test func `row 46: a suspended queue refuses calls until it resumes`() throws {
+        queue.suspend()
+        #expect(storageError { try queue.write { _ in } } == .suspended)
+        queue.resume()
+        #expect(try texts() == ["buy milk", "read"])
+    }
+}
