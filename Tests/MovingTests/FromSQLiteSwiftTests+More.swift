@@ -206,12 +206,13 @@ extension FromSQLiteSwiftTests {
             var token: UUID
             var site: URL?
         }
-        let ada = try queue.read { db in
-            try db.fetchOne(User.self, "SELECT * FROM users WHERE id = 1", dates: .text)
-        }
-        #expect(abs((ada?.joined.timeIntervalSince1970 ?? 0) - 1_700_000_000.123) < 1e-6)
-        #expect(ada?.token == UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E"))
-        #expect(ada?.site?.absoluteString == "https://example.com/a?b=1")
+        let ada = try #require(
+            try queue.read { db in
+                try db.fetchOne(User.self, "SELECT * FROM users WHERE id = 1", dates: .text)
+            })
+        #expect(abs(ada.joined.timeIntervalSince1970 - 1_700_000_000.123) < 1e-6)
+        #expect(ada.token == UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E"))
+        #expect(ada.site?.absoluteString == "https://example.com/a?b=1")
         // The same text is written for a UUID, and a number for a date.
         try queue.write { db in
             try db.executeStatements("CREATE TABLE copy (joined, token, site)")
