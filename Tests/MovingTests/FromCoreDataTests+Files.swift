@@ -25,7 +25,9 @@ extension FromCoreDataTests {
     func `row 20: a commit reports its tables and rows`() async throws {
         let queue = queue
         var changes = queue.changes(rowIDs: true).makeAsyncIterator()
-        try await queue.write { db in try db.executeUpdate("UPDATE book SET title = 'x' WHERE id = 2") }
+        try await queue.write { db in
+            try db.executeUpdate("UPDATE book SET title = 'x' WHERE id = 2")
+        }
         let change = await changes.next()
         #expect(change?.tables["book"]?.rowIDs == [2])
         #expect(change?.tables["author"] == nil)
@@ -75,7 +77,9 @@ extension FromCoreDataTests {
         try queue.write { db in
             try db.executeStatements("CREATE TABLE placed (id INTEGER PRIMARY KEY, shelf, archive)")
             try db.insert(placed, into: "placed")
-            #expect(try db.string(forQuery: "SELECT json_extract(shelf, '$.boards[1]') FROM placed") == "3")
+            #expect(
+                try db.string(forQuery: "SELECT json_extract(shelf, '$.boards[1]') FROM placed")
+                    == "3")
             let read = try db.fetchOne(Placed.self, "SELECT * FROM placed")
             #expect(read == placed)
             let object = try NSKeyedUnarchiver.unarchivedObject(
@@ -193,7 +197,8 @@ extension FromCoreDataTests {
                     == ["Notes", "Engine"])
             #expect(
                 try db.strings(
-                    "SELECT name FROM tag JOIN bookTag ON tag.id = tag WHERE book = 1 ORDER BY name")
+                    "SELECT name FROM tag JOIN bookTag ON tag.id = tag WHERE book = 1 ORDER BY name"
+                )
                     == ["code", "maths"])
             let external = try db.data(forQuery: "SELECT cover FROM book WHERE id = 1")
             #expect(external == Data(repeating: UInt8(ascii: "A"), count: 150_000))

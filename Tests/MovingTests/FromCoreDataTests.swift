@@ -133,12 +133,14 @@ import Testing
                     == ["Notes", "Engine"])
             #expect(
                 try db.strings(
-                    "SELECT name FROM tag JOIN bookTag ON tag = tag.id WHERE book = 1 ORDER BY name")
+                    "SELECT name FROM tag JOIN bookTag ON tag = tag.id WHERE book = 1 ORDER BY name"
+                )
                     == ["code", "maths"])
         }
     }
 
-    @Test func `row 13: rows that refer to a deleted one are cleared, deleted, or keep it`() throws {
+    @Test func `row 13: rows that refer to a deleted one are cleared, deleted, or keep it`() throws
+    {
         try queue.write { db in
             try db.executeStatements(
                 """
@@ -159,8 +161,10 @@ import Testing
 
     @Test func `row 14: a second row with a unique value is an error, or an upsert`() throws {
         #expect(
-            storageError { try queue.write { db in _ = try db.insert(Book(title: "Notes"), into: "book") } }?
-                .isConstraintViolation == true)
+            storageError {
+                try queue.write { db in _ = try db.insert(Book(title: "Notes"), into: "book") }
+            }?
+            .isConstraintViolation == true)
         try queue.write { db in
             try db.upsert(Book(id: 1, title: "Notes", author: 2), into: "book", key: "title")
         }

@@ -18,7 +18,9 @@ import VaultsTestKit
     /// A vault of an app, with nothing but its providers.
     private final class Vault: SecureVault, Sendable {
         let providers: SecureStorageProviders<VaultDatabaseProvider>
-        init(providers: SecureStorageProviders<VaultDatabaseProvider>) { self.providers = providers }
+        init(providers: SecureStorageProviders<VaultDatabaseProvider>) {
+            self.providers = providers
+        }
     }
 
     private func factory(_ keyStore: some KeyStore) -> SecureVaultFactory<Vault> {
@@ -108,7 +110,8 @@ import VaultsTestKit
         try provider.db.write { db in
             for number in 0..<500 {
                 try db.executeUpdate(
-                    "INSERT INTO note (text) VALUES (?)", Data(repeating: UInt8(number % 250), count: 100))
+                    "INSERT INTO note (text) VALUES (?)",
+                    Data(repeating: UInt8(number % 250), count: 100))
             }
         }
         provider.db.close()
@@ -140,7 +143,9 @@ import VaultsTestKit
         }
     }
 
-    @Test func `row 8: a locked key store at the first run is an error, and nothing is made`() throws {
+    @Test func `row 8: a locked key store at the first run is an error, and nothing is made`()
+        throws
+    {
         #expect(throws: SecureVaultError.self) {
             try factory(LockedKeyStore()).makeVault(reporter: nil)
         }

@@ -109,7 +109,8 @@ extension FromFMDBTests {
 
     @Test func `row 30: a pool reads while it writes, and configures its connections`() throws {
         let pool = SecureDatabasePool(
-            url: database.url, configuration: database.store { $0.maximumReaderCount = 2 }.configuration,
+            url: database.url,
+            configuration: database.store { $0.maximumReaderCount = 2 }.configuration,
             configure: { db in try db.makeFunction(named: "seven") { _ in 7 } })
         try pool.open(with: .raw(TemporaryDatabase.key))
         try pool.write { db in
@@ -133,7 +134,8 @@ extension FromFMDBTests {
         try store.open(with: "the old one")
         try store.changeEncryptionKey(with: "the new one")
         store.close()
-        #expect(storageError { try store.open(with: "the old one") }?.caseName
+        #expect(
+            storageError { try store.open(with: "the old one") }?.caseName
                 == "authenticationFailed")
         try store.open(with: "the new one")
         #expect(try store.cipherProviderVersion() != nil)

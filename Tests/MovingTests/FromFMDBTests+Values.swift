@@ -85,11 +85,13 @@ extension FromFMDBTests {
         let other = try TemporaryDatabase()
         _ = try ChildProcess(
             "sqlcipher", ["-batch", "-bail", other.path],
-            input: Data("PRAGMA key = 'thirty-two bytes, not a raw key!'; CREATE TABLE t (a);".utf8))
+            input: Data("PRAGMA key = 'thirty-two bytes, not a raw key!'; CREATE TABLE t (a);".utf8)
+        )
         let data = Data("thirty-two bytes, not a raw key!".utf8)
         #expect(data.count == 32)
         let store = other.store()
-        #expect(storageError { try store.open(with: data) }?.caseName
+        #expect(
+            storageError { try store.open(with: data) }?.caseName
                 == "authenticationFailed")
         try store.open(with: .passphrase(SecretBytes(copying: data)))
         #expect(try store.tableExists("t"))
@@ -99,7 +101,8 @@ extension FromFMDBTests {
         let plain = try TemporaryDatabase()
         try db.setUserVersion(7)
         try db.exportPlaintext(to: plain.url)
-        #expect(storageError { try plain.store().open(with: "key") }?.caseName
+        #expect(
+            storageError { try plain.store().open(with: "key") }?.caseName
                 == "notEncrypted")
         // FMDB's recipe begins with an open plain file, and an ATTACH that makes the encrypted one.
         let new = database.directory.appendingPathComponent("encrypted.db")
@@ -160,7 +163,8 @@ extension FromFMDBTests {
         #expect(!SecureDatabaseStore.exists(at: missing))
     }
 
-    @Test func `row V13: a licence changes nothing, and the engine's log is not set by SQL`() throws {
+    @Test func `row V13: a licence changes nothing, and the engine's log is not set by SQL`() throws
+    {
         // The community edition does not know the pragma, and SQLite ignores such ones.
         try db.executeStatements("PRAGMA cipher_license = 'OmNpZDow'")
         #expect(try db.int("SELECT a FROM t") == 1)
@@ -192,13 +196,22 @@ extension FromFMDBTests {
     // MARK: - SQL that is refused
 
     static let refused: [(row: Int, sql: [String])] = [
-        (1, ["key = 'x'", "rekey = 'x'", "cipher_page_size = 8192", "kdf_iter = 1", "cipher_migrate"]),
+        (
+            1,
+            [
+                "key = 'x'", "rekey = 'x'", "cipher_page_size = 8192", "kdf_iter = 1",
+                "cipher_migrate",
+            ]
+        ),
         (2, ["synchronous = OFF", "fullfsync = OFF", "checkpoint_fullfsync = OFF"]),
         (3, ["journal_mode = MEMORY", "journal_mode = OFF", "journal_mode = DELETE"]),
         (4, ["locking_mode = EXCLUSIVE"]),
         (5, ["wal_checkpoint", "wal_autocheckpoint = 100"]),
         (7, ["secure_delete = OFF", "secure_delete = FAST"]),
-        (8, ["temp_store = FILE", "temp_store_directory = '/tmp'", "data_store_directory = '/tmp'"]),
+        (
+            8,
+            ["temp_store = FILE", "temp_store_directory = '/tmp'", "data_store_directory = '/tmp'"]
+        ),
         (9, ["mmap_size = 1000000", "cell_size_check = OFF"]),
         (10, ["page_size = 8192"]),
         (11, ["trusted_schema = ON"]),

@@ -217,7 +217,8 @@ import Testing
     @Test func `row 21: a type of the app reads and writes dates as text`() throws {
         let launch = ISODate(Date(timeIntervalSince1970: 1_700_000_000))
         try db.executeUpdate("INSERT INTO t VALUES (?, 'launch')", launch)
-        #expect(try db.string(forQuery: "SELECT a FROM t WHERE b = 'launch'") == "2023-11-14T22:13:20Z")
+        #expect(
+            try db.string(forQuery: "SELECT a FROM t WHERE b = 'launch'") == "2023-11-14T22:13:20Z")
         let read: ISODate? = try db.object(
             forQuery: "SELECT a FROM t WHERE b = ?", values: ["launch"])
         #expect(read == launch)

@@ -30,7 +30,8 @@ extension FromGRDBTests {
             return [before, try db.int("SELECT count(*) FROM note")]
         }
         #expect(counts == [2, 2])
-        #expect(storageError { try pool.read { _ in try pool.write { _ in } } }?.resultCode == .misuse)
+        #expect(
+            storageError { try pool.read { _ in try pool.write { _ in } } }?.resultCode == .misuse)
     }
 
     @Test func `row 25: a transaction that a block leaves open is rolled back, and an error`()
@@ -258,7 +259,8 @@ extension FromGRDBTests {
                 final: { words in words.joined(separator: "+") })
             #expect(try db.double(forQuery: "SELECT half(3)") == 1.5)
             #expect(try db.string(forQuery: "SELECT joined(text) FROM note") == "buy milk+read")
-            try db.executeStatements("CREATE VIEW a AS SELECT half(3); CREATE VIEW b AS SELECT third(3)")
+            try db.executeStatements(
+                "CREATE VIEW a AS SELECT half(3); CREATE VIEW b AS SELECT third(3)")
             #expect(storageError { _ = try db.int("SELECT * FROM a") } != nil)
             #expect(try db.int("SELECT * FROM b") == 1)
         }

@@ -43,7 +43,9 @@ extension FromGRDBTests {
         ] {
             let queue = SecureDatabaseQueue(url: file)
             try queue.open(with: key)
-            let names = try queue.read { db in try db.strings("SELECT name FROM player ORDER BY name") }
+            let names = try queue.read { db in
+                try db.strings("SELECT name FROM player ORDER BY name")
+            }
             #expect(names == ["Ada", "Bob"])
             try queue.write { db in try db.executeUpdate("UPDATE player SET score = score + 1") }
             queue.close()
@@ -64,7 +66,8 @@ extension FromGRDBTests {
         #expect(try pool.read { db in try db.int("SELECT count(*) FROM note") } == 3)
     }
 
-    @Test func `a plain file of GRDB becomes an encrypted one, with dates, UUIDs and JSON`() throws {
+    @Test func `a plain file of GRDB becomes an encrypted one, with dates, UUIDs and JSON`() throws
+    {
         let queue = try converted()
         let players = try queue.read { db in
             try db.fetchAll(Player.self, "SELECT * FROM player ORDER BY joined DESC")
@@ -145,6 +148,25 @@ extension FromGRDBTests {
         #expect(try find("buy") == ["buy milk"])
         #expect(try find("sold OR sells") == ["sell bread"])
         #expect(try find("late") == [])
+    }
+
+    @Test func `an index with a collation of the app is not imported, and leaves no file`() throws {
+        // As GRDB's file looks to a program that has no such collation.
+        let plain = try ForeignFile.copy("grdb.sqlite", beside: database)
+        _ = try ChildProcess(
+            "sqlite3", [plain.path],
+            input: Data(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, '("playerID")', '("playerID" COLLATE mine)')
+                    WHERE name = 'note_on_playerID';
+                """.utf8))
+        let encrypted = database.directory.appendingPathComponent("app.db")
+        let error = storageError {
+            try encryptGRDBFile(from: plain, to: encrypted, key: .raw(TemporaryDatabase.key))
+        }
+        #expect(error?.description.contains("mine") == true, "\(error as Any)")
+        #expect(!SecureDatabaseStore.exists(at: encrypted))
     }
 
     @Test func `row 40: a table with a tokenizer of the app is not imported`() throws {

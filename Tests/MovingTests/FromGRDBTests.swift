@@ -34,7 +34,8 @@ import Testing
         #expect(!other.isOpen())
         #expect(storageError { _ = try other.read { _ in 1 } } == .closed)
         queue.close()
-        #expect(storageError { try other.open(with: .passphrase("no")) }?.caseName
+        #expect(
+            storageError { try other.open(with: .passphrase("no")) }?.caseName
                 == "authenticationFailed")
         try other.open(with: .raw(TemporaryDatabase.key))
         #expect(try other.read { db in try db.int("SELECT count(*) FROM note") } == 2)
@@ -96,9 +97,11 @@ import Testing
         queue.close()
         let pool = SecureDatabasePool(
             url: database.url, configuration: database.store().configuration,
-            configure: { db in try db.makeFunction(named: "shout", argumentCount: 1) { arguments in
-                String(sqliteValue: arguments[0])?.uppercased()
-            } })
+            configure: { db in
+                try db.makeFunction(named: "shout", argumentCount: 1) { arguments in
+                    String(sqliteValue: arguments[0])?.uppercased()
+                }
+            })
         try pool.open(with: .raw(TemporaryDatabase.key))
         let sql = "SELECT shout(text) FROM note WHERE id = 2"
         #expect(try pool.read { db in try db.string(forQuery: sql) } == "READ")
@@ -148,7 +151,9 @@ import Testing
             #expect(try db.update("note", ["text": "call"], where: ["id": 2]))
         }
         #expect(try texts() == ["buy milk", "call"])
-        #expect(try queue.read { db in try db.int("SELECT at FROM note WHERE id = 1") } == 1_700_000_000)
+        #expect(
+            try queue.read { db in try db.int("SELECT at FROM note WHERE id = 1") } == 1_700_000_000
+        )
     }
 
     @Test func `row 13: a deletion counts its rows`() throws {
@@ -247,7 +252,8 @@ import Testing
                 Note.self, "SELECT * FROM note WHERE id = 2", dates: .text)
             #expect(abs((read?.at?.timeIntervalSince1970 ?? 0) - 1_700_000_000.123) < 1e-6)
             try db.update("note", ["at": read?.at], where: ["id": 2])
-            #expect(try db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2") == "1700000000")
+            #expect(
+                try db.string(forQuery: "SELECT quote(at) FROM note WHERE id = 2") == "1700000000")
         }
     }
 
@@ -267,7 +273,8 @@ import Testing
             try db.insert(person, into: "person")
             #expect(try db.string(forQuery: "SELECT typeof(address) FROM person") == "text")
             #expect(
-                try db.double(forQuery: "SELECT json_extract(address, '$.since') FROM person") == 1.5)
+                try db.double(forQuery: "SELECT json_extract(address, '$.since') FROM person")
+                    == 1.5)
             #expect(try db.fetchOne(Person.self, "SELECT * FROM person") == person)
         }
     }

@@ -24,7 +24,9 @@ extension FromRealmTests {
     func `row 22: changes of a row are observed by its id`() async throws {
         let kennel = kennel
         var changes = kennel.changes(in: ["person"], rowIDs: true).makeAsyncIterator()
-        try await kennel.write { db in try db.executeUpdate("UPDATE person SET name = 'x' WHERE id = 2") }
+        try await kennel.write { db in
+            try db.executeUpdate("UPDATE person SET name = 'x' WHERE id = 2")
+        }
         #expect(await changes.next()?.tables["person"]?.rowIDs == [2])
     }
 
@@ -54,7 +56,9 @@ extension FromRealmTests {
         var iterator = names.makeAsyncIterator()
         #expect(try await iterator.next()?.get() == ["Rex", "Bello"])
         let shown = ["King", "Bello"]
-        try await kennel.write { db in _ = try db.update("dog", ["name": "King"], where: ["id": "a"]) }
+        try await kennel.write { db in
+            _ = try db.update("dog", ["name": "King"], where: ["id": "a"])
+        }
         #expect(try await iterator.next()?.get() == shown)
     }
 
@@ -97,7 +101,9 @@ extension FromRealmTests {
         var migrations = SchemaMigrations()
         migrations.add("one name") { db in
             try db.executeUpdate("ALTER TABLE dog ADD COLUMN shout TEXT")
-            let dogs = try db.fetchAll("SELECT id, name FROM dog") { (id: String, name: String) in (id, name) }
+            let dogs = try db.fetchAll("SELECT id, name FROM dog") { (id: String, name: String) in
+                (id, name)
+            }
             for (id, name) in dogs {
                 try db.update("dog", ["shout": name.uppercased()], where: ["id": id])
             }
@@ -124,7 +130,9 @@ extension FromRealmTests {
 
     @Test func `row 31: vacuum compacts the file`() throws {
         try kennel.writeWithoutTransaction { db in
-            try db.executeStatements("CREATE TABLE large (a); INSERT INTO large VALUES (zeroblob(500000)); DROP TABLE large")
+            try db.executeStatements(
+                "CREATE TABLE large (a); INSERT INTO large VALUES (zeroblob(500000)); DROP TABLE large"
+            )
             let before = try db.int("PRAGMA page_count") ?? 0
             try db.vacuum()
             #expect(try db.int("PRAGMA page_count") ?? 0 < before / 2)
@@ -152,7 +160,8 @@ extension FromRealmTests {
     // MARK: - Exports; see Fixtures/README.md
 
     @Test func `an export of Realm Studio becomes tables`() throws {
-        let json = try Data(contentsOf: ForeignFile.folder.appendingPathComponent("realm-studio.json"))
+        let json = try Data(
+            contentsOf: ForeignFile.folder.appendingPathComponent("realm-studio.json"))
         let export = try RealmStudioExport(json)
         let walk = try #require(try export.objects("Walk").first)
         #expect(try walk.date("at")?.timeIntervalSince1970.rounded() == 1_700_000_000)
@@ -171,13 +180,19 @@ extension FromRealmTests {
         #expect(
             try db.strings("SELECT name FROM dog WHERE owner = 1 ORDER BY position")
                 == ["Rex", "Bello"])
-        #expect(try db.double(forQuery: "SELECT born FROM dog WHERE name = 'Rex'") == 1_600_000_000.5)
+        #expect(
+            try db.double(forQuery: "SELECT born FROM dog WHERE name = 'Rex'") == 1_600_000_000.5)
         #expect(try db.double(forQuery: "SELECT born FROM dog WHERE name = 'Bello'") == -1)
-        #expect(try db.strings("SELECT chip FROM dog ORDER BY position") == [nil, "0F8FAD5B-D9CB-469F-A165-70867728950E"])
+        #expect(
+            try db.strings("SELECT chip FROM dog ORDER BY position") == [
+                nil, "0F8FAD5B-D9CB-469F-A165-70867728950E",
+            ])
         #expect(try db.int("SELECT sum(isVaccinated) FROM dog") == 1)
     }
 
-    @Test(arguments: ["{}", "[]", "[1]", "[{\"Dog\":\"7\"}]", "[{\"Dog\":\"x\"}]", "[{\"Dog\":\"1\"},[1]]"])
+    @Test(arguments: [
+        "{}", "[]", "[1]", "[{\"Dog\":\"7\"}]", "[{\"Dog\":\"x\"}]", "[{\"Dog\":\"1\"},[1]]",
+    ])
     func `what is no export is an error, and leaves no file`(_ json: String) throws {
         let url = database.directory.appendingPathComponent("new.db")
         #expect(throws: RealmStudioExport.Unreadable.self) {

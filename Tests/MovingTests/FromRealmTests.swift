@@ -66,7 +66,9 @@ import Testing
         }
         #expect(
             dogs.first
-                == Dog(id: "a", name: "Rex", born: Date(timeIntervalSince1970: 1_600_000_000), owner: 1))
+                == Dog(
+                    id: "a", name: "Rex", born: Date(timeIntervalSince1970: 1_600_000_000), owner: 1
+                ))
     }
 
     @Test func `row 5: a second row with a primary key is an error`() {
@@ -121,7 +123,9 @@ import Testing
             (name: String) in name
         }
         #expect(first == ["Rex"])
-        let dogs = kennel.rows(as: Dog.self) { db in try db.executeQuery("SELECT * FROM dog ORDER BY id") }
+        let dogs = kennel.rows(as: Dog.self) { db in
+            try db.executeQuery("SELECT * FROM dog ORDER BY id")
+        }
         for try await dog in dogs {
             #expect(dog.name == "Rex")
             break

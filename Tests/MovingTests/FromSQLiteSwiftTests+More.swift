@@ -48,7 +48,8 @@ extension FromSQLiteSwiftTests {
     @Test func `row 34: a collation`() throws {
         try queue.writeWithoutTransaction { db in
             try db.makeCollation(named: "byLength") { a, b in
-                (a.count, a) < (b.count, b) ? .orderedAscending : a == b ? .orderedSame : .orderedDescending
+                (a.count, a) < (b.count, b)
+                    ? .orderedAscending : a == b ? .orderedSame : .orderedDescending
             }
             try db.executeUpdate("INSERT INTO users (email) VALUES ('z')")
             #expect(
@@ -228,7 +229,9 @@ extension FromSQLiteSwiftTests {
         let queue = try imported()
         #expect(try queue.read { db in try db.userVersion } == 2)
         #expect(
-            try queue.migrate(usersMigrations()) == ["users", "index of joined", "dates as numbers"])
+            try queue.migrate(usersMigrations()) == [
+                "users", "index of joined", "dates as numbers",
+            ])
         let users = try queue.read { db in
             try db.fetchAll(StoredUser.self, "SELECT * FROM users ORDER BY id")
         }
@@ -241,7 +244,8 @@ extension FromSQLiteSwiftTests {
         // Written and read again, it is the same.
         try queue.write { db throws in
             #expect(try db.update(users[1], in: "users", key: "id"))
-            #expect(try db.fetchOne(StoredUser.self, "SELECT * FROM users WHERE id = 2") == users[1])
+            #expect(
+                try db.fetchOne(StoredUser.self, "SELECT * FROM users WHERE id = 2") == users[1])
         }
         let report = try queue.verifyIntegrity()
         #expect(report.isSound, "\(report)")
@@ -250,8 +254,12 @@ extension FromSQLiteSwiftTests {
         try new.migrate(usersMigrations())
         #expect(try new.read { db in try db.userVersion } == 2)
         #expect(
-            try new.read { db in try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'") }
-                == queue.read { db in try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'") })
+            try new.read { db in
+                try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'")
+            }
+                == queue.read { db in
+                    try db.string(forQuery: "SELECT sql FROM sqlite_schema WHERE name = 'users'")
+                })
     }
 
     @Test(.enabled(if: hasFTS5))
@@ -292,7 +300,7 @@ extension FromSQLiteSwiftTests {
             queue.close()
             #expect(
                 storageError { try queue.open(with: .passphrase("wrong")) }?.caseName
-                == "authenticationFailed")
+                    == "authenticationFailed")
         }
     }
 
@@ -327,7 +335,8 @@ extension FromSQLiteSwiftTests {
             try db.export(to: again, key: key)
         }
         #expect(
-            try SecureDatabaseStore.importPlaintext(from: plain, to: again, key: key, replacing: true)
+            try SecureDatabaseStore.importPlaintext(
+                from: plain, to: again, key: key, replacing: true)
                 == ["users": 2])
     }
 

@@ -58,8 +58,10 @@ import Testing
         queue.close()
         let reader = try database.openQueue { $0.isReadOnly = true }
         #expect(
-            storageError { try reader.inDatabase { db in try db.executeUpdate("DELETE FROM users") } }?
-                .isReadOnly == true)
+            storageError {
+                try reader.inDatabase { db in try db.executeUpdate("DELETE FROM users") }
+            }?
+            .isReadOnly == true)
     }
 
     // MARK: - Writing

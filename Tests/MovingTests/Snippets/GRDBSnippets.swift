@@ -38,7 +38,8 @@ extension SchemaMigrations {
             let hasRun =
                 try db.tableExists("grdb_migrations")
                 && db.int(
-                    forQuery: "SELECT count(*) FROM grdb_migrations WHERE identifier = ?", name) == 1
+                    forQuery: "SELECT count(*) FROM grdb_migrations WHERE identifier = ?", name)
+                    == 1
             if !hasRun { try db.executeStatements(sql) }
         }
     }

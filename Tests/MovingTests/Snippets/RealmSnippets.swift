@@ -4,7 +4,8 @@ import SecureStorage
 // Compiled copies of the snippets of Docs/FromRealm.md.
 
 func realmFirstLines(
-    path: String, key32: SecretBytes, migrations: SchemaMigrations, dog: FromRealmTests.Dog, limit: Date,
+    path: String, key32: SecretBytes, migrations: SchemaMigrations, dog: FromRealmTests.Dog,
+    limit: Date,
     update: ([FromRealmTests.Dog]) -> Void
 ) async throws {
     typealias Dog = FromRealmTests.Dog

@@ -8,7 +8,9 @@ func sqliteSwiftFirstLines(path: String) throws -> [String] {
     try queue.open(with: .passphrase("correct horse battery staple"))
 
     let id = try queue.write { db in try db.insert(into: "users", ["email": "ada@example.com"]) }
-    let emails = try queue.fetchAll("SELECT id, email FROM users WHERE email LIKE ?", "%@example.com") {
+    let emails = try queue.fetchAll(
+        "SELECT id, email FROM users WHERE email LIKE ?", "%@example.com"
+    ) {
         (id: Int64, email: String) in "\(id) \(email)"
     }
     _ = id

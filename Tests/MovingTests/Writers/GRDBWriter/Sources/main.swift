@@ -75,8 +75,9 @@ migrator.registerMigration("search") { db in
 let queue = try DatabaseQueue(path: arguments[1], configuration: configuration)
 try migrator.migrate(queue)
 try queue.write { db in
-    let ada = UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E")!
-    let bob = UUID(uuidString: "7C9E6679-7425-40DE-944B-E07FC1F90AE7")!
+    guard let ada = UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E"),
+        let bob = UUID(uuidString: "7C9E6679-7425-40DE-944B-E07FC1F90AE7")
+    else { return }
     let joined = Date(timeIntervalSince1970: 1_700_000_000.123)
     try Player(
         id: ada, name: "Ada", score: 1815, isCaptain: true, joined: joined,
