@@ -70,13 +70,20 @@ import Testing
     }
 
     @Test func `row 4: a temporary file with a raw key derives no key`() throws {
-        let temporary = try TemporaryDatabase()
-        let start = ContinuousClock.now
-        let db = try temporary.openStore()
-        #expect(try db.int("SELECT 1") == 1)
-        // A derivation alone takes a tenth of a second on a machine without other load.
-        #expect(ContinuousClock.now - start < .seconds(30))
-        #expect(!db.configuration.isReadOnly)
+        // The shortest of several, since other tests share the cores.
+        func shortest(_ key: DatabaseKey) throws -> Duration? {
+            let file = try TemporaryDatabase()
+            return try (0..<5).map { _ in
+                let queue = SecureDatabaseQueue(url: file.url)
+                let start = ContinuousClock.now
+                try queue.open(with: key)
+                queue.close()
+                return ContinuousClock.now - start
+            }.min()
+        }
+        let raw = try #require(try shortest(.raw(TemporaryDatabase.key)))
+        let derived = try #require(try shortest(.passphrase(ForeignFile.passphrase)))
+        #expect(raw < derived)
     }
 
     @Test func `row 5: settings are checked when the file is opened`() throws {

@@ -45,15 +45,19 @@ struct Guide {
             .filter { $0.hasPrefix(suite) && $0.hasSuffix(".swift") }
         let name =
             #/func `rows? (?<prefix>[A-Z]?)(?<first>\d+)(?: (?<kind>to|and) [A-Z]?(?<last>\d+))?: /#
-        return try names.flatMap { file in
-            let url = Self.tests.appendingPathComponent(file)
-            return try String(contentsOf: url, encoding: .utf8).matches(of: name).flatMap {
-                match in
-                let first = Int(match.first) ?? 0
+        var rows: [String] = []
+        for file in names {
+            let text = try String(
+                contentsOf: Self.tests.appendingPathComponent(file), encoding: .utf8)
+            for line in text.split(separator: "\n") where line.contains("func `row") {
+                guard let match = line.firstMatch(of: name), let first = Int(match.first) else {
+                    continue
+                }
                 let last = match.last.flatMap { Int($0) } ?? first
-                return (match.kind == "and" ? [first, last] : Array(first...last))
-                    .map { "\(match.prefix)\($0)" }
+                let numbers = match.kind == "and" ? [first, last] : Array(first...last)
+                rows += numbers.map { "\(match.prefix)\($0)" }
             }
         }
+        return rows
     }
 }
