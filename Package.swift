@@ -222,6 +222,19 @@ let package = Package(
             dependencies: ["SecureStorage", "TypedPasswords", "Vaults"],
             path: "Examples/VaultPrompt",
             swiftSettings: swiftSettings),
+        // The end of the tutorials in Sources/SecureStorage/SecureStorage.docc.
+        .executableTarget(
+            name: "Notebook",
+            dependencies: ["SecureStorage", "SecureSync", "Vaults"],
+            path: "Examples/Notebook",
+            exclude: ["README.md"],
+            swiftSettings: swiftSettings),
+        .target(
+            name: "NotebookModel",
+            dependencies: ["SecureKeys", "SecureStorage"],
+            path: "Examples/NotebookModel",
+            exclude: ["README.md"],
+            swiftSettings: swiftSettings),
         // A disk that fails when told to, for tests.
         .target(name: "FaultyDisk", dependencies: ["CSQLCipher"], path: "Tests/FaultyDisk"),
         // A program whose system calls fail one after the other; see Tests/FaultySystem.
@@ -311,6 +324,10 @@ let package = Package(
             dependencies: ["SecureStorage", "SecureStorageTool", "TestSupport"],
             exclude: ["Fixtures/README.md"],
             resources: [.copy("Fixtures/statements.json")],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "ExampleTests",
+            dependencies: ["Notebook", "NotebookModel", "SecureStorage", "TestSupport"],
             swiftSettings: swiftSettings),
     ],
     swiftLanguageModes: [.v6]

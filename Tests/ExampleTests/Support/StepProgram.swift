@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The program of a step: the files that the reader has at that point, compiled and linked with
+/// what was built for the tests.
+struct StepProgram {
+    /// The files by the names that the reader gives them.
+    var sources: [String: String] = [:]
+
+    private static let products = URL(fileURLWithPath: CommandLine.arguments[0])
+        .deletingLastPathComponent()
+
+    /// Compiles the program; a warning is an error.
+    ///
+    /// - Parameters:
+    ///   - file: Where it goes.
+    ///   - workspace: A folder for the sources.
+    /// - Throws: What the compiler says.
+    func build(_ file: URL, in workspace: URL) throws {
+        let folder = workspace.appendingPathComponent("sources-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var paths: [String] = []
+        for (name, text) in sources.sorted(by: { $0.key < $1.key }) {
+            let source = folder.appendingPathComponent(name)
+            try text.write(to: source, atomically: true, encoding: .utf8)
+            paths.append(source.path)
+        }
+        // Not at its place: a program of the previous step may be running.
+        let draft = folder.appendingPathComponent("program")
+        let objects = folder.appendingPathComponent("objects")
+        try Self.objects().joined(separator: "\n")
+            .write(to: objects, atomically: true, encoding: .utf8)
+        let compiler = try ChildProcess(
+            "swiftc",
+            [
+                "-swift-version", "6", "-warnings-as-errors", "-module-name", "Notebook",
+                "-o", draft.path,
+            ] + paths + Self.importing() + Self.linking() + ["@\(objects.path)"])
+        try #require(compiler.status == 0, "\(compiler.output)\(compiler.errors)")
+        _ = rename(draft.path, file.path)
+    }
+
+    /// The objects of the libraries, as the example that has all of them is linked.
+    private static func objects() throws -> [String] {
+        let list = try String(
+            contentsOf: products.appendingPathComponent("Notebook.product/Objects.LinkFileList"),
+            encoding: .utf8)
+        return list.components(separatedBy: "\n").filter { !$0.contains("/Notebook.build/") }
+    }
+
+    private static func importing() throws -> [String] {
+        let maps = ["CSecureStoragePlatform", "CSQLCipher"].flatMap {
+            ["-Xcc", "-fmodule-map-file=\(products.path)/\($0).build/module.modulemap"]
+        }
+        let headers = try flags("--cflags-only-I").flatMap { ["-Xcc", $0] }
+        return ["-I", "\(products.path)/Modules"] + maps + headers
+    }
+
+    private static func linking() throws -> [String] {
+        var sanitizer: [String] = []
+        if Sanitizer.isPresent {
+            sanitizer = ["-sanitize=\(products.path.contains("tsan") ? "thread" : "address")"]
+        }
+        return try flags("--libs") + ["-lstdc++", "-lm"] + sanitizer
+    }
+
+    private static func flags(_ option: String) throws -> [String] {
+        try ChildProcess("pkg-config", [option, "sqlcipher"]).output
+            .split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+}
