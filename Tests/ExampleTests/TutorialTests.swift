@@ -8,7 +8,7 @@ import Testing
         @Test(.enabled(if: Terminal.isAvailable))
         func `every step compiles, runs, and shows what its tutorial says`() throws {
             let reader = try TutorialReader()
-            defer { reader.close() }
+            defer { reader.leave() }
             let steps = try Tutorial.all().flatMap(\.steps)
             for (index, step) in steps.enumerated() where step.name != "Package.swift" {
                 try reader.follow(step, before: Array(steps[(index + 1)...]))

@@ -63,7 +63,7 @@ final class Terminal: @unchecked Sendable {
     }
 
     /// Ends the shell and what runs in it: a shell that loses its terminal gets SIGHUP.
-    func close() { try? input.fileHandleForWriting.close() }
+    func leave() { try? input.fileHandleForWriting.close() }
 
     /// Begins a transcript: what the screen shows from the shell's prompt on.
     func begin() {

@@ -24,8 +24,8 @@ final class TutorialReader {
             withIntermediateDirectories: true)
     }
 
-    func close() {
-        for terminal in terminals.values { terminal.close() }
+    func leave() {
+        for terminal in terminals.values { terminal.leave() }
         try? FileManager.default.removeItem(at: workspace)
     }
 
@@ -77,7 +77,7 @@ final class TutorialReader {
         try? FileManager.default.removeItem(at: target)
         try FileManager.default.copyItem(at: Self.program(in: folder), to: target)
         let terminal = try terminal(in: files)
-        defer { terminal.close() }
+        defer { terminal.leave() }
         try last.transcript.run(in: terminal)
     }
 
