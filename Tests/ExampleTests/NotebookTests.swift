@@ -107,7 +107,7 @@
                 """
             ).run(in: terminal)
             var counts: Set<Int> = []
-            for milliseconds in [5, 20, 60, 120, 250, 500] {
+            for milliseconds in [5, 40, 120, 400] {
                 try begin("notebook notes.db", in: terminal)
                 try wait(for: terminal) { $0.hasSuffix("> ") }
                 terminal.send("import lines\r")
