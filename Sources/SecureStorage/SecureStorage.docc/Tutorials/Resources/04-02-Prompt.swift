@@ -64,7 +64,7 @@ struct Prompt {
         }
     }
 
-    /// Asks for the password of the secrets unless they are unlocked; the first one makes the vault.
+    /// Asks for the secrets' password unless they are unlocked; the first one makes the vault.
     private func openSecrets() throws {
         if try !secrets.exist() {
             try secrets.create(password: askPassphrase("New password of the secrets"))
