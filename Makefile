@@ -57,7 +57,7 @@ comments: # comments are wrapped at 100 columns
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test docs ## what CI runs, with STORES=1
+check: lint test docs service ## what CI runs, with STORES=1
 
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
