@@ -4,9 +4,7 @@ import Testing
 
 /// The built program, in a process of its own.
 final class RunningService: Sendable {
-    // `Process` may be used from any thread; only `terminationHandler` and the pipes of its
-    // arguments are set, before it runs.
-    private nonisolated(unsafe) let process = Process()
+    private let process = Process()
     private let output = Mutex("")
     private let (ends, end) = AsyncStream.makeStream(of: Int32.self)
 
