@@ -33,7 +33,7 @@
 
         /// Connects, with `PQconnectStartParams` and `PQconnectPoll`.
         ///
-        /// - Throws: ``SyncError``; `CancellationError` when woken.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError` when woken.
         func open(_ options: ConnectionOptions, atMost limit: Duration) throws {
             let end = ContinuousClock.now + limit
             let pairs = options.values.map { (strdup($0.key), strdup($0.value)) }
@@ -102,8 +102,8 @@
         ///   - statement: The statement.
         ///   - silence: How long the server may neither take nor send a byte.
         /// - Returns: The rows of the result.
-        /// - Throws: ``SyncError``; `CancellationError` when woken, after which the server is asked
-        ///   to end the statement, on a thread of its own.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError` when woken, after which the
+        ///   server is asked to end the statement, on a thread of its own.
         func run(_ statement: Statement, silence: Duration) throws -> Rows {
             let parameters = statement.parameters.map(\.binary)
             largest = max(largest, parameters.reduce(0) { $0 + $1.count })

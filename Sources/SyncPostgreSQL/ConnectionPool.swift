@@ -30,7 +30,7 @@
         /// ``release(_:)``.
         ///
         /// - Returns: An idle connection; nil if a new one may be opened.
-        /// - Throws: ``SyncError`` if the pool is closed; `CancellationError`.
+        /// - Throws: ``/SecureSync/SyncError`` if the pool is closed; `CancellationError`.
         func acquire() async throws -> Connection? {
             let id = state.withLock {
                 $0.lastID += 1

@@ -2,7 +2,7 @@
     internal import Foundation
     internal import SecureSync
 
-    /// What libpq and the server say about failures, as ``SyncError``.
+    /// What libpq and the server say about failures, as ``/SecureSync/SyncError``.
     enum Failures {
         /// The code of a lost or impossible connection, for failures that libpq gives no code.
         static let connectionCode = "08006"

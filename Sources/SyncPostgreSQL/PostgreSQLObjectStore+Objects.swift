@@ -11,7 +11,7 @@
         ///   - name: A name that ``SyncObjectName`` allows.
         ///   - bytes: The content, at most 64 MiB.
         /// - Returns: false if the name exists; also if the answer to an earlier try was lost.
-        /// - Throws: ``SyncError``; `CancellationError`.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError`.
         public func create(_ name: String, _ bytes: Data) async throws -> Bool {
             try SyncObjectName.check(name)
             // Durable whatever the role's default is; set for this statement only, since with
@@ -32,7 +32,7 @@
         ///
         /// - Parameter name: A name that ``SyncObjectName`` allows.
         /// - Returns: The whole content.
-        /// - Throws: ``SyncError``, with 42501 if the role is no member of the group;
+        /// - Throws: ``/SecureSync/SyncError``, with 42501 if the role is no member of the group;
         ///   `CancellationError`.
         public func read(_ name: String) async throws -> Data? {
             try SyncObjectName.check(name)
@@ -53,7 +53,7 @@
         ///   - prefix: The beginning of the names.
         ///   - after: Only greater names are returned.
         /// - Returns: The objects, in the order of the names' bytes.
-        /// - Throws: ``SyncError``, with 42501 if the role is no member of the group;
+        /// - Throws: ``/SecureSync/SyncError``, with 42501 if the role is no member of the group;
         ///   `CancellationError`.
         public func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
             try SyncObjectName.check(prefix: prefix)
@@ -77,7 +77,7 @@
         /// Removes objects and marks, 10 000 in each transaction; unknown names are ignored.
         ///
         /// - Parameter names: Any number of names.
-        /// - Throws: ``SyncError``; `CancellationError`.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError`.
         public func remove(_ names: [String]) async throws {
             for name in names { try SyncObjectName.check(name) }
             for start in stride(from: 0, to: names.count, by: 10_000) {
@@ -107,7 +107,7 @@
         /// - Parameters:
         ///   - name: A name that no object has.
         ///   - bytes: At most 1 KiB.
-        /// - Throws: ``SyncError``; `CancellationError`.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError`.
         public func mark(_ name: String, _ bytes: Data) async throws {
             try SyncObjectName.check(name)
             let statement =
@@ -128,7 +128,7 @@
         ///   - tag: What the call before returned; nil for a mark that was not seen.
         ///   - limit: The longest time to wait.
         /// - Returns: The mark's version if it is another than `tag`; nil when the time is over.
-        /// - Throws: ``SyncError``, with 42501 if the role is no member of the group;
+        /// - Throws: ``/SecureSync/SyncError``, with 42501 if the role is no member of the group;
         ///   `CancellationError`.
         public func waitForMark(
             _ name: String, since tag: String?, atMost limit: Duration

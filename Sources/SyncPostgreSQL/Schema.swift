@@ -17,7 +17,7 @@
         /// create roles. Changes no object. Does not wait for a server that is away.
         ///
         /// - Parameter connectionString: As in the initializer, of an administrator.
-        /// - Throws: ``SyncError``; `CancellationError`.
+        /// - Throws: ``/SecureSync/SyncError``; `CancellationError`.
         public static func installSchema(connectionString: String) async throws {
             let options = try ConnectionOptions(
                 connectionString, patience: .seconds(30),

@@ -12,7 +12,7 @@ public import SecureSync
 ///
 /// Depends on no test library: a check that fails throws.
 public struct StoreConformance: Sendable {
-    /// A promise of ``SyncObjectStore``.
+    /// A promise of ``/SecureSync/SyncObjectStore``.
     public enum Check: String, CaseIterable, Sendable {
         /// An object is read as it was created, by another connection as well.
         case createsAndReads

@@ -72,7 +72,7 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider {
     /// Returns the key that the test has set.
     ///
     /// - Parameter password: Ignored.
-    /// - Returns: ``_derivedKey``.
+    /// - Returns: `_derivedKey`.
     /// - Throws: `SecureVaultError.invalidPassword` when none is set.
     public func deriveKeyFromPassword(_ password: Data) throws -> Data {
         guard let key = _derivedKey else { throw SecureVaultError.invalidPassword }
@@ -82,8 +82,8 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider {
     /// Returns the plaintext and records the arguments.
     ///
     /// - Parameters:
-    ///   - data: Recorded in ``_lastDataToEncrypt``.
-    ///   - key: Recorded in ``_lastKey``.
+    ///   - data: Recorded in `_lastDataToEncrypt`.
+    ///   - key: Recorded in `_lastKey`.
     /// - Returns: The plaintext.
     /// - Throws: Nothing.
     public func encrypt(_ data: Data, withKey key: Data) throws -> Data {
@@ -97,9 +97,9 @@ public final class MockCryptoProvider: SecureStorageCryptoProvider {
     /// Returns the data that the test has set and records the arguments.
     ///
     /// - Parameters:
-    ///   - data: Recorded in ``_lastDataToDecrypt``.
-    ///   - key: Recorded in ``_lastKey``.
-    /// - Returns: ``_decryptedData``.
+    ///   - data: Recorded in `_lastDataToDecrypt`.
+    ///   - key: Recorded in `_lastKey`.
+    /// - Returns: `_decryptedData`.
     /// - Throws: `SecureVaultError.invalidPassword` when none is set.
     public func decrypt(_ data: Data, withKey key: Data) throws -> Data {
         let decrypted = state.withLock { state in

@@ -75,7 +75,7 @@ extension VaultBackup {
     /// - Returns: The wrapped keys. If `preparing` does not store them, a kill right now would lose
     ///   them; the backup still has them.
     /// - Throws: ``VaultBackupError``, which distinguishes a wrong password from damage;
-    ///   ``KeyStoreError``; `SecureStorageError`; errors of `preparing` and `progress`.
+    ///   ``/SecureKeys/KeyStoreError``; `SecureStorageError`; errors of `preparing` and `progress`.
     @discardableResult
     public static func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
@@ -103,7 +103,7 @@ extension VaultBackup {
     ///   - configuration: The database's.
     /// - Returns: Whether an interrupted restore was found.
     /// - Throws: `VaultBackupError.currentUnreadable` if neither key opens the database; both are
-    ///   then kept; ``KeyStoreError``; `SecureStorageError`.
+    ///   then kept; ``/SecureKeys/KeyStoreError``; `SecureStorageError`.
     @discardableResult
     public static func finishInterruptedRestore(
         at url: URL, keyStore: any KeyStore, keyNames: VaultKeyNames,

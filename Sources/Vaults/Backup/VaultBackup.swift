@@ -3,18 +3,18 @@ public import SecureStorage
 
 /// Backups of a vault: its database and the keys that its data needs, in one encrypted file.
 ///
-/// A backup is made under a ``PasswordKey``, a ``RecoveryCode``, or both; either opens it, on any
-/// machine. It captures one moment, is made with constant memory while other calls write, and is
-/// never on the disk in plaintext. It gets its name only after it was read back and its database
-/// checked: a kill or a full disk leaves the place as it was.
+/// A backup is made under a ``/SecureKeys/PasswordKey``, a ``/SecureKeys/RecoveryCode``, or both;
+/// either opens it, on any machine. It captures one moment, is made with constant memory while
+/// other calls write, and is never on the disk in plaintext. It gets its name only after it was
+/// read back and its database checked: a kill or a full disk leaves the place as it was.
 ///
 /// While a backup is made, a hidden directory of mode 0700 beside the file needs room for two
 /// encrypted copies of the database. The next call for the same file removes anything a kill leaves
 /// there.
 ///
-/// Calls block their thread for about half a second per password (see ``ScryptParameters``), and
-/// then for as long as the database takes. The `async` calls use a separate thread. The byte format
-/// is in `Docs/FileFormats.md`.
+/// Calls block their thread for about half a second per password (see
+/// ``/SecureKeys/ScryptParameters``), and then for as long as the database takes. The `async` calls
+/// use a separate thread. The byte format is in `Docs/FileFormats.md`.
 public enum VaultBackup {
     /// Makes a backup of a queue's or a pool's database, while its other calls continue.
     ///

@@ -7,7 +7,7 @@ internal import SecureStorage
 /// and the names of keys, but never a key, a password, a recovery code or data.
 ///
 /// Errors of the database itself are thrown as `SecureStorageError`, those of a key store as
-/// ``KeyStoreError``.
+/// ``/SecureKeys/KeyStoreError``.
 public enum VaultBackupError: Error, Equatable, Sendable {
     /// The file does not begin like a backup.
     case notABackup(path: String)

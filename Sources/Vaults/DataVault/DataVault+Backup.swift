@@ -11,8 +11,9 @@ extension DataVault {
     ///
     /// - Parameters:
     ///   - url: The backup's file URL; its directory must exist, and have room for two copies.
-    ///   - sources: What unlocks the backup, each on its own: a ``RecoveryCode``, a
-    ///     ``PasswordKey``, or several with different names. The vault's password does not.
+    ///   - sources: What unlocks the backup, each on its own: a ``/SecureKeys/RecoveryCode``, a
+    ///     ``/SecureKeys/PasswordKey``, or several with different names. The vault's password does
+    ///     not.
     ///   - label: Text that can be read without a key.
     ///   - replacing: Whether an existing file is replaced.
     ///   - progress: Called on the calling thread for every megabyte; an error it throws ends the

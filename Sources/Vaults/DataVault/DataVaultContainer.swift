@@ -33,9 +33,9 @@ public final class DataVaultContainer: Sendable {
     /// - Parameters:
     ///   - directory: Created with mode 0700, with its parents, if it does not exist; must belong
     ///     to this user and be writable by no one else, unless a group shares it.
-    ///   - keyStore: nil for a ``FileKeyStore`` in the directory: the records are then encrypted by
-    ///     a key stored beside them, and any number of passwords can be tried on a copy of the
-    ///     directory.
+    ///   - keyStore: nil for a ``/SecureKeys/FileKeyStore`` in the directory: the records are then
+    ///     encrypted by a key stored beside them, and any number of passwords can be tried on a
+    ///     copy of the directory.
     ///   - sharedWithGroup: Pass true for programs of several users: the directory must exist,
     ///     owned by root, with mode 2770 (`install -d -m 2770 -g GROUP`), below directories of root
     ///     that no user outside of the group can write to. Members of its group can

@@ -5,8 +5,8 @@ internal import SecureStorage
 /// A value that is dropped a fixed time after it was set.
 ///
 /// The time includes sleep and is independent of the system date. A dropped `Data` is overwritten
-/// if its bytes are not shared, a ``DataEncryptionKey`` is cleared, and a `SecretBytes` overwrites
-/// itself when its last reference is released. Reading does not extend the time.
+/// if its bytes are not shared, a ``/SecureKeys/DataEncryptionKey`` is cleared, and a `SecretBytes`
+/// overwrites itself when its last reference is released. Reading does not extend the time.
 ///
 /// Thread-safe.
 public final class ExpiringValue<Value: Sendable>: Sendable {

@@ -21,7 +21,7 @@ public protocol SecureStorageCryptoProvider: Sendable {
 
     /// Derives a key from a password.
     ///
-    /// Costs the time and the memory of its ``ScryptParameters``.
+    /// Costs the time and the memory of its ``/SecureKeys/ScryptParameters``.
     ///
     /// - Parameter password: At least one byte.
     /// - Returns: 32 bytes, the same for every call.

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// A vault's keys in a ``KeyStore``: the device's key, the wrapped key of L2, the generated
-/// password.
+/// A vault's keys in a ``/SecureKeys/KeyStore``: the device's key, the wrapped key of L2, the
+/// generated password.
 ///
 /// An app supplies its key store; everything else has a default implementation:
 ///

@@ -57,7 +57,8 @@ extension SecureVaultFactory {
     /// - Returns: The backup's metadata, authenticated.
     /// - Throws: ``VaultBackupError``: `.inUse` after a vault was made, and separate cases for a
     ///   wrong password and for damage; ``SecureVaultError``: `.invalidPassword` for an empty new
-    ///   password; ``KeyStoreError``; `SecureStorageError`; any error that `progress` throws.
+    ///   password; ``/SecureKeys/KeyStoreError``; `SecureStorageError`; any error that `progress`
+    ///   throws.
     @discardableResult
     public func restore(
         from backup: URL, to url: URL, unlockedBy source: any KeyEncryptionKeySource,
