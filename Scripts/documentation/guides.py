@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 
-
 from translation import Page, Translation
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@
 
         /// Reads a connection string with `PQconninfoParse`.
         ///
-        /// - Throws: ``SyncError/store(code:message:isTransient:)`` with 08001.
+        /// - Throws: ``/SecureSync/SyncError/store(code:message:isTransient:)`` with 08001.
         init(_ string: String, patience: Duration, environment: [String: String]) throws {
             // libpq's own message quotes the string.
             var message: UnsafeMutablePointer<CChar>?

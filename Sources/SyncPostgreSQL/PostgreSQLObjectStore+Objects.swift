@@ -8,7 +8,7 @@
         /// Creates an object, with one `INSERT … ON CONFLICT DO NOTHING`.
         ///
         /// - Parameters:
-        ///   - name: A name that ``SyncObjectName`` allows.
+        ///   - name: A name that ``/SecureSync/SyncObjectName`` allows.
         ///   - bytes: The content, at most 64 MiB.
         /// - Returns: false if the name exists; also if the answer to an earlier try was lost.
         /// - Throws: ``/SecureSync/SyncError``; `CancellationError`.
@@ -30,7 +30,7 @@
 
         /// Returns the content of an object or a mark; nil if the name does not exist.
         ///
-        /// - Parameter name: A name that ``SyncObjectName`` allows.
+        /// - Parameter name: A name that ``/SecureSync/SyncObjectName`` allows.
         /// - Returns: The whole content.
         /// - Throws: ``/SecureSync/SyncError``, with 42501 if the role is no member of the group;
         ///   `CancellationError`.

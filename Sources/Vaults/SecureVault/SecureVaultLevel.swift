@@ -57,7 +57,7 @@ public struct SecureVaultLevel: Sendable {
     }
 
     /// Seals a value for one place: see
-    /// ``DataEncryptionKey/seal(_:table:column:row:)-(Data,_,_,_)``.
+    /// ``/SecureKeys/DataEncryptionKey/seal(_:table:column:row:)-(Data,_,_,_)``.
     ///
     /// - Parameters:
     ///   - plaintext: At most 1 GiB.
