@@ -47,12 +47,23 @@ class Translation:
         self.names = {file: page.name for file, page in pages.items()}
         self.folders = {}
         self.symbol_links = 0
+        self.is_abstract = False
 
     def article(self, page):
         lines = page.lines
         if lines and lines[0].startswith("# "):
             lines = lines[1:]
-        return f"# {page.title}\n\n{self.text(chr(10).join(lines), page.file).strip()}\n"
+        text = "\n".join(lines).strip()
+        # The first paragraph is shown in lists as well, where docc loses links to other sites.
+        abstract, gap, rest = text.partition("\n\n")
+        if not abstract.startswith(("#", "|", "```", "- ")):
+            self.is_abstract = True
+            abstract = self.text(abstract, page.file)
+            self.is_abstract = False
+            text = abstract + gap + self.text(rest, page.file)
+        else:
+            text = self.text(text, page.file)
+        return f"# {page.title}\n\n{text}\n"
 
     def text(self, text, file):
         """Translates everything but blocks of code, section by section."""
@@ -119,7 +130,7 @@ class Translation:
 
     def link(self, image, label, target, file):
         if re.match(r"[a-z]+:", target):
-            return f"{image}[{label}]({target})"
+            return label if self.is_abstract else f"{image}[{label}]({target})"
         path, _, fragment = target.partition("#")
         destination = (file.parent / path).resolve() if path else file
         if image:
