@@ -1,4 +1,5 @@
-"""Completes the merged archive: the landing page, and on each symbol's page the guides that name it.
+"""Completes the merged archive: the landing page, a line above the others that leads back to it, and
+on each symbol's page the guides that name it.
 
 usage: finish.py SITE BASE-PATH
 """
@@ -22,7 +23,11 @@ def data_file(site, url):
 def add_mentions(site):
     """Does what docc does for the articles of a symbol's own catalogue."""
     mentions = {}
+    # What every reader of a symbol may want: guides, not the list of changes or the reasons.
+    others = re.compile(r"about-|changelog|contributing|design|\d{4}-")
     for file in sorted((site / "data/documentation/guides").rglob("*.json")):
+        if others.match(file.name):
+            continue
         page = json.loads(file.read_text())
         url = "/" + file.relative_to(site / "data").with_suffix("").as_posix()
         itself = {
@@ -63,20 +68,44 @@ def snippet(name):
     return html.escape("\n".join(line[margin:] for line in lines), quote=False)
 
 
-def write_landing_page(site, base):
-    page = (SOURCE / "index.html").read_text()
+def fill(template, site, base):
+    """Replaces what a template of Docs/Site leaves open."""
+    page = (SOURCE / template).read_text()
     page = re.sub(r"\{\{snippet: (.*?)\}\}", lambda match: snippet(match[1]), page)
-    page = page.replace("{{base}}", base.rstrip("/"))
     tutorials = sorted((site / "data/tutorials").glob("*.json"))
-    link = f"{base.rstrip('/')}/tutorials/{tutorials[0].stem}/" if tutorials else None
-    page = re.sub(r"\{\{if tutorials\}\}(.*?)\{\{end\}\}", (r"\1" if link else ""), page, flags=re.DOTALL)
-    (site / "index.html").write_text(page.replace("{{tutorials}}", link or ""))
-    for file in SOURCE.iterdir():
-        if file.name != "index.html":
-            shutil.copyfile(file, site / file.name)
+    page = re.sub(r"\{\{if tutorials\}\}(.*?)\{\{end\}\}", r"\1" if tutorials else "", page, flags=re.DOTALL)
+    if tutorials:
+        page = page.replace("{{tutorials}}", f"{base}/tutorials/{tutorials[0].stem}/")
+    return page.replace("{{base}}", base)
 
 
-site, base = pathlib.Path(sys.argv[1]), sys.argv[2]
+def add_header(site, base):
+    """Puts a line above every page of docc, as its custom templates do, for the way back."""
+    header = f'<template id="custom-header">{fill("header.html", site, base)}</template>'
+    for folder in ("documentation", "tutorials"):
+        for file in (site / folder).rglob("index.html"):
+            page = file.read_text()
+            file.write_text(page.replace('<div id="app">', header + '<div id="app">', 1))
+
+
+def sort_modules(site):
+    """Lists the modules in the navigator's order: the guides, then what most people need first."""
+    index = json.loads((site / "index/index.json").read_text())
+    root = index["interfaceLanguages"]["swift"][0]
+    order = [child["path"] for child in root["children"]]
+    file = site / "data/documentation.json"
+    page = json.loads(file.read_text())
+    for section in page["topicSections"]:
+        section["identifiers"].sort(key=lambda name: order.index(page["references"][name]["url"]))
+    file.write_text(json.dumps(page))
+
+
+site, base = pathlib.Path(sys.argv[1]), sys.argv[2].rstrip("/")
 count = add_mentions(site)
-write_landing_page(site, base)
+sort_modules(site)
+add_header(site, base)
+(site / "index.html").write_text(fill("index.html", site, base))
+for file in SOURCE.iterdir():
+    if file.suffix != ".html":
+        shutil.copyfile(file, site / file.name)
 print(f"finish: {count} symbols say which guides name them")
