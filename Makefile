@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats docs pictures clean comments
+.PHONY: help setup build demo demo-mirror install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -57,7 +57,7 @@ comments: # comments are wrapped at 100 columns
 format: ## format the sources in place
 	swift format --in-place --parallel --recursive $(SOURCES)
 
-check: lint test docs service ## what CI runs, with STORES=1
+check: lint test site service ## what CI runs, with STORES=1
 
 tsan: setup ## the tests under ThreadSanitizer
 	Scripts/run-tests --sanitize=thread --scratch-path .build/tsan
@@ -125,8 +125,11 @@ engines: setup ## the tests on other builds of SQLCipher (SOURCE=FOLDER: also on
 formats: setup ## files of other programs, SQLCipher 4.5 to 4.19 with 34 settings each, and this library's files there (PACKAGES="sqlcipher3==0.6.4")
 	Scripts/formats $(PACKAGES)
 
-docs: setup ## the documentation, in .build/docs
-	Scripts/docs
+site: setup ## the documentation site, in .build/site (BASE=/path/on/the/server, REPOSITORY=https://where/files/can/be/read)
+	Scripts/site $(if $(BASE),--base $(BASE)) $(if $(REPOSITORY),--repository $(REPOSITORY))
+
+site-check: ## every page of the built site in a headless Chromium, with screenshots
+	Scripts/check-site
 
 pictures: ## the pictures of the guides, from the descriptions beside them
 	Scripts/pictures

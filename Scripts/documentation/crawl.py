@@ -1,12 +1,14 @@
 """Visits every page of the built site in a browser; see Scripts/check-site.
 
-usage: crawl.py SITE SCREENSHOTS [--widths 390,820,1440] [--only TEXT]
+usage: crawl.py SITE SCREENSHOTS [--widths 390,820,1440] [--only TEXT] [--jobs N]
 """
 
 import argparse
 import base64
+import concurrent.futures
 import functools
 import http.server
+import os
 import pathlib
 import sys
 import threading
@@ -86,6 +88,7 @@ def main():
     parser.add_argument("screenshots", type=pathlib.Path)
     parser.add_argument("--widths", default="390,820,1440")
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
 
     data = arguments.site / "data"
@@ -102,40 +105,55 @@ def main():
     widths = sorted(map(int, arguments.widths.split(",")), reverse=True)
     begin = time.monotonic()
 
+    def look_at(paths):
+        """Visits pages in a browser of its own, and returns problems, links and the longest visit."""
+        problems, links, slowest = [], [], (0, "")
+        browser = Browser()
+        try:
+            for path in paths:
+                try:
+                    # With cached scripts; the largest page is measured without them below.
+                    browser.resize(widths[0], 900)
+                    slowest = max(slowest, (browser.visit(root + urllib.parse.quote(path), READY), path))
+                    looks = []
+                    for width in widths:
+                        browser.resize(width, 900)
+                        looks.append((f"{path} at {width}", browser.evaluate(LOOK)))
+                except Failure as failure:
+                    problems.append(f"{path}: {failure}")
+                    continue
+                problems += [f"{path}: {problem}" for problem in problems_of(browser.take_events())]
+                for place, look in looks:
+                    if look["missing"]:
+                        problems.append(f"{place}: docc's error page")
+                    if look["wide"] > 0:
+                        problems.append(f"{place}: {look['wide']} points wider than the window")
+                    problems += [f"{place}: the group {text!r} is empty" for text in look["empty"]]
+                    problems += [f"{place}: the picture {source} does not show" for source in look["images"]]
+                    links += [(place, link) for link in look["links"]]
+        finally:
+            browser.close()
+        return problems, links, slowest
+
+    shares = [chosen[number::arguments.jobs] for number in range(arguments.jobs)]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as executor:
+        for found, seen, longest in executor.map(look_at, shares):
+            problems += found
+            slowest = max(slowest, longest)
+            links += len(seen)
+            for place, link in seen:
+                if not link.startswith(root):
+                    continue
+                target = urllib.parse.unquote(link[len(root):]).split("#")[0].split("?")[0]
+                if target.rstrip("/").lower() + "/" in known:
+                    continue
+                if target not in files:
+                    files[target] = (arguments.site / target.strip("/")).is_file()
+                if not files[target]:
+                    problems.append(f"{place}: a link to {target}, which does not exist")
+
     browser = Browser()
     try:
-        for path in chosen:
-            try:
-                # With cached scripts; the largest page is measured without them below.
-                browser.resize(widths[0], 900)
-                seconds = browser.visit(root + urllib.parse.quote(path), READY)
-                looks = []
-                for width in widths:
-                    browser.resize(width, 900)
-                    looks.append((f"{path} at {width}", browser.evaluate(LOOK)))
-            except Failure as failure:
-                problems.append(f"{path}: {failure}")
-                continue
-            slowest = max(slowest, (seconds, path))
-            problems += [f"{path}: {problem}" for problem in problems_of(browser.take_events())]
-            for place, look in looks:
-                if look["missing"]:
-                    problems.append(f"{place}: docc's error page")
-                if look["wide"] > 0:
-                    problems.append(f"{place}: {look['wide']} points wider than the window")
-                problems += [f"{place}: the group {text!r} is empty" for text in look["empty"]]
-                problems += [f"{place}: the picture {source} does not show" for source in look["images"]]
-                for link in look["links"]:
-                    links += 1
-                    if not link.startswith(root):
-                        continue
-                    target = urllib.parse.unquote(link[len(root):]).split("#")[0].split("?")[0]
-                    if target.rstrip("/").lower() + "/" in known:
-                        continue
-                    if target not in files:
-                        files[target] = (arguments.site / target.strip("/")).is_file()
-                    if not files[target]:
-                        problems.append(f"{place}: a link to {target}, which does not exist")
         largest = max(sizes, key=sizes.get)
         browser.resize(1440, 900)
         times = []
