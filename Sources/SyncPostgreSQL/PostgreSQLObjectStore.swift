@@ -46,7 +46,8 @@
     /// ## Errors
     ///
     /// ``/SecureSync/SyncError/store(code:message:isTransient:)`` with the SQLSTATE; 08006 if the
-    /// connection or libpq failed without one. No message has the password or the connection string.
+    /// connection or libpq failed without one. No message has the password or the connection
+    /// string.
     ///
     /// Thread-safe. The connections are closed with the last reference, or by ``close()``.
     public struct PostgreSQLObjectStore: SyncObjectStore, CustomStringConvertible, CustomReflectable
