@@ -100,7 +100,11 @@ actor MirrorGeneration {
     func begin() async throws {
         guard !hasBegun else { return }
         last = try await create(names.generation(number)) {
-            object(.generation, 0...0).sealed(Data(), key)
+            var beginning = object(.generation, 0...0)
+            // One of another mirror, of the same database and millisecond, would be the same, and
+            // both would take themselves for the one that has created it.
+            beginning.previous = MirrorObject.randomMAC()
+            return beginning.sealed(Data(), key)
         }
         hasBegun = true
     }

@@ -56,6 +56,11 @@ struct MirrorObject: Sendable {
     static let magic = Array("SSMIRROR".utf8)
     static let noMAC = [UInt8](repeating: 0, count: macLength)
 
+    /// Bytes that make an object unlike any other.
+    static func randomMAC() -> [UInt8] {
+        (0..<macLength).map { _ in UInt8.random(in: .min ... .max) }
+    }
+
     /// The key of ends' MACs, which is no secret.
     static let publicKey = SymmetricKey(data: SHA256.hash(data: magic))
 

@@ -137,6 +137,22 @@ import TestSupport
         #expect(try await restored() == current())
     }
 
+    @Test func `of two mirrors that begin in the same millisecond, one goes on`() async throws {
+        let second = Locked<DatabaseMirror?>(try mirror(in: store))
+        let other = try #require(second.withLock { $0 })
+        let first = try mirror(
+            in: HookedStore(store) { step, name in
+                guard step == .create, name.contains("/generations/"),
+                    let mirror = second.withLock({ $0.take() })
+                else { return }
+                try await mirror.flush()
+            })
+        await #expect(throws: SyncError.otherMirror("notes")) { try await first.flush() }
+        try add()
+        try await other.flush()
+        #expect(try await restored() == current())
+    }
+
     @Test func `a mirror that was stopped while it took over ends the other one all the same`()
         async throws
     {
