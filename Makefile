@@ -42,6 +42,7 @@ lint: ## check the formatting, the rules of folders and comments, and the pictur
 	swift format lint --strict --parallel --recursive $(SOURCES)
 	@$(MAKE) --no-print-directory boundary comments
 	@Scripts/check-layers
+	@Scripts/setup-site
 	@Scripts/pictures --check
 
 boundary: # only one folder imports the C API, and one file exports the secret bytes
@@ -132,6 +133,7 @@ site-check: ## every page of the built site in a headless Chromium, with screens
 	Scripts/check-site
 
 pictures: ## the pictures of the guides, from the descriptions beside them
+	@Scripts/setup-site
 	Scripts/pictures
 
 clean: ## remove all build products
