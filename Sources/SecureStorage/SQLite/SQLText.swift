@@ -90,10 +90,22 @@ enum SQLText {
     /// Returns `name` as a quoted identifier: safe for any text but NUL, which no identifier can
     /// hold.
     static func identifier(_ name: String) -> String {
-        let doubled =
-            name.utf8.contains(UInt8(ascii: "\""))
-            ? name.replacingOccurrences(of: "\"", with: "\"\"") : name
-        return "\"" + doubled + "\""
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"" + name + "\"" }
+        return quoted(name, in: "\"")
+    }
+
+    /// Returns `text` between quotation marks, which are doubled in it.
+    ///
+    /// By scalars, as the engine reads: to Swift and Foundation, a mark with a combining mark after
+    /// it is another character.
+    static func quoted(_ text: String, in mark: Unicode.Scalar) -> String {
+        var quoted = String.UnicodeScalarView([mark])
+        for scalar in text.unicodeScalars {
+            quoted.append(scalar)
+            if scalar == mark { quoted.append(mark) }
+        }
+        quoted.append(mark)
+        return String(quoted)
     }
 
     /// Returns an INSERT with a placeholder for each of `columns`, which must be spelled as SQL, as
