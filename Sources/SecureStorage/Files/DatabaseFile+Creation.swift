@@ -150,7 +150,14 @@ extension DatabaseFile {
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
-        return "\(directoryPath)/.securestorage-\(String(hash, radix: 16))"
+        return "\(directoryPath)/\(Self.hiddenPrefix)\(String(hash, radix: 16))"
+    }
+
+    private static let hiddenPrefix = ".securestorage-"
+
+    /// Whether a file of this name is the lock of some file's creation.
+    static func isCreationLock(_ name: String) -> Bool {
+        name.hasPrefix(hiddenPrefix) && name.hasSuffix(".lock")
     }
 
     /// Runs `body` while no other process or thread creates a file of this name.

@@ -11,6 +11,8 @@ struct FileCopy {
     /// Whether to omit free pages and put the others in order, which takes memory for the whole
     /// content.
     var isCompact = false
+    /// Whether the copy is checked before it gets its name.
+    var isChecked = true
 
     func write(to file: NewFile, _ progress: FileProgress.Handler) throws {
         var readOnly = configuration
@@ -19,8 +21,9 @@ struct FileCopy {
         defer { reader.close() }
         try file.make(timeout: configuration.busyTimeout) { draft in
             let copyKey = try copy(reader, to: draft) {
-                try progress($0.asFirstHalf)
+                try progress(isChecked ? $0.asFirstHalf : $0)
             }
+            guard isChecked else { return }
             try DraftCheck(draft: draft, key: copyKey, configuration: configuration).run {
                 try progress($0.asSecondHalf)
             }

@@ -32,12 +32,20 @@ extension SecureDatabaseStore {
         to url: URL, key: DatabaseKey? = nil, replacing: Bool = false,
         progress: FileProgress.Handler = { _ in }
     ) throws {
+        try backup(to: url, key: key, replacing: replacing, checking: true, progress: progress)
+    }
+
+    /// Copies the database, and checks the copy only if `isChecked`.
+    func backup(
+        to url: URL, key: DatabaseKey? = nil, replacing: Bool, checking isChecked: Bool,
+        progress: FileProgress.Handler
+    ) throws {
         let connection = try workingConnection()
         try connection.callbacks.requireOutside("a copy cannot be made")
         guard let source else { throw SecureStorageError.closed }
         let copy = FileCopy(
-            source: source, configuration: configuration, key: try key.map { try EncryptionKey($0) }
-        )
+            source: source, configuration: configuration,
+            key: try key.map { try EncryptionKey($0) }, isChecked: isChecked)
         try copy.write(to: NewFile(at: url, replacing: replacing)) {
             try requireGoingOn()
             try progress($0)
