@@ -95,6 +95,17 @@ int csqlcipher_clear_freed_memory(void) {
     return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }
 
+int csqlcipher_fts5_api(sqlite3 *db, fts5_api **api) {
+    sqlite3_stmt *statement = NULL;
+    *api = NULL;
+    int code = sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &statement, NULL);
+    if (code != SQLITE_OK) return code;
+    sqlite3_bind_pointer(statement, 1, api, "fts5_api_ptr", NULL);
+    sqlite3_step(statement);
+    code = sqlite3_finalize(statement);
+    return code == SQLITE_OK && !*api ? SQLITE_ERROR : code;
+}
+
 int csqlcipher_wal_index(sqlite3 *db, unsigned char bytes[136]) {
     sqlite3_file *file = NULL;
     int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);

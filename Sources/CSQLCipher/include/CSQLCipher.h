@@ -50,6 +50,10 @@ void csqlcipher_tap_end(csqlcipher_tap *tap);
 /// index, in another journal mode.
 int csqlcipher_wal_index(sqlite3 *db, unsigned char bytes[136]);
 
+/// Finds the functions of a connection's full-text module (https://sqlite.org/fts5.html,
+/// "Extending FTS5"). SQLITE_ERROR, and NULL in `api`, if the engine was built without it.
+int csqlcipher_fts5_api(sqlite3 *db, fts5_api **api);
+
 /// Makes the engine overwrite every block of memory before freeing it, in the whole process.
 /// SQLITE_MISUSE, without any effect, if the engine was started before. Not thread-safe.
 int csqlcipher_clear_freed_memory(void);

@@ -152,6 +152,13 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Default: 5.
     public var maximumReaderCount = 5
 
+    /// The tokenizers in Swift that full-text tables (FTS5) of the file may use.
+    ///
+    /// Default: none. For example `[CJKTokenizer.self]`. Each connection to the file has them:
+    /// those of a queue or a pool, and those that make and check copies. If an engine was built
+    /// without FTS5, opening with any throws `.openFailed` with code `.error`.
+    public var tokenizers: [any FullTextTokenizer.Type] = []
+
     /// What happens when this process already has the file open for writing.
     ///
     /// Default: ``SecondInstance/reported``. Use one store, queue or pool per file: a second one
@@ -190,6 +197,14 @@ extension SecureDatabaseConfiguration {
             throw refuse("the pool needs at least one reader")
         }
         try cipher.validate()
+        for name in tokenizers.map({ $0.name }) {
+            guard (1...255).contains(name.utf8.count), !name.utf8.contains(0) else {
+                throw refuse("the name of a tokenizer has 1 to 255 bytes and no NUL")
+            }
+            guard !["unicode61", "ascii", "porter", "trigram"].contains(name.lowercased()) else {
+                throw refuse("the tokenizer \(name) is built in, and indexes rely on it")
+            }
+        }
     }
 }
 

@@ -13,6 +13,8 @@ extension Connection {
             "mmap_size = 0",  // mapped pages would bypass the cipher's checks
             "cell_size_check = ON",
         ])
+        // Before anything of the file is read, and before the authorizer is there.
+        try installTokenizers()
     }
 
     /// Sets PRAGMAs that report nothing.

@@ -218,6 +218,7 @@ final class Connection {
         if let refused = refused(code, sql) { return refused }
         let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "the store is closed"
         if let foreignRekey = foreignRekey(code, reason) { return foreignRekey }
+        if let failed = failedTokenizer(code, reason, sql) { return failed }
         if code == .noMemory, hasDamagedPage() { return .damagedPage(in: sql) }
         return .engineFailed(code, reason, code.hint, in: sql)
     }

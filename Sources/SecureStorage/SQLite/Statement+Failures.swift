@@ -53,6 +53,7 @@ extension Statement {
         if let refused = connection.refused(code, sql) { return refused }
         var reason = String(cString: sqlite3_errmsg(database))
         if let foreignRekey = connection.foreignRekey(code, reason) { return foreignRekey }
+        if let failed = connection.failedTokenizer(code, reason, sql) { return failed }
         if code == .noMemory, connection.hasDamagedPage() { return damagedPage() }
         // The app's own words need no hint, and may have quotation marks.
         let isOwn = reason == functionMessage

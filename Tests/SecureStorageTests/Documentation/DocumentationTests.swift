@@ -50,7 +50,7 @@ import Testing
     @Test func `every Swift snippet of the documentation is in a compiled test`() throws {
         let compiled = try [
             "DocumentedSnippets.swift", "AccessSnippets.swift", "RowSnippets.swift",
-            "SharingSnippets.swift",
+            "SharingSnippets.swift", "FullTextSnippets.swift", "BackupScheduleSnippets.swift",
             "../../../Examples/Depending/Package.swift",
             "../../../Examples/Depending/Sources/Notes/main.swift",
             "../../../Examples/FirstSteps/DataVault/main.swift",
