@@ -84,6 +84,9 @@ public struct SecureDatabaseAccess: Sendable {
 protocol AccessPoint: AnyObject, Sendable {
     var observed: ObservedStore { get }
 
+    /// Returns the figures of all connections; waits for the turn of the one that writes.
+    func collectStatistics() throws -> SecureDatabaseStatistics
+
     /// Runs `block` with the connection that writes, without a transaction around it.
     func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T

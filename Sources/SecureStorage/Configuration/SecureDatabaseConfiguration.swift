@@ -177,6 +177,23 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Never receives keys or bound values. Default: label `SecureStorage`.
     public var logger = Logger(label: "SecureStorage")
 
+    /// Receives a report on each run of a statement: its text without values, its time, its rows and
+    /// pages, its waits.
+    ///
+    /// Default: nil, which costs nothing.
+    ///
+    /// It is called at the end of the statement, on the thread that runs it, and for a pool on
+    /// several threads at the same time; the statement's call waits for it. It must not use the
+    /// database: statements that it runs on it are not reported, and closing it there is refused.
+    /// See `Docs/Monitoring.md`.
+    public var statementObserver: (@Sendable (StatementReport) -> Void)?
+
+    /// The duration from which on a statement is logged, at level `warning`, as `slow statement`.
+    ///
+    /// Default: nil: none is. `.zero` logs each statement. The line has the text without values, the
+    /// duration and the counts of a ``StatementReport``.
+    public var slowStatementThreshold: Duration?
+
     /// Creates a configuration with the defaults documented at each property.
     public init() {}
 }

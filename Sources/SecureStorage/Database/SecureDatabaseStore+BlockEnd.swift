@@ -11,12 +11,15 @@ extension SecureDatabaseStore {
     func runOutermost<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        if let connection, connection.isInTransaction {
-            throw SecureStorageError.statementFailed(
-                .misuse,
-                "a transaction begun directly on the store is open, so this block could not commit; "
-                    + "commit it or roll it back there first, or begin it in a block of the queue"
-            )
+        if let connection {
+            guard !connection.isInTransaction else {
+                throw SecureStorageError.statementFailed(
+                    .misuse,
+                    "a transaction begun directly on the store is open, so this block could not commit; "
+                        + "commit it or roll it back there first, or begin it in a block of the queue"
+                )
+            }
+            if let monitor = connection.monitor { monitor.turnWait = turn.waitTime }
         }
         interruption.beginBlock()
         let open = session.resultSetCount

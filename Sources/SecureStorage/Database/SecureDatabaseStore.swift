@@ -48,6 +48,7 @@ public class SecureDatabaseStore {
             session.connection = newValue
             guard let newValue else { return }
             session.generation += 1
+            newValue.activity = session.activity
             extensions.install(on: newValue)
             newValue.interruption = interruption
             watch(newValue)

@@ -5,6 +5,8 @@ final class StoreSession {
     /// The number of times a connection was opened, which lets other code detect stale cached file
     /// state.
     @exclusivity(unchecked) var generation = 0
+    /// What all connections of the store have done.
+    let activity = Activity()
     /// The claim on the file, held while the store is open, read-only or not.
     var claim: FileClaim?
     /// How to reopen the file; non-nil while the store is open but its connection had to be closed;

@@ -33,19 +33,6 @@ extension Connection {
                 Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
                     .noteRow(kind, table, rowID)
             }, context)
-        _ = sqlite3_commit_hook(
-            handle,
-            { context in
-                guard let context else { return 0 }
-                Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteCommit()
-                return 0
-            }, context)
-        _ = sqlite3_rollback_hook(
-            handle,
-            { context in
-                guard let context else { return }
-                Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue().noteRollback()
-            }, context)
         // Setting an authorizer makes SQLite prepare each statement again at its next run, which
         // reports what the statement writes. The same call has been made before, with the same
         // handle.
@@ -61,8 +48,6 @@ extension Connection {
         sqlite3_finalize(recorder.foreign.versionQuery)
         if let handle {
             _ = sqlite3_update_hook(handle, nil, nil)
-            _ = sqlite3_commit_hook(handle, nil, nil)
-            _ = sqlite3_rollback_hook(handle, nil, nil)
         }
         self.recorder = nil
         // Statements are prepared again, and may then empty a table without visiting its rows.

@@ -34,6 +34,7 @@ extension Connection {
         hasReadPages: Bool, isFirstStep: Bool, isAtEnd: Bool, isQuery: Bool
     ) -> StepVerdict {
         if isAtEnd, !isQuery {
+            if activity.isCommitting { activity.endCommit(isDone: true) }
             noteDataVersion()
             return .sound
         }
@@ -129,11 +130,8 @@ extension Connection {
     /// damaged.
     @inline(__always)
     func hasReadPages() -> Bool {
-        guard let handle else { return false }
-        var misses: Int32 = 0
-        var highest: Int32 = 0
-        // Cannot fail for an open connection.
-        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_MISS, &misses, &highest, 0)
+        guard handle != nil else { return false }
+        let misses = status(SQLITE_DBSTATUS_CACHE_MISS)
         guard misses != damage.knownCacheMisses else { return false }
         damage.knownCacheMisses = misses
         return true

@@ -67,14 +67,7 @@ extension Connection {
     }
 
     /// The number of pages that were written to the file or its log (SQLITE_DBSTATUS_CACHE_WRITE).
-    private var writtenPages: Int32 {
-        guard let handle else { return 0 }
-        var pages: Int32 = 0
-        var highest: Int32 = 0
-        // Cannot fail for an open connection.
-        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 0)
-        return pages
-    }
+    private var writtenPages: Int32 { status(SQLITE_DBSTATUS_CACHE_WRITE) }
 }
 
 /// Commits that are in the log and may not be on the disk.

@@ -1,5 +1,6 @@
 internal import CSQLCipher
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// Waits for the locks of other connections.
 extension Connection {
@@ -28,7 +29,10 @@ extension Connection {
     /// Sleeps for a moment and returns true, if time is left.
     private func goesOnWaiting(round: Int32) -> Bool {
         guard !waits.neverWaits else { return false }
-        if round == 0 { waits.lockWait = LockWait() }
+        if round == 0 {
+            waits.lockWait = LockWait()
+            activity.lockWaits += 1
+        }
         // An operation that defers interruptions has to complete.
         if interruption?.isPaused != true,
             isInterrupted || waits.watcher?() == true
@@ -41,7 +45,9 @@ extension Connection {
         // Pauses grow, as SQLite's own do, so that many waiters cost little.
         let pauses = [1, 2, 5, 10, 15, 20] as [Int64]
         let pause = pauses.indices.contains(Int(round)) ? pauses[Int(round)] : 25
+        let start = MonotonicTime.now
         usleep(UInt32(min(.milliseconds(pause), left) / .microseconds(1)))
+        activity.lockWaitTime += MonotonicTime.now - start
         return true
     }
 

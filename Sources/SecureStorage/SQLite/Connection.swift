@@ -28,6 +28,10 @@ final class Connection {
     let authorizer = AuthorizerState()
     let waits = WaitState()
     let damage = DamageState()
+    /// What the connections of the store have done; the store's own, once it has this connection.
+    @exclusivity(unchecked) var activity = Activity()
+    /// Measures each statement; nil unless the configuration has an observer or a threshold.
+    @exclusivity(unchecked) private(set) var monitor: StatementMonitor?
     /// The commits that wait for the disk together; most connections have none.
     private(set) lazy var groupCommit = GroupCommit()
     /// Whether some of them may not be on the disk.
@@ -91,6 +95,9 @@ final class Connection {
             try connection.keepSalt()
             try connection.applySettings()
             connection.installCheckpointing(engine)
+            try connection.installTransactionHooks()
+            // Not before, since the statements of the opening are nobody's.
+            connection.monitor = StatementMonitor(configuration)
             return connection
         } catch {
             connection.close()
@@ -150,6 +157,7 @@ final class Connection {
             return
         }
         interruption?.detach(handle)
+        activity.closed = pageCounts
         statements.removeAll()
         for statement in keptStatements.values {
             statement.use.isCached = false

@@ -30,6 +30,10 @@ final class Statement {
     private var facts: StatementFacts?
     private lazy var mayReplace = SQLText.mayReplace(sql)
 
+    /// The present run, for the observer; see `Statement.monitoredStep`.
+    @exclusivity(unchecked) var monitored = MonitoredRun()
+    private(set) lazy var textWithoutLiterals = SQLText.withoutLiterals(sql)
+
     @exclusivity(unchecked) var use = Use()
     @exclusivity(unchecked) private var isFinalized = false
 
@@ -108,12 +112,18 @@ final class Statement {
     /// Advances to the next row; returns false at the end.
     func step() throws -> Bool {
         // Lent, since each use of a property would retain the connection.
-        try owner._withUnsafeGuaranteedRef { try step(on: $0) }
+        try owner._withUnsafeGuaranteedRef { connection in
+            guard let monitor = connection.monitor else { return try step(on: connection) }
+            return try monitoredStep(on: connection, monitor)
+        }
     }
 
-    private func step(on connection: Connection) throws -> Bool {
+    func step(on connection: Connection) throws -> Bool {
         let code = try advance(on: connection)
-        guard code == SQLITE_ROW || code == SQLITE_DONE else { throw stepFailure(code) }
+        guard code == SQLITE_ROW || code == SQLITE_DONE else {
+            if !isQuery { connection.activity.endCommit(isDone: false) }
+            throw stepFailure(code)
+        }
         let hasReadPages = connection.hasReadPages()
         // The usual case.
         if code == SQLITE_ROW, execution.hasBegun, !hasReadPages { return true }
@@ -197,6 +207,7 @@ final class Statement {
         execution.hasBegun = false
         execution.hasEnded = false
         if connection.recorder != nil { connection.publishCommitted() }
+        if monitored.isRunning { endMonitoringEarly() }
     }
 
     /// Whether the current row may be read: not in a child made with `fork()`.
@@ -223,6 +234,7 @@ final class Statement {
             execution.hasBegun = false
             execution.hasEnded = false
             if connection.recorder != nil { connection.publishCommitted() }
+            if monitored.isRunning { endMonitoringEarly() }
         }
         guard use.isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.

@@ -39,6 +39,9 @@ final class SerialTurn: Sendable {
     /// Whether the calling thread holds the turn.
     var isHeld: Bool { HeldTurn.innermost.map { HeldTurn.chain($0, holds: self) } ?? false }
 
+    /// How long the calling thread, which holds the turn, has waited for it, in nanoseconds.
+    var waitTime: Int64 { line.waitTime }
+
     /// Whether a call waits for the turn.
     var hasWaiters: Bool { line.hasWaiters }
 

@@ -5,8 +5,11 @@ internal import SecureStoragePlatform
     /// Admits one caller at a time, in order of arrival.
     ///
     /// A serial queue, because waiting for one lends the waiter's priority to the running block.
-    final class WaitingLine: Sendable {
+    final class WaitingLine: @unchecked Sendable {
+        // @unchecked: `waitTime` is accessed only by the holder of the turn.
         private let queue = DispatchQueue(label: "SecureStorage")
+        /// How long the holder of the turn has waited for it, in nanoseconds.
+        @exclusivity(unchecked) private(set) var waitTime: Int64 = 0
         /// The calls that have arrived and not ended.
         private let calls = Locked(0)
 
@@ -19,7 +22,11 @@ internal import SecureStoragePlatform
             defer { calls.withLock { $0 -= 1 } }
             // Unsafe only to the compiler: `sync` has returned, on this thread, before the read.
             nonisolated(unsafe) var outcome: Result<T, any Error>?
-            queue.sync { outcome = Result { try body() } }
+            let arrival = MonotonicTime.now
+            queue.sync {
+                waitTime = MonotonicTime.now - arrival
+                outcome = Result { try body() }
+            }
             guard let outcome else {
                 preconditionFailure("DispatchQueue.sync did not run its block")
             }
@@ -30,8 +37,10 @@ internal import SecureStoragePlatform
         /// Runs `body` in its turn on a Dispatch thread, without waiting for it.
         func enqueue(_ body: @escaping @Sendable () -> Void) {
             calls.withLock { $0 += 1 }
-            queue.async { [calls] in
+            let arrival = MonotonicTime.now
+            queue.async { [self] in
                 defer { calls.withLock { $0 -= 1 } }
+                waitTime = MonotonicTime.now - arrival
                 body()
             }
         }
@@ -45,7 +54,7 @@ internal import SecureStoragePlatform
         // @unchecked: everything below is only accessed under `mutex`.
         private enum Waiter {
             case thread(DispatchSemaphore)
-            case body(@Sendable () -> Void)
+            case body(@Sendable () -> Void, arrival: Int64)
         }
 
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -53,6 +62,9 @@ internal import SecureStoragePlatform
         @exclusivity(unchecked) private var waiting = FirstInFirstOut<Waiter>()
         /// The length of `waiting`: cheaper to read than the list, which is mostly empty.
         @exclusivity(unchecked) private var waitingCount = 0
+        /// How long the holder of the turn has waited for it, in nanoseconds; accessed only by the
+        /// holder, except under `mutex`.
+        @exclusivity(unchecked) private(set) var waitTime: Int64 = 0
 
         /// Runs the bodies that no thread waits for.
         ///
@@ -85,10 +97,14 @@ internal import SecureStoragePlatform
                 waiting.append(.thread(turn))
                 waitingCount += 1
                 pthread_mutex_unlock(mutex)
+                let arrival = MonotonicTime.now
                 turn.wait()
                 // The mutex makes the previous holder's writes visible, in a way that sanitizers
                 // recognise.
                 pthread_mutex_lock(mutex)
+                waitTime = MonotonicTime.now - arrival
+            } else {
+                waitTime = 0
             }
             isOccupied = true
             pthread_mutex_unlock(mutex)
@@ -101,17 +117,18 @@ internal import SecureStoragePlatform
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
             if isOccupied {
-                waiting.append(.body(body))
+                waiting.append(.body(body, arrival: MonotonicTime.now))
                 waitingCount += 1
             } else {
                 isOccupied = true
-                start(body)
+                start(body, waitTime: 0)
             }
         }
 
-        private func start(_ body: @escaping @Sendable () -> Void) {
+        private func start(_ body: @escaping @Sendable () -> Void, waitTime: Int64) {
             worker.async {
                 pthread_mutex_lock(self.mutex)  // as in `enter`
+                self.waitTime = waitTime
                 pthread_mutex_unlock(self.mutex)
                 body()
                 self.leave()
@@ -129,7 +146,8 @@ internal import SecureStoragePlatform
             waitingCount -= 1
             switch waiter {
             case .thread(let turn): turn.signal()
-            case .body(let body): start(body)
+            case .body(let body, let arrival):
+                start(body, waitTime: MonotonicTime.now - arrival)
             }
         }
     }

@@ -51,6 +51,7 @@ import Testing
         let compiled = try [
             "DocumentedSnippets.swift", "AccessSnippets.swift", "RowSnippets.swift",
             "SharingSnippets.swift", "FullTextSnippets.swift", "BackupScheduleSnippets.swift",
+            "MonitoringSnippets.swift",
             "../../../Examples/Depending/Package.swift",
             "../../../Examples/Depending/Sources/Notes/main.swift",
             "../../../Examples/FirstSteps/DataVault/main.swift",

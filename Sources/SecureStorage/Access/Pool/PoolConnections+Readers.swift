@@ -104,6 +104,8 @@ extension PoolConnections {
 
     private func forget(_ reader: SecureDatabaseStore) {
         interruptions.removeAll { $0.interruption === reader.interruption }
+        readerCounts[ObjectIdentifier(reader)] = nil
+        if let connection = reader.connection { closedReaderCounts += connection.pageCounts }
     }
 
     /// Closes the readers that are not in use.

@@ -31,11 +31,18 @@ final class PoolConnections: @unchecked Sendable {
     /// Those of all open readers.
     var interruptions: [(interruption: Interruption, place: PoolState.Place)] = []
 
+    /// The page counts of open readers, by the store, as they were when it was last idle.
+    var readerCounts: [ObjectIdentifier: PageCounts] = [:]
+    /// The page counts of readers that are closed.
+    var closedReaderCounts = PageCounts()
+
     /// A slot, its connection, and how to create the connection if there is none.
     struct Slot {
         let place: PoolState.Place
         let reader: SecureDatabaseStore?
         let source: Reopening
+        /// How long the caller has waited for it, in nanoseconds.
+        var waitTime: Int64 = 0
     }
 
     init(writer: SecureDatabaseStore, readerLimit: Int) {
@@ -107,7 +114,11 @@ final class PoolConnections: @unchecked Sendable {
         while true {
             let admission = state.admission
             guard admission != .waits, let waiter = waiting.popFirst() else { return }
-            waiter.answer = Result { () throws(SecureStorageError) in try takeSlot(admission) }
+            waiter.answer = Result { () throws(SecureStorageError) in
+                var slot = try takeSlot(admission)
+                slot.waitTime = MonotonicTime.now - waiter.arrival
+                return slot
+            }
             waiter.wake(waiter)
         }
     }

@@ -1,9 +1,11 @@
 internal import Foundation
+internal import SecureStoragePlatform
 
 /// A thread or a task that waits for one of a pool's readers.
 final class WaitingReader: Sendable {
     // nonisolated(unsafe): accessed only under the pool's condition.
     nonisolated(unsafe) var answer: Result<PoolConnections.Slot, SecureStorageError>?
+    let arrival = MonotonicTime.now
     /// Called under the condition when there is an answer.
     let wake: @Sendable (WaitingReader) -> Void
 

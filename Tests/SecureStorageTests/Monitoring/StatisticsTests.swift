@@ -1,0 +1,154 @@
+import Foundation
+import SecureStorage
+import Testing
+import TestSupport
+
+@Suite struct StatisticsTests {
+    let database: TemporaryDatabase
+
+    init() throws {
+        database = try TemporaryDatabase()
+        try database.openStore().executeUpdate("CREATE TABLE t (a INTEGER UNIQUE)")
+    }
+
+    @Test func `commits and rollbacks of what changed something are counted`() throws {
+        let db = try database.openStore()
+        let before = try db.statistics()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        _ = try db.int(forQuery: "SELECT count(*) FROM t")
+        try db.inTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (2)")
+            try db.executeUpdate("INSERT INTO t VALUES (3)")
+            return false
+        }
+        var now = try db.statistics()
+        #expect(now.commits - before.commits == 2)
+        #expect(now.rollbacks == before.rollbacks)
+        try db.inTransaction { db in
+            try db.executeUpdate("INSERT INTO t VALUES (4)")
+            return true
+        }
+        #expect(throws: SecureStorageError.self) {
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+        }
+        now = try db.statistics()
+        #expect(now.commits - before.commits == 2)
+        #expect(now.rollbacks - before.rollbacks == 2)
+    }
+
+    @Test func `an observer of changes leaves the counts as they are`() async throws {
+        let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
+        let before = try queue.statistics()
+        let changes = queue.changes()
+        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        withExtendedLifetime(changes) {}
+        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        let now = try await queue.statistics()
+        #expect(now.commits - before.commits == 2)
+    }
+
+    @Test func `a commit that fails is not counted`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        let other = try database.openStore {
+            $0.journalMode = .delete
+            $0.busyTimeout = .milliseconds(1)
+        }
+        let before = try other.statistics()
+        let rs = try db.executeQuery("SELECT a FROM t UNION ALL SELECT 1")
+        #expect(try rs.next())
+        try other.beginTransaction()
+        try other.executeUpdate("INSERT INTO t VALUES (1)")
+        #expect(storageError { try other.commit() }?.code == 5)
+        #expect(try other.statistics().commits == before.commits)
+        rs.close()
+        try other.commit()
+        #expect(try other.statistics().commits == before.commits + 1)
+    }
+
+    @Test func `counts survive the closing of the file`() throws {
+        let db = try database.openStore()
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        let before = try db.statistics()
+        #expect(before.cacheMisses > 0 && before.pagesWritten > 0)
+        db.close()
+        #expect(storageError { _ = try db.statistics() } == .closed)
+        try db.open(with: TemporaryDatabase.key)
+        let now = try db.statistics()
+        #expect(now.commits == before.commits)
+        #expect(now.cacheHits >= before.cacheHits)
+        #expect(now.cacheMisses >= before.cacheMisses)
+        #expect(now.pagesWritten >= before.pagesWritten)
+    }
+
+    @Test func `pages in the cache are hits, others are misses`() throws {
+        let db = try database.openStore()
+        _ = try db.int(forQuery: "SELECT count(*) FROM t")
+        let first = try db.statistics()
+        for _ in 0..<10 { _ = try db.int(forQuery: "SELECT count(*) FROM t") }
+        let second = try db.statistics()
+        #expect(second.cacheHits - first.cacheHits >= 10)
+        #expect(second.cacheMisses == first.cacheMisses)
+        #expect(try #require(second.cacheHitRate) > 0.5)
+    }
+
+    @Test func `the log has a size, and its last checkpoint an age`() throws {
+        let db = try database.openStore()
+        for i in 0..<10 { try db.executeUpdate("INSERT INTO t VALUES (?)", values: [i]) }
+        #expect(try db.statistics().logSize > 4096)
+        Thread.sleep(forTimeInterval: 0.2)
+        #expect(try #require(try db.statistics().checkpointAge) >= .milliseconds(150))
+        try db.checkpoint(.truncate)
+        #expect(try db.statistics().logSize == 0)
+        #expect(try #require(try db.statistics().checkpointAge) < .milliseconds(150))
+    }
+
+    @Test func `without a write-ahead log there is no checkpoint`() throws {
+        let db = try database.openStore { $0.journalMode = .delete }
+        try db.executeUpdate("INSERT INTO t VALUES (1)")
+        #expect(try db.statistics().checkpointAge == nil)
+        #expect(try db.statistics().logSize == 0)
+    }
+
+    @Test func `a pool counts its readers, and the pages of all connections`() throws {
+        let pool = try database.openPool()
+        let before = try pool.statistics()
+        #expect(before.openReaderCount == 0)
+        let isReading = DispatchSemaphore(value: 0)
+        let mayEnd = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        let reader = Thread {
+            _ = try? pool.read { db in
+                _ = try db.int(forQuery: "SELECT count(*) FROM t")
+                isReading.signal()
+                mayEnd.wait()
+            }
+            hasEnded.signal()
+        }
+        reader.start()
+        isReading.wait()
+        let during = try pool.statistics()
+        #expect(during.openReaderCount == 1)
+        #expect(during.readersInUse == 1)
+        mayEnd.signal()
+        hasEnded.wait()
+        let after = try pool.statistics()
+        #expect(after.openReaderCount == 1)
+        #expect(after.readersInUse == 0)
+        #expect(after.cacheMisses > before.cacheMisses)
+        #expect(after.rollbacks == before.rollbacks)
+        pool.close()
+        #expect(storageError { _ = try pool.statistics() } == .closed)
+    }
+
+    @Test func `a read of a pool cannot wait for the writer`() throws {
+        let pool = try database.openPool()
+        try pool.read { _ in
+            #expect(storageError { _ = try pool.statistics() }?.code == 21)
+        }
+        let commits = try pool.write { db in
+            try db.executeUpdate("INSERT INTO t VALUES (1)")
+            return try pool.statistics().commits
+        }
+        #expect(try pool.statistics().commits == commits + 1)
+    }
+}

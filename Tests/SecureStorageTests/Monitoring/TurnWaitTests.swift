@@ -1,0 +1,98 @@
+import Foundation
+import SecureStorage
+import Testing
+import TestSupport
+
+@Suite struct TurnWaitTests {
+    let database: TemporaryDatabase
+    let recorder = ReportRecorder()
+
+    init() throws {
+        database = try TemporaryDatabase()
+        try database.openStore().executeUpdate("CREATE TABLE t (a INTEGER)")
+    }
+
+    /// Runs `second` while a block of `first` holds what it needs for 0.1 s.
+    private func overlap(
+        _ first: @escaping @Sendable (() -> Void) throws -> Void,
+        _ second: () throws -> Void
+    ) throws {
+        let hasBegun = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        let holder = Thread {
+            try? first {
+                hasBegun.signal()
+                Thread.sleep(forTimeInterval: 0.1)
+            }
+            hasEnded.signal()
+        }
+        holder.start()
+        hasBegun.wait()
+        try second()
+        hasEnded.wait()
+    }
+
+    private func expectOneWait(in operation: String) {
+        let waits = recorder.reports.filter { $0.turnWait > .zero }
+        #expect(waits.count == 1)
+        #expect(waits.first?.operation == operation)
+        #expect(waits.first.map { $0.turnWait > .milliseconds(50) } == true)
+        #expect(waits.first.map { $0.duration < $0.turnWait } == true)
+    }
+
+    @Test func `the first statement of a queue's call has its wait for the turn`() throws {
+        let queue = SecureDatabaseQueue(
+            databaseStore: try database.openStore(configure: recorder.observe))
+        try overlap { hold in
+            try queue.inDatabase { _ in hold() }
+        } _: {
+            try queue.inDatabase { db in
+                try db.executeUpdate("INSERT INTO t VALUES (1)")
+                try db.executeUpdate("DELETE FROM t")
+            }
+        }
+        expectOneWait(in: "INSERT")
+    }
+
+    @Test func `a call that need not wait has none`() throws {
+        let queue = SecureDatabaseQueue(
+            databaseStore: try database.openStore(configure: recorder.observe))
+        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        #expect(recorder.reports.map(\.operation) == ["BEGIN", "INSERT", "COMMIT"])
+        #expect(recorder.reports.allSatisfy { $0.turnWait == .zero })
+    }
+
+    @Test func `an asynchronous call has its wait, too`() async throws {
+        let queue = SecureDatabaseQueue(
+            databaseStore: try database.openStore(configure: recorder.observe))
+        let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+        async let first: Void = queue.inDatabase { _ in
+            beginning.finish()
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+        for await _ in begun {}
+        try await queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        try await first
+        expectOneWait(in: "BEGIN")
+    }
+
+    @Test func `a pool's writer and its readers have theirs`() throws {
+        let pool = try database.openPool {
+            recorder.observe(&$0)
+            $0.maximumReaderCount = 1
+        }
+        try overlap { hold in
+            try pool.write { _ in hold() }
+        } _: {
+            try pool.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        }
+        expectOneWait(in: "BEGIN")
+        recorder.clear()
+        try overlap { hold in
+            try pool.read { _ in hold() }
+        } _: {
+            _ = try pool.read { try $0.int(forQuery: "SELECT count(*) FROM t") }
+        }
+        expectOneWait(in: "BEGIN")
+    }
+}
