@@ -11,6 +11,8 @@ enum RemovedOnSignal {
             guard path != nil, !isInstalled else { return }
             isInstalled = true
             for signal in [SIGINT, SIGTERM, SIGHUP] where cplatform_is_ignored(signal) == 0 {
+                // In the shell, Ctrl-C ends a statement, not the program.
+                if signal == SIGINT, Interrupts.areCaught { continue }
                 Foundation.signal(signal) { number in
                     // Only async-signal-safe calls here.
                     if let path = RemovedOnSignal.path { unlink(path) }

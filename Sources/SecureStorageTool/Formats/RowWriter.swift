@@ -10,32 +10,52 @@ protocol RowWriter {
 
 /// The output formats of a query's rows.
 enum OutputFormat: String, CaseIterable {
-    case table, csv, json, line
+    case table, box, markdown, line, csv, tabs, list, json
     case jsonLines = "json-lines"
+    case insert
 
     /// Whether the format is for people; acknowledgements are then written between the rows.
-    var isForPeople: Bool { self == .table || self == .line }
+    var isForPeople: Bool { self == .table || self == .box || self == .line }
 
-    func writer(to output: Output, showsHeaders: Bool = true) -> any RowWriter {
+    /// - Parameter store: The rows' own, which is asked how it reads numbers.
+    func writer(
+        to output: Output, _ options: RowOptions, in store: SecureDatabaseStore
+    ) throws -> any RowWriter {
         switch self {
-        case .table: TableWriter(to: output, showsHeaders: showsHeaders)
-        case .csv: CSVWriter(to: output, showsHeaders: showsHeaders)
+        case .table: TableWriter(to: output, options)
+        case .box: TableWriter(to: output, options, style: .box)
+        case .markdown: TableWriter(to: output, options, style: .markdown)
+        case .csv: CSVWriter(to: output, showsHeaders: options.showsHeaders)
         case .json: JSONWriter(to: output, isLines: false)
         case .jsonLines: JSONWriter(to: output, isLines: true)
-        case .line: LineWriter(to: output)
+        case .line: LineWriter(to: output, nullText: options.nullText)
+        case .tabs: SeparatedWriter(to: output, separator: "\t", options)
+        case .list: SeparatedWriter(to: output, separator: "|", options)
+        case .insert: try InsertWriter(to: output, table: options.insertTable, in: store)
         }
     }
+}
 
+/// What a user can choose about rows, as far as their format has a place for it.
+struct RowOptions {
+    var showsHeaders = true
+    /// The text for NULL; nil for `NULL`, when texts that look like it are in quotes.
+    var nullText: String?
+    /// The widths of the first columns, of which negative ones align to the right; 0 is automatic.
+    var widths: [Int] = []
+    /// The table that INSERT statements name.
+    var insertTable = "data"
+    /// Whether EXPLAIN and EXPLAIN QUERY PLAN are drawn, in a format for people.
+    var drawsPlans = true
+}
+
+extension RowWriter {
     /// Writes all rows; without rows, only the beginning and the end.
-    func write(
-        _ rows: SecureDatabaseResultSet, to output: Output, showsHeaders: Bool = true
-    ) throws {
+    mutating func write(all rows: SecureDatabaseResultSet) throws {
         defer { rows.close() }
-        var writer = writer(to: output, showsHeaders: showsHeaders)
-        let columns = (0..<rows.columnCount).map { rows.columnName(forIndex: $0) ?? "" }
-        try writer.begin(columns)
-        while try rows.next() { try writer.write(rows) }
-        try writer.end()
+        try begin((0..<rows.columnCount).map { rows.columnName(forIndex: $0) ?? "" })
+        while try rows.next() { try write(rows) }
+        try end()
     }
 }
 
@@ -45,12 +65,16 @@ enum ValueText {
     static let null = "NULL"
 
     /// Returns the value on one line, without anything that a terminal would act on.
-    static func shown(_ value: SQLiteValue) -> String {
+    ///
+    /// - Parameters:
+    ///   - value: Any value.
+    ///   - nullText: Another text for NULL, from which no quotes tell texts apart.
+    static func shown(_ value: SQLiteValue, nullText: String? = nil) -> String {
         switch value {
-        case .null: null
+        case .null: nullText.map { Visible.text($0) } ?? null
         case .integer(let number): String(number)
         case .real(let number): real(number)
-        case .text(let text): text == null ? "'\(text)'" : Visible.text(text)
+        case .text(let text): text == null && nullText == nil ? "'\(text)'" : Visible.text(text)
         case .blob(let bytes): "X'\(Hex.text(bytes))'"
         }
     }

@@ -70,6 +70,8 @@ final class TableImport {
     func insert(
         _ values: [(any SQLiteDatatypeBridgeable)?], with statement: SecureDatabaseStatement
     ) throws {
+        // In the shell; one that comes between two statements interrupts none.
+        guard !Interrupts.hasCome else { throw Failure("interrupted") }
         try statement.executeUpdate(values: values)
         rowCount += 1
     }

@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// The typed lines, in memory for the up key, and in a file only if the user names one, because
-/// statements contain data.
+/// The typed statements and commands, in memory for the up key, and in a file only if the user names
+/// one, because statements contain data.
 ///
-/// Lines that may contain a key, and lines that begin with a space, are never kept.
+/// Those that may contain a key, and those that begin with a space, are never kept. In the file, a
+/// line that begins with a tab continues the entry before it.
 final class History {
-    /// The restored lines of earlier sessions, the oldest first.
-    let lines: [String]
+    /// The restored entries of earlier sessions, the oldest first.
+    let entries: [String]
     /// The descriptor, or -1 for none.
     private let file: Int32
 
@@ -16,7 +17,7 @@ final class History {
     /// - Throws: `Failure` when the path cannot be a history file.
     init(_ path: String?) throws {
         guard let path else {
-            (file, lines) = (-1, [])
+            (file, entries) = (-1, [])
             return
         }
         let what = "the history cannot be kept in \"\(path)\""
@@ -35,7 +36,7 @@ final class History {
             }
             // Also for a file that was created otherwise.
             guard fchmod(file, 0o600) == 0 else { throw Failure.system(what) }
-            lines = text.split(separator: "\n").suffix(Self.longest).map { String($0) }
+            entries = Self.entries(text).suffix(Self.longest)
         } catch {
             close(file)
             throw error
@@ -44,19 +45,29 @@ final class History {
 
     deinit { if file >= 0 { close(file) } }
 
-    /// Adds the lines of a statement, or a command.
+    /// Adds a statement, or a command.
     ///
-    /// - Returns: Whether they may be recalled.
-    func add(_ lines: [String]) -> Bool {
-        guard lines.first?.hasPrefix(" ") == false,
-            !Self.mayHoldKey(lines.joined(separator: "\n"))
-        else { return false }
+    /// - Returns: Whether it may be recalled.
+    func add(_ entry: String) -> Bool {
+        guard !entry.hasPrefix(" "), !Self.mayHoldKey(entry) else { return false }
         if file >= 0 {
             // The shell works without the file, so a failed write is not an error.
-            let text = Array(lines.map { $0 + "\n" }.joined().utf8)
+            let text = Array((entry.replacing("\n", with: "\n\t") + "\n").utf8)
             _ = write(file, text, text.count)
         }
         return true
+    }
+
+    private static func entries(_ text: String) -> [String] {
+        var entries: [String] = []
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("\t"), let last = entries.popLast() {
+                entries.append(last + "\n" + line.dropFirst())
+            } else {
+                entries.append(String(line))
+            }
+        }
+        return entries
     }
 
     /// Returns whether SQL may contain a key: `PRAGMA key`, `rekey`, `hexkey`, `ATTACH … KEY`, even

@@ -16,6 +16,9 @@ enum Interrupts {
     /// Whether Ctrl-C has been pressed since ``clear()``.
     static var hasCome: Bool { count != 0 }
 
+    /// Whether Ctrl-C is handled here.
+    static var areCaught: Bool { pipeEnd >= 0 }
+
     static func clear() { count = 0 }
 
     /// Calls `body`, on a separate thread, for each Ctrl-C from now on.

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The result of reading a line.
 enum InputLine {
-    /// A line without its line feed.
+    /// A line without its line feed, or the lines of a whole text.
     case line([UInt8])
     case end
     /// Ctrl-C while the line was being typed.
@@ -14,11 +14,11 @@ protocol LineSource: AnyObject {
     /// The number of the last line, from 1.
     var number: Int { get }
     func next(prompt: String) throws -> InputLine
-    /// Makes a line available with the up key.
-    func remember(_ line: String)
+    /// Makes a statement or command available with the up key.
+    func remember(_ entry: String)
 }
 
-/// Unedited lines from a descriptor, for scripts, and for terminals without an editing library.
+/// Unedited lines from a descriptor, for scripts, and for terminals that cannot move the cursor.
 final class PlainLines: LineSource {
     private(set) var number = 0
     private let descriptor: Int32
@@ -71,5 +71,5 @@ final class PlainLines: LineSource {
         return true
     }
 
-    func remember(_ line: String) {}
+    func remember(_ entry: String) {}
 }

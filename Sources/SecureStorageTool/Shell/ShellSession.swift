@@ -8,38 +8,52 @@ final class ShellSession {
         case more, quit
     }
 
-    private let store: SecureDatabaseStore
-    private let output = Output.standard
+    static let prompt = "securestorage> "
+    static let continuation = "          ...> "
+
+    let store: SecureDatabaseStore
+    let isInteractive: Bool
+    var runner: StatementRunner
+    var redirection: Redirection?
+    /// The pager that the user can switch on.
+    let pager: String?
+    var isPagerOn = true
     private let history: History
-    private let isInteractive: Bool
-    private var runner: StatementRunner
     private var statements = Statements()
     /// The lines of an unfinished statement.
     private var typed: [String] = []
     private static let deepest = 10
 
-    init(_ store: SecureDatabaseStore, isInteractive: Bool, history: History) {
+    /// - Parameter pager: The command that shows results longer than the screen; nil for none.
+    init(
+        _ store: SecureDatabaseStore, isInteractive: Bool, history: History, pager: String? = nil
+    ) {
         self.store = store
         self.history = history
         self.isInteractive = isInteractive
+        self.pager = pager
         runner = StatementRunner(store: store, output: .standard, format: .table)
+        runner.pager = pager
     }
 
     /// Reads to the end of the input.
     ///
     /// - Returns: False when a script has failed, which ends it.
     func run(_ lines: any LineSource) throws -> Bool {
-        if isInteractive { for line in history.lines { lines.remember(line) } }
+        if isInteractive { for entry in history.entries { lines.remember(entry) } }
         while true {
-            let prompt = statements.isInStatement ? "          ...> " : "securestorage> "
+            let prompt = statements.isInStatement ? Self.continuation : Self.prompt
             switch try lines.next(prompt: prompt) {
             case .end: return try end()
             case .interrupted:
                 forget()
                 if !isInteractive { return false }
-            case .line(let line):
+            case .line(let text):
                 do {
-                    if try take(line, from: lines) == .quit { return try end() }
+                    // Before it runs, because a failed statement is the one that the user wants to
+                    // correct.
+                    remember(text, lines)
+                    if try take(text) == .quit { return try end() }
                 } catch {
                     guard let failure = Failure(error) else { throw error }
                     forget()
@@ -49,9 +63,9 @@ final class ShellSession {
                         return false
                     }
                     // The terminal has shown ^C, and the cursor is after it.
-                    if Interrupts.hasCome { try output.write("\n") }
+                    if Interrupts.hasCome { try Output.standard.write("\n") }
                     // Earlier output belongs before the message.
-                    try output.flush()
+                    try Output.standard.flush()
                     failure.report()
                 }
             }
@@ -61,14 +75,13 @@ final class ShellSession {
     /// Handles the rest at the end of the input; a script's last statement needs no semicolon.
     private func end() throws -> Bool {
         var isGood = true
-        if !isInteractive, let last = try statements.finish() {
-            do {
-                try runner.run(last.sql)
-            } catch {
-                guard let failure = Failure(error) else { throw error }
-                failure.report()
-                isGood = false
-            }
+        do {
+            if !isInteractive, let last = try statements.finish() { try run(last.sql) }
+            try endRedirection()
+        } catch {
+            guard let failure = Failure(error) else { throw error }
+            failure.report()
+            isGood = false
         }
         guard try store.isInTransaction() else { return isGood }
         Failure("a transaction was left open and has been rolled back").report()
@@ -78,96 +91,48 @@ final class ShellSession {
     private func forget() {
         statements.reset()
         typed = []
+        // The result that it was for does not come.
+        if redirection?.isOnce == true { dropRedirection() }
     }
 
-    private func take(
-        _ line: [UInt8], from lines: any LineSource, depth: Int = 0
-    ) throws -> Outcome {
+    /// Takes one line, or the lines of a text that was edited as a whole.
+    private func take(_ text: [UInt8]) throws -> Outcome {
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            if try take(Array(line), depth: 0) == .quit { return .quit }
+        }
+        return .more
+    }
+
+    private func take(_ line: [UInt8], depth: Int) throws -> Outcome {
         let text = String(decoding: line, as: UTF8.self)
-        if !statements.isInStatement, line.first == UInt8(ascii: ".") {
-            remember([text], lines, depth)
-            return try command(text, lines, depth)
+        if !statements.isInStatement, let command = ShellText.command(text) {
+            return try run(command: command, depth: depth)
         }
-        if depth == 0, !text.allSatisfy(\.isWhitespace) { typed.append(text) }
-        let complete = try statements.take(line + [UInt8(ascii: "\n")])
-        if !statements.isInStatement {
-            // Before it runs, because a failed statement is the one that the user wants to correct.
-            remember(typed, lines, depth)
-            typed = []
+        for statement in try statements.take(line + [UInt8(ascii: "\n")]) {
+            try run(statement.sql)
         }
-        for statement in complete { try runner.run(statement.sql) }
         return .more
     }
 
-    private func remember(_ text: [String], _ lines: any LineSource, _ depth: Int) {
-        guard isInteractive, depth == 0, !text.isEmpty, history.add(text) else { return }
-        for line in text { lines.remember(line) }
+    private func run(_ sql: String) throws {
+        try redirecting { try runner.run(sql) }
     }
 
-    // MARK: - Commands
-
-    static let help = """
-        .headers on|off   column names above tables and CSV
-        .help             this list
-        .mode FORM        table, csv, json, json-lines or line
-        .quit             exit, like Ctrl-D
-        .read FILE        run the commands in a file
-        .schema [TABLE]   the SQL that created the tables
-        .tables           the names of tables and views
-
-        End SQL with a semicolon. Ctrl-C interrupts a running statement and discards typed input.
-        """
-
-    private func command(
-        _ line: String, _ lines: any LineSource, _ depth: Int
-    ) throws -> Outcome {
-        let words = line.split(separator: " ", maxSplits: 1).map { String($0) }
-        let argument =
-            words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : ""
-        switch (words[0], argument) {
-        case (".quit", ""), (".exit", ""): return .quit
-        case (".help", _): try output.write(line: Self.help)
-        case (".headers", "on"): runner.showsHeaders = true
-        case (".headers", "off"): runner.showsHeaders = false
-        case (".mode", _):
-            guard let format = OutputFormat(rawValue: argument) else {
-                let forms = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure("unknown format \"\(argument)\"", hint: "the formats are \(forms)")
-            }
-            runner.format = format
-        case (".tables", ""): try showTables()
-        case (".schema", _): try showSchema(argument)
-        case (".read", _) where !argument.isEmpty: return try read(argument, lines, depth)
-        default:
-            throw Failure("\"\(line)\" is not a shell command", hint: ".help lists them")
-        }
-        try output.flush()
-        return .more
+    /// Makes the statement that these lines end available as one entry.
+    private func remember(_ line: [UInt8], _ lines: any LineSource) {
+        guard isInteractive else { return }
+        typed.append(String(decoding: line, as: UTF8.self))
+        var entry = typed.joined(separator: "\n")
+        guard ShellText.isComplete(entry) else { return }
+        typed = []
+        while entry.last?.isWhitespace == true { entry.removeLast() }
+        while let first = entry.first, first == "\n" || first == "\t" { entry.removeFirst() }
+        if !entry.isEmpty, history.add(entry) { lines.remember(entry) }
     }
 
-    private func showTables() throws {
-        let names = try store.names(
-            """
-            SELECT name FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
-            WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-            ORDER BY name
-            """)
-        for name in names { try output.write(line: Visible.text(name)) }
-    }
+    // MARK: - Files with statements
 
-    private func showSchema(_ table: String) throws {
-        let all = "SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema"
-        let only = table.isEmpty ? "?1 = ''" : "tbl_name = ?1 COLLATE NOCASE"
-        for sql in try store.names(
-            "SELECT sql FROM (\(all)) WHERE sql IS NOT NULL AND \(only)", table)
-        {
-            try output.write(line: sql + ";")
-        }
-    }
-
-    private func read(
-        _ path: String, _ lines: any LineSource, _ depth: Int
-    ) throws -> Outcome {
+    func read(_ path: String, depth: Int) throws -> Outcome {
         guard depth < Self.deepest else {
             throw Failure("files are nested more than \(Self.deepest) levels deep")
         }
@@ -179,7 +144,7 @@ final class ShellSession {
             switch try script.next(prompt: "") {
             case .line(let line):
                 do {
-                    if try take(line, from: lines, depth: depth + 1) == .quit { return .quit }
+                    if try take(line, depth: depth + 1) == .quit { return .quit }
                 } catch {
                     guard let failure = Failure(error) else { throw error }
                     throw Failure(
@@ -188,7 +153,7 @@ final class ShellSession {
             case .interrupted: throw Failure("interrupted")
             case .end:
                 // As at the end of a script.
-                if let last = try statements.finish() { try runner.run(last.sql) }
+                if let last = try statements.finish() { try run(last.sql) }
                 return .more
             }
         }

@@ -51,6 +51,11 @@ struct StatementScanner {
         }
     }
 
+    /// Whether the text so far ends inside a comment after `--`.
+    var isInLineComment: Bool {
+        if case .lineComment = place { true } else { false }
+    }
+
     /// Processes the next byte; returns true when it is the semicolon that ends a statement.
     mutating func ends(with byte: UInt8) -> Bool {
         switch place {

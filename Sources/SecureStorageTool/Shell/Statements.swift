@@ -1,5 +1,3 @@
-internal import SecureStorage
-
 /// Splits a text into statements, with the lines at which they begin.
 struct Statements {
     /// A statement and the line, from 1, at which it begins.
@@ -15,6 +13,11 @@ struct Statements {
 
     /// Whether a statement has begun that no semicolon has ended yet.
     var isInStatement: Bool { scanner.hasStatement || scanner.isInside }
+
+    /// Whether the text ends inside quotes or a comment.
+    var isInside: Bool { scanner.isInside || scanner.isInLineComment }
+    /// The text of the statement that has begun.
+    var unfinished: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Adds more text, and returns the statements that it completes.
     mutating func take(_ text: some Sequence<UInt8>) throws -> [Statement] {
@@ -54,72 +57,5 @@ struct Statements {
             throw Failure("the statement at line \(firstLine) is not UTF-8")
         }
         return Statement(sql: sql, line: firstLine)
-    }
-}
-
-/// Runs statements one at a time and shows their results.
-struct StatementRunner {
-    let store: SecureDatabaseStore
-    let output: Output
-    var format: OutputFormat
-    var showsHeaders = true
-
-    init(store: SecureDatabaseStore, output: Output, format: OutputFormat) {
-        self.store = store
-        self.output = output
-        self.format = format
-    }
-
-    /// Runs `sql`, and reports the commit if it has written anything and no transaction is open.
-    func run(_ sql: String, values: [String] = []) throws {
-        let wasInTransaction = try store.isInTransaction()
-        let before = try wasInTransaction ? 0 : changes()
-        let values: [(any SQLiteDatatypeBridgeable)?] = values
-        let statement = try store.prepare(sql)
-        defer { statement.close() }
-        var returnsRows = true
-        do {
-            let rows = try statement.executeQuery(values: values)
-            try format.write(rows, to: output, showsHeaders: showsHeaders)
-        } catch SecureStorageError.backingStoreError(let code, _) where code == Self.misuse {
-            // The statement returns no columns.
-            try statement.executeUpdate(values: values)
-            returnsRows = false
-        }
-        try output.flush()
-        // Nothing is committed while a transaction is open.
-        guard try !store.isInTransaction() else { return }
-        let acknowledgement: String
-        if wasInTransaction {
-            let isRollback = leadingWords(sql, 1) == ["ROLLBACK"]
-            acknowledgement = isRollback ? "ok, rolled back" : "ok, committed"
-        } else {
-            let count = try changes() - before
-            guard !returnsRows || count != 0 else { return }
-            acknowledgement =
-                count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
-        }
-        try acknowledge(acknowledgement, on: format.isForPeople ? output : Output.errors)
-    }
-
-    /// SQLITE_MISUSE.
-    private static let misuse = 21
-
-    private func changes() throws -> Int64 {
-        try store.executeQuery("SELECT total_changes()").firstInteger() ?? 0
-    }
-}
-
-extension SecureDatabaseResultSet {
-    /// Returns the first column of the first row, and closes the result set.
-    func firstInteger() throws -> Int64? {
-        defer { close() }
-        return try next() ? int64(forColumnIndex: 0) : nil
-    }
-
-    /// Returns the first column of the first row, and closes the result set.
-    func firstText() throws -> String? {
-        defer { close() }
-        return try next() ? string(forColumnIndex: 0) : nil
     }
 }

@@ -12,8 +12,10 @@ final class Output {
 
     let isTerminal: Bool
     private(set) var byteCount = 0
-    private let descriptor: Int32
-    private var buffer: [UInt8] = []
+    /// The pager that shows what is written now.
+    fileprivate var pager: Pager?
+    fileprivate let descriptor: Int32
+    fileprivate var buffer: [UInt8] = []
     private static let bufferSize = 64 * 1024
 
     init(descriptor: Int32) {
@@ -76,6 +78,10 @@ final class Output {
 
     private func send(_ bytes: [UInt8]) throws {
         byteCount += bytes.count
+        if let pager {
+            try pager.write(bytes)
+            return
+        }
         do {
             try bytes.withUnsafeBytes { try Descriptor(borrowing: descriptor).write($0) }
         } catch let error as SystemError {
@@ -83,6 +89,37 @@ final class Output {
             throw Failure("cannot write: \(error.reason)")
         }
     }
+}
+
+extension Output {
+    /// Shows what `body` writes in a pager if it is longer than the screen.
+    ///
+    /// Control characters are escaped for the pager as for the terminal, to which `less -R` passes
+    /// some of them.
+    ///
+    /// - Parameters:
+    ///   - command: The pager; nil for none.
+    ///   - body: Ends early, without an error of this function, when the user leaves the pager.
+    /// - Throws: Any error thrown by `body`, after the user has left the pager.
+    func paged(by command: String?, _ body: () throws -> Void) throws {
+        guard let command, isTerminal, pager == nil else { return try body() }
+        try flush()
+        let pager = Pager(command, for: descriptor)
+        self.pager = pager
+        let result = Result { try body() }
+        do {
+            try flush()
+        } catch is Pager.WasLeft {
+            discard()
+        }
+        self.pager = nil
+        try pager.finish()
+        do {
+            try result.get()
+        } catch is Pager.WasLeft {}
+    }
+
+    private func discard() { buffer.removeAll(keepingCapacity: true) }
 }
 
 /// Reports a commit on a separate line, which programs can wait for.

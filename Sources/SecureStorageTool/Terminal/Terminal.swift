@@ -1,4 +1,3 @@
-internal import CSecureStoragePlatform
 internal import Foundation
 internal import SecureStorage
 
@@ -6,10 +5,18 @@ internal import SecureStorage
 enum Terminal {
     /// Returns the columns of the terminal at `descriptor`, or nil when it is not a terminal.
     static func width(of descriptor: Int32 = STDOUT_FILENO) -> Int? {
+        size(of: descriptor)?.columns
+    }
+
+    /// Returns the size of the terminal at `descriptor`, or nil when it is not a terminal.
+    static func size(of descriptor: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int)? {
         guard isatty(descriptor) == 1 else { return nil }
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return (80, 24) }
+        return (
+            columns: size.ws_col > 0 ? Int(size.ws_col) : 80,
+            rows: size.ws_row > 0 ? Int(size.ws_row) : 24
+        )
     }
 
     /// Prompts on the terminal itself, regardless of redirections, and does not echo the answer.
@@ -79,44 +86,6 @@ enum Terminal {
             }
         }
         return typed.prefix(count)
-    }
-}
-
-/// Holds terminating signals of other processes until the terminal is restored.
-private struct EndingSignals {
-    // nonisolated(unsafe): a single word, written by the handler, which interrupts the main thread.
-    nonisolated(unsafe) private static var caught: sig_atomic_t = 0
-    private var blockedBefore = sigset_t()
-
-    /// Runs `body` with the signals blocked except in `wait`: one that came between a look for it
-    /// and a read would not end the read.
-    static func whileHeld<R>(_ body: (EndingSignals) throws -> R) rethrows -> R {
-        let signals = [SIGTERM, SIGHUP]
-        var held = EndingSignals()
-        var blocked = sigset_t()
-        sigemptyset(&blocked)
-        for signal in signals { sigaddset(&blocked, signal) }
-        pthread_sigmask(SIG_BLOCK, &blocked, &held.blockedBefore)
-        var actions = signals.map { _ in sigaction() }
-        for (index, signal) in signals.enumerated() {
-            cplatform_catch(signal, { EndingSignals.caught = $0 }, &actions[index])
-        }
-        defer {
-            for (index, signal) in signals.enumerated() { sigaction(signal, &actions[index], nil) }
-            pthread_sigmask(SIG_SETMASK, &held.blockedBefore, nil)
-        }
-        return try body(held)
-    }
-
-    /// Waits for bytes.
-    ///
-    /// - Throws: `Failure` with the status of a program that the signal ended.
-    func wait(for descriptor: Int32) throws {
-        var blocked = blockedBefore
-        while cplatform_wait(descriptor, &blocked) != 0 {
-            if Self.caught != 0 { throw Failure("ended", status: 128 + Self.caught) }
-            guard errno == EINTR else { throw Failure.system("the terminal cannot be read") }
-        }
     }
 }
 

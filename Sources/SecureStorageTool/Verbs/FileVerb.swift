@@ -46,10 +46,24 @@ extension FileVerb {
         return (store, try keyOptions.key(of: file, isNew: !exists))
     }
 
-    /// Returns an open store.
+    /// Returns an open store; a wrong key that was typed is asked for again, twice.
     func open(for use: FileUse) throws -> SecureDatabaseStore {
-        let (store, key) = try storeAndKey(for: use)
+        var (store, key) = try storeAndKey(for: use)
+        var isTyped: Bool {
+            keyOptions.keyFd == nil && keyOptions.keyFile == nil && keyOptions.keyEnv == nil
+        }
+        for _ in 1..<(isTyped ? Self.attempts : 1) {
+            do {
+                try store.open(with: key)
+                return store
+            } catch SecureStorageError.authenticationFailed {
+                Failure("wrong key; try again").report()
+                key = try keyOptions.key(of: file, isNew: false)
+            }
+        }
         try store.open(with: key)
         return store
     }
+
+    private static var attempts: Int { 3 }
 }

@@ -57,7 +57,7 @@ struct MirrorLog: ParsableCommand {
     }
 
     private func write(_ history: [DatabaseMirror.Generation]) throws {
-        var table = TableWriter(to: .standard, showsHeaders: true)
+        var table = TableWriter(to: .standard)
         table.begin(["generation", "first", "last", "states", "pages", "objects", "bytes"])
         for generation in history {
             try table.write([

@@ -10,9 +10,11 @@ struct Shell: FileVerb {
             SQL ends with a semicolon and may span several lines; .help lists the shell's own commands. Ctrl-C \
             interrupts a running statement, Ctrl-D exits the shell. The file is created if it is missing.
 
-            Where the system has libedit or libreadline, lines can be edited, and the up key recalls earlier ones. \
+            Statements can be edited, the up key recalls earlier ones, and Tab completes names and keywords. \
             They are discarded when the shell exits, since statements contain data. With --history they are kept in a \
-            file that only you can access; lines that may spell out a key or that begin with a space are never kept.
+            file that only you can access; those that may spell out a key or that begin with a space are never kept.
+
+            Results longer than the screen are shown in the pager that PAGER names, else in less.
 
             In a script, without a terminal, the first error ends the shell with status 1.
 
@@ -39,7 +41,11 @@ struct Shell: FileVerb {
         let history = try History(isInteractive ? history : nil)
         let store = try open(for: readOnly ? .reading : .creating)
         defer { store.close() }
-        let session = ShellSession(store, isInteractive: isInteractive, history: history)
+        let isScreen = isInteractive && Output.standard.isTerminal
+        let environment = ProcessInfo.processInfo.environment
+        let session = ShellSession(
+            store, isInteractive: isInteractive, history: history,
+            pager: isScreen ? Pager.usual(environment) : nil)
         // Other threads may only interrupt a store, and only through a queue.
         let queue = SecureDatabaseQueue(databaseStore: store)
         try Interrupts.call { queue.interrupt() }
@@ -48,13 +54,16 @@ struct Shell: FileVerb {
                 line: "SQLCipher \(SecureDatabaseStore.cipherVersion), "
                     + "SQLite \(SecureDatabaseStore.sqliteVersion); .help lists the commands")
         }
-        guard try session.run(lines(isInteractive: isInteractive)) else { throw Failure.silent }
+        let canEdit = isScreen && environment["TERM"] ?? "dumb" != "dumb"
+        let lines: any LineSource =
+            canEdit ? editor(store) : PlainLines(STDIN_FILENO, showsPrompt: isScreen)
+        guard try session.run(lines) else { throw Failure.silent }
     }
 
-    private func lines(isInteractive: Bool) -> any LineSource {
-        let isScreen = isInteractive && Output.standard.isTerminal
-        let terminal = ProcessInfo.processInfo.environment["TERM"] ?? "dumb"
-        if isScreen, terminal != "dumb", let edited = EditedLines() { return edited }
-        return PlainLines(STDIN_FILENO, showsPrompt: isScreen)
+    private func editor(_ store: SecureDatabaseStore) -> LineEditor {
+        let completion = SQLCompletion(store)
+        return LineEditor(
+            continuation: ShellSession.continuation, isComplete: ShellText.isComplete,
+            complete: completion.candidates(after:))
     }
 }

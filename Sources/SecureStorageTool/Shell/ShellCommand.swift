@@ -1,0 +1,94 @@
+/// A command of the shell: what `.help` shows, and what Tab completes.
+struct ShellCommand {
+    /// What an argument is.
+    enum Argument {
+        case none, text, onOff, format, table, file
+    }
+
+    /// With the dot.
+    let name: String
+    let usage: String
+    let help: String
+    let arguments: [Argument]
+
+    private init(_ name: String, _ usage: String, _ help: String, _ arguments: Argument...) {
+        (self.name, self.usage, self.help) = (name, usage, help)
+        self.arguments = arguments
+    }
+
+    static let all = [
+        ShellCommand(".backup", "FILE", "copy the database, under the same key", .file),
+        ShellCommand(".databases", "", "the files that are open"),
+        ShellCommand(".dump", "[TABLE]", "the rows as SQL", .table),
+        ShellCommand(".eqp", "on|off", "the query plan of each statement before it runs", .onOff),
+        ShellCommand(".explain", "on|off", "EXPLAIN as a tree, and with loops indented", .onOff),
+        ShellCommand(".headers", "on|off", "column names above tables and CSV", .onOff),
+        ShellCommand(".help", "[COMMAND]", "this list; also without the dot", .text),
+        ShellCommand(
+            ".import", "[OPTIONS] FILE [TABLE]",
+            "read CSV or JSON lines; --csv, --tsv, --json-lines, --no-header", .file, .table),
+        ShellCommand(".indexes", "[TABLE]", "the names of indexes", .table),
+        ShellCommand(
+            ".mode", "FORM [TABLE]", "the form of rows; the table is for INSERT", .format, .table),
+        ShellCommand(".nullvalue", "[TEXT]", "the text for NULL in tables, lines and lists", .text),
+        ShellCommand(
+            ".once", "[--force] FILE", "write the next result into a file", .file),
+        ShellCommand(
+            ".output", "[--force] [FILE]", "write into a file; without one, show again", .file),
+        ShellCommand(".pager", "on|off", "a pager for results longer than the screen", .onOff),
+        ShellCommand(".print", "[TEXT]", "write a text", .text),
+        ShellCommand(".quit", "", "exit, like Ctrl-D and .exit; also without the dot"),
+        ShellCommand(".read", "FILE", "run the statements and commands in a file", .file),
+        ShellCommand(".schema", "[TABLE]", "the SQL that created the tables", .table),
+        ShellCommand(".show", "", "the current settings"),
+        ShellCommand(".tables", "[PATTERN]", "the names of tables and views, as with LIKE", .table),
+        ShellCommand(".timer", "on|off", "how long each statement takes", .onOff),
+        ShellCommand(".width", "[N …]", "the widths of columns, negative to the right", .text),
+    ]
+
+    static func named(_ name: String) -> ShellCommand? {
+        all.first { $0.name == (name == ".exit" ? ".quit" : name) }
+    }
+
+    static var list: String {
+        let width = all.map { $0.name.count + 1 + $0.usage.count }.max() ?? 0
+        let lines = all.map { command in
+            let start = "\(command.name) \(command.usage)"
+            return start + String(repeating: " ", count: width + 2 - start.count) + command.help
+        }
+        let forms = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        return lines.joined(separator: "\n") + """
+
+
+            The forms are \(forms).
+            End SQL with a semicolon. Tab completes names and keywords; Ctrl-R searches what was typed.
+            Ctrl-C interrupts a running statement and discards typed input.
+            """
+    }
+}
+
+/// The words of a command, of which those with blanks are in quotes.
+enum ShellWords {
+    /// - Throws: `Failure` for a quote without its end.
+    static func split(_ line: String) throws -> [String] {
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        for character in line {
+            if let end = quote {
+                if character == end { quote = nil } else { word?.append(character) }
+            } else if character == "\"" || character == "'" {
+                quote = character
+                word = word ?? ""
+            } else if character.isWhitespace {
+                if let word { words.append(word) }
+                word = nil
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        guard quote == nil else { throw Failure("a quote has no end") }
+        if let word { words.append(word) }
+        return words
+    }
+}

@@ -1,0 +1,108 @@
+internal import SecureStorage
+
+/// Runs statements one at a time and shows their results.
+struct StatementRunner {
+    let store: SecureDatabaseStore
+    var output: Output
+    var format: OutputFormat
+    var options = RowOptions()
+    /// The command that shows results longer than the screen; nil for none.
+    var pager: String?
+    var showsTimes = false
+    /// Whether each statement's query plan is shown before it runs.
+    var showsPlans = false
+
+    init(store: SecureDatabaseStore, output: Output, format: OutputFormat) {
+        self.store = store
+        self.output = output
+        self.format = format
+    }
+
+    /// Runs `sql`, and reports the commit if it has written anything and no transaction is open.
+    func run(_ sql: String, values: [String] = []) throws {
+        if showsPlans { try showPlan(sql) }
+        let timer = showsTimes ? StatementTimer() : nil
+        try runPlain(sql, values)
+        if let timer { try acknowledge(timer.description, on: messages) }
+    }
+
+    private func runPlain(_ sql: String, _ values: [String]) throws {
+        let wasInTransaction = try store.isInTransaction()
+        let before = try wasInTransaction ? 0 : changes()
+        let values: [(any SQLiteDatatypeBridgeable)?] = values
+        let statement = try store.prepare(sql)
+        defer { statement.close() }
+        var returnsRows = true
+        do {
+            let rows = try statement.executeQuery(values: values)
+            defer { rows.close() }
+            var writer = try writer(for: sql)
+            try output.paged(by: pager) { try writer.write(all: rows) }
+        } catch SecureStorageError.backingStoreError(let code, _) where code == Self.misuse {
+            // The statement returns no columns.
+            try statement.executeUpdate(values: values)
+            returnsRows = false
+        }
+        try output.flush()
+        // Nothing is committed while a transaction is open.
+        guard try !store.isInTransaction() else { return }
+        let acknowledgement: String
+        if wasInTransaction {
+            let isRollback = leadingWords(sql, 1) == ["ROLLBACK"]
+            acknowledgement = isRollback ? "ok, rolled back" : "ok, committed"
+        } else {
+            let count = try changes() - before
+            guard !returnsRows || count != 0 else { return }
+            acknowledgement =
+                count == 0 ? "ok" : "ok, \(count) \(count == 1 ? "row" : "rows") changed"
+        }
+        try acknowledge(acknowledgement, on: messages)
+    }
+
+    /// Where acknowledgements go: between the rows only where people read those.
+    var messages: Output {
+        format.isForPeople && output === Output.standard ? output : Output.errors
+    }
+
+    private func writer(for sql: String) throws -> any RowWriter {
+        if options.drawsPlans, format.isForPeople {
+            let words = leadingWords(sql, 3)
+            if words == ["EXPLAIN", "QUERY", "PLAN"] { return PlanTreeWriter(to: output) }
+            if words.first == "EXPLAIN" {
+                return ProgramWriter(to: output, options, style: format == .box ? .box : .plain)
+            }
+        }
+        return try format.writer(to: output, options, in: store)
+    }
+
+    /// Shows the plan of a statement that has one.
+    private func showPlan(_ sql: String) throws {
+        let planned = ["SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "VALUES"]
+        guard let word = leadingWords(sql, 1).first, planned.contains(word) else { return }
+        let rows = try store.executeQuery("EXPLAIN QUERY PLAN " + sql)
+        var writer = PlanTreeWriter(to: messages)
+        try writer.write(all: rows)
+        try messages.flush()
+    }
+
+    /// SQLITE_MISUSE.
+    private static let misuse = 21
+
+    private func changes() throws -> Int64 {
+        try store.executeQuery("SELECT total_changes()").firstInteger() ?? 0
+    }
+}
+
+extension SecureDatabaseResultSet {
+    /// Returns the first column of the first row, and closes the result set.
+    func firstInteger() throws -> Int64? {
+        defer { close() }
+        return try next() ? int64(forColumnIndex: 0) : nil
+    }
+
+    /// Returns the first column of the first row, and closes the result set.
+    func firstText() throws -> String? {
+        defer { close() }
+        return try next() ? string(forColumnIndex: 0) : nil
+    }
+}

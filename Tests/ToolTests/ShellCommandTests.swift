@@ -1,0 +1,259 @@
+import Foundation
+import Testing
+
+/// The shell's commands, in scripts.
+@Suite struct ShellCommandTests {
+    let workspace: Workspace
+
+    init() throws {
+        workspace = try Workspace()
+        try workspace.fill(
+            "a.db",
+            """
+            CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, "a|b");
+            CREATE INDEX by_text ON note (text);
+            CREATE TABLE other (x UNIQUE);
+            INSERT INTO note VALUES (1, 'buy milk', 2.5), (2, NULL, X'00ff');
+            """)
+    }
+
+    private func shell(_ script: String) throws -> Program {
+        try workspace.run("shell", "a.db", input: script)
+    }
+
+    /// Expects that a command fails with a message and changes nothing after it.
+    private func expectFailure(
+        _ command: String, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let program = try shell(command + "\nSELECT 'after';\n")
+        #expect(program.status == 1, sourceLocation: sourceLocation)
+        #expect(program.text == "", sourceLocation: sourceLocation)
+        #expect(
+            program.errors.hasPrefix("securestorage: line 1: " + message),
+            "\(program.errors)", sourceLocation: sourceLocation)
+    }
+
+    // MARK: - Forms
+
+    @Test(
+        arguments: [
+            (
+                "box",
+                """
+                ┌────┬──────────┬─────────┐
+                │ id │ text     │ a|b     │
+                ├────┼──────────┼─────────┤
+                │  1 │ buy milk │ 2.5     │
+                │  2 │ NULL     │ X'00ff' │
+                └────┴──────────┴─────────┘
+                """
+            ),
+            (
+                "markdown",
+                #"""
+                | id | text     | a\|b    |
+                |---:|----------|---------|
+                |  1 | buy milk | 2.5     |
+                |  2 | NULL     | X'00ff' |
+                """#
+            ),
+            ("tabs", "id\ttext\ta|b\n1\tbuy milk\t2.5\n2\tNULL\tX'00ff'"),
+            ("list", "id|text|a|b\n1|buy milk|2.5\n2|NULL|X'00ff'"),
+            ("column", "id  text      a|b\n──  ────────  ───────\n 1  buy milk  2.5\n 2  NULL      X'00ff'"),
+            (
+                "insert note",
+                """
+                INSERT INTO "note"("id","text","a|b") VALUES(1,'buy milk',2.5);
+                INSERT INTO "note"("id","text","a|b") VALUES(2,NULL,X'00ff');
+                """
+            ),
+        ])
+    func `rows have the form that .mode names`(_ form: String, _ expected: String) throws {
+        let program = try shell(".mode \(form)\nSELECT * FROM note ORDER BY id;\n")
+        #expect(program.text == expected + "\n" && program.errors == "" && program.status == 0)
+    }
+
+    @Test func `.mode names the forms when there is no such one`() throws {
+        try expectFailure(".mode nonsense", "unknown format \"nonsense\"\nhint: the formats are table")
+        try expectFailure(".mode", "unknown format \"\"")
+    }
+
+    @Test func `inserted rows are the same rows`() throws {
+        let rows = try shell(".mode insert other\nSELECT 0.1 + 0.2 AS x UNION ALL SELECT 1e999;\n")
+        let back = try shell(rows.text + ".headers off\nSELECT x = 0.1 + 0.2 OR x = 1e999 FROM other;\n")
+        #expect(back.lines.suffix(2) == ["1", "1"] && back.status == 0)
+    }
+
+    @Test func `.nullvalue, .headers and .width change tables`() throws {
+        let program = try shell(
+            """
+            .nullvalue -
+            .headers off
+            .width 3 -10 4
+            SELECT * FROM note ORDER BY id;
+            .width
+            .nullvalue
+            SELECT text FROM note WHERE text IS NULL;
+            """)
+        #expect(program.lines == ["1      buy milk  2.5", "2             -  X'0…", "NULL"])
+        try expectFailure(".width wide", "usage: .width")
+    }
+
+    // MARK: - Plans
+
+    private let join = "SELECT * FROM note JOIN other ON other.x = note.id WHERE text = 'a'"
+
+    @Test func `a query plan is drawn as a tree`() throws {
+        let program = try shell(
+            "EXPLAIN QUERY PLAN \(join) UNION SELECT 1, 2, 3, 4;\n.explain off\nEXPLAIN QUERY PLAN \(join);\n"
+        )
+        let lines = program.lines
+        #expect(lines.first == "QUERY PLAN" && lines[1] == "`--COMPOUND QUERY")
+        #expect(lines[2] == "   |--LEFT-MOST SUBQUERY")
+        #expect(lines[3].hasPrefix("   |  |--SEARCH note USING INDEX by_text (text=?)"))
+        #expect(lines[4].hasPrefix("   |  `--SEARCH other USING"))
+        #expect(lines.contains { $0.hasPrefix("id") && $0.hasSuffix("detail") })
+    }
+
+    @Test func `.eqp shows the plan before the rows`() throws {
+        let program = try shell(".eqp on\nSELECT count(*) FROM note;\nPRAGMA user_version;\n")
+        #expect(program.lines.first == "QUERY PLAN" && program.lines[1].hasPrefix("`--SCAN note"))
+        #expect(program.lines.suffix(6).first == "count(*)")
+        #expect(program.lines.count { $0 == "QUERY PLAN" } == 1)
+    }
+
+    @Test func `the loops of a program are indented`() throws {
+        let program = try shell("EXPLAIN SELECT * FROM note;\n")
+        let lines = program.lines
+        #expect(lines.contains { $0.contains("  Rewind  ") })
+        #expect(lines.contains { $0.contains("    Column  ") } && lines.contains { $0.contains("  Next  ") })
+    }
+
+    // MARK: - Files
+
+    @Test func `.once writes one result into a file that only its owner can read`() throws {
+        let program = try shell(
+            ".mode csv\n.once \"the rows.csv\"\nSELECT id FROM note;\nSELECT 7;\n")
+        #expect(program.text == "7\r\n7\r\n" && program.status == 0)
+        #expect(try workspace.read("the rows.csv") == Data("id\r\n1\r\n2\r\n".utf8))
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: workspace.file("the rows.csv"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `.output writes all results until it ends, and acknowledgements elsewhere`() throws {
+        let program = try shell(
+            """
+            .output rows
+            SELECT id FROM note;
+            .print a text
+            UPDATE note SET text = 'x';
+            .output
+            SELECT 7;
+            """)
+        #expect(program.lines == ["7", "─", "7"] && program.errors == "ok, 2 rows changed\n")
+        #expect(String(decoding: try workspace.read("rows"), as: UTF8.self) == "id\n──\n 1\n 2\na text\n")
+        #expect(try shell(".output rest\nSELECT 5;\n").status == 0)
+        #expect(workspace.exists("rest"))
+    }
+
+    @Test func `.output and .once leave what exists, unless they are forced`() throws {
+        try workspace.write("mine", to: "rows")
+        try expectFailure(".once rows", "\"rows\" already exists\nhint: use --force")
+        try expectFailure(".output a.db", "\"a.db\" already exists")
+        try expectFailure(".output none/rows", "\"none/")
+        try expectFailure(".once", "usage: .once [--force] FILE")
+        #expect(try workspace.read("rows") == Data("mine".utf8))
+        let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
+        #expect(program.status == 0)
+        #expect(try workspace.read("rows") == Data("a\n─\n1\n".utf8))
+    }
+
+    @Test func `a failed statement leaves no file of .once`() throws {
+        #expect(try shell(".once rows\nSELECT nonsense;\n").status == 1)
+        #expect(!workspace.exists("rows"))
+    }
+
+    @Test func `.import reads a file into a table, or nothing of it`() throws {
+        try workspace.write("id,text,a|b\n3,three,\n4,four,4\n", to: "more.csv")
+        try workspace.write("x\n1\n1\n", to: "twice.csv")
+        try workspace.write(#"{"a":1}"# + "\n", to: "rows.jsonl")
+        try workspace.write("5\tfive\t5\n", to: "tabs of mine")
+        let program = try shell(
+            """
+            .import more.csv note
+            .import rows.jsonl
+            BEGIN;
+            .import --tsv --no-header "tabs of mine" note
+            ROLLBACK;
+            SELECT count(*) FROM note;
+            """)
+        #expect(
+            program.lines == [
+                "imported 2 rows into note", "imported 1 row into rows",
+                "imported 1 row into note, not committed yet", "ok, rolled back", "count(*)",
+                "────────", "       4",
+            ])
+        try expectFailure(".import twice.csv other", "line 3: UNIQUE constraint failed: other.x")
+        try expectFailure(".import none.csv note", "\"none.csv\" cannot be read: No such file")
+        try expectFailure(".import more.txt note", "the file's name does not tell its format")
+        try expectFailure(".import --nonsense more.csv", "unknown option \"--nonsense\"")
+        try expectFailure(".import", "usage: .import")
+        #expect(try shell(".headers off\nSELECT count(*) FROM other;\n").text == "0\n")
+    }
+
+    @Test func `.read says which file is missing`() throws {
+        try expectFailure(".read none.sql", "\"none.sql\" cannot be read: No such file or directory")
+        try expectFailure(".read", "usage: .read FILE")
+        try workspace.write("SELECT 1 AS a;", to: "with blanks.sql")
+        #expect(try shell(".read with blanks.sql\n").text == "a\n─\n1\n")
+        #expect(try shell(".read \"with blanks.sql\"\n").text == "a\n─\n1\n")
+    }
+
+    @Test func `.backup and .dump copy the database`() throws {
+        let program = try shell(".backup copy.db\n.dump other\n")
+        #expect(program.lines.first == "backed up to copy.db" && program.lines.last == "COMMIT;")
+        #expect(try workspace.run("query", "copy.db", "SELECT count(*) FROM note").status == 0)
+        try expectFailure(".backup copy.db", "cannot")
+        try expectFailure(".dump none", "no such table: \"none\"")
+    }
+
+    // MARK: - Others
+
+    @Test func `.indexes, .tables and .databases list names`() throws {
+        let program = try shell(".indexes note\n.indexes\n.tables n%\n.databases\n")
+        #expect(
+            Array(program.lines.prefix(4)) == [
+                "by_text", "by_text", "sqlite_autoindex_other_1", "note",
+            ])
+        #expect(program.lines[4].hasPrefix("name  file") && program.lines.last?.hasSuffix("a.db") == true)
+    }
+
+    @Test func `.timer says how long a statement takes`() throws {
+        let program = try shell(".timer on\nSELECT 1 AS a;\n.timer off\nSELECT 2 AS a;\n")
+        #expect(program.lines.count == 7)
+        #expect(program.lines[3].firstMatch(of: /^time \d+\.\d{3} s, user \d+\.\d{3}, system \d/) != nil)
+        try expectFailure(".timer", "usage: .timer on|off")
+    }
+
+    @Test(arguments: ["quit", ".quit", "exit", ".exit", "QUIT;", "  exit ;"])
+    func `the shell ends with or without a dot`(_ word: String) throws {
+        let program = try shell("\(word)\nSELECT 1;\n")
+        #expect(program.status == 0 && program.text == "" && program.errors == "")
+    }
+
+    @Test func `help lists every command, and explains one`() throws {
+        let program = try shell("help\n")
+        for name in [".import", ".once", ".timer", ".width", ".quit"] {
+            #expect(program.text.contains(name))
+        }
+        #expect(try shell(".help mode\n").text.hasPrefix(".mode FORM [TABLE]"))
+        try expectFailure(".help nonsense", "\"nonsense\" is not a shell command")
+        try expectFailure(".nonsense", "\".nonsense\" is not a shell command")
+    }
+
+    @Test func `.show lists the settings`() throws {
+        let program = try shell(".mode box\n.timer on\n.show\n")
+        #expect(program.lines.contains("mode       box") && program.lines.contains("timer      on"))
+    }
+}
