@@ -14,30 +14,31 @@ import Testing
 
     private func shown(_ text: EditedText) -> String { text.before + "|" + text.after }
 
-    private typealias Change = @Sendable (inout EditedText) -> Void
+    typealias Change = @Sendable (inout EditedText) -> Void
 
-    @Test(
-        arguments: [
-            ("SELECT a| FROM t", "SELECT| FROM t", { $0.cutTerminalWord(); $0.deleteBackward() }),
-            ("x = 'a b'|;", "x = 'a |;", { $0.cutTerminalWord() }),
-            ("main.note|", "main.|", { $0.cutWordBackward() }),
-            ("|main.note", "|.note", { $0.cutWordForward() }),
-            ("a\nbc|d\ne", "a\n|d\ne", { $0.cutToLineStart() }),
-            ("a\n|d\ne", "a|d\ne", { $0.cutToLineStart() }),
-            ("a\nbc|d\ne", "a\nbc|\ne", { $0.cutToLineEnd() }),
-            ("a\nbc|\ne", "a\nbc|e", { $0.cutToLineEnd() }),
-            ("a\nbc|d\ne", "a\n|bcd\ne", { $0.moveToLineStart() }),
-            ("a\n|bcd\ne", "a\nbcd|\ne", { $0.moveToLineEnd() }),
-            ("one two|", "one |two", { $0.moveWordBackward() }),
-            ("|one two", "one| two", { $0.moveWordForward() }),
-            ("abc\nd|", "a|bc\nd", { _ = $0.moveUp() }),
-            ("a\nbc|d", "a|\nbcd", { _ = $0.moveUp() }),
-            ("abc|\nd", "abc\nd|", { _ = $0.moveDown() }),
-            ("e\u{301}|x", "|x", { $0.deleteBackward() }),
-            ("|👩‍👩‍👧x", "👩‍👩‍👧|x", { $0.moveForward() }),
-            ("ab c|", "ab cab c|", { $0.cutToLineStart(); $0.paste(); $0.paste() }),
-            ("|", "|", { $0.deleteBackward(); $0.deleteForward(); $0.cutToLineStart() }),
-        ] as [(String, String, Change)])
+    static let changes: [(String, String, Change)] = [
+        ("SELECT a| FROM t", "SELECT| FROM t", { $0.cutTerminalWord(); $0.deleteBackward() }),
+        ("x = 'a b'|;", "x = 'a |;", { $0.cutTerminalWord() }),
+        ("main.note|", "main.|", { $0.cutWordBackward() }),
+        ("|main.note", "|.note", { $0.cutWordForward() }),
+        ("a\nbc|d\ne", "a\n|d\ne", { $0.cutToLineStart() }),
+        ("a\n|d\ne", "a|d\ne", { $0.cutToLineStart() }),
+        ("a\nbc|d\ne", "a\nbc|\ne", { $0.cutToLineEnd() }),
+        ("a\nbc|\ne", "a\nbc|e", { $0.cutToLineEnd() }),
+        ("a\nbc|d\ne", "a\n|bcd\ne", { $0.moveToLineStart() }),
+        ("a\n|bcd\ne", "a\nbcd|\ne", { $0.moveToLineEnd() }),
+        ("one two|", "one |two", { $0.moveWordBackward() }),
+        ("|one two", "one| two", { $0.moveWordForward() }),
+        ("abc\nd|", "a|bc\nd", { _ = $0.moveUp() }),
+        ("a\nbc|d", "a|\nbcd", { _ = $0.moveUp() }),
+        ("abc|\nd", "abc\nd|", { _ = $0.moveDown() }),
+        ("e\u{301}|x", "|x", { $0.deleteBackward() }),
+        ("|👩‍👩‍👧x", "👩‍👩‍👧|x", { $0.moveForward() }),
+        ("ab c|", "ab cab c|", { $0.cutToLineStart(); $0.paste(); $0.paste() }),
+        ("|", "|", { $0.deleteBackward(); $0.deleteForward(); $0.cutToLineStart() }),
+    ]
+
+    @Test(arguments: changes)
     func `keys change the text around the cursor`(
         _ before: String, _ after: String, _ change: Change
     ) {

@@ -1,4 +1,5 @@
 import Foundation
+import SecureStorage
 import Testing
 
 /// Results longer than the screen, in a terminal of 24 rows.

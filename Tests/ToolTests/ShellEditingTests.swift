@@ -1,4 +1,5 @@
 import Foundation
+import SecureStorage
 import Testing
 
 /// The shell's keys, typed in a terminal.

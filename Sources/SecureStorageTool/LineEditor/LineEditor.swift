@@ -36,7 +36,7 @@ final class LineEditor: LineSource {
     private var recall = Recall()
     private var search: Search?
     private var prompt = ""
-    /// Whether the last key was a Tab that changed nothing; the next one lists the candidates.
+    /// Whether the last key was a Tab with several candidates; the next one lists them.
     private var wantsList = false
 
     private struct Search {
@@ -221,6 +221,7 @@ final class LineEditor: LineSource {
             }
         } else if completion.common.count > typed.count {
             text.replace(last: completion.length, with: completion.common)
+            wantsList = true
         } else if lists, !completion.candidates.isEmpty {
             list(completion.candidates)
         } else {
