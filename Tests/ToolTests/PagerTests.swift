@@ -6,12 +6,19 @@ import Testing
 @Suite(.enabled(if: PseudoTerminal.isAvailable)) struct PagerTests {
     let workspace: Workspace
     private let shell = "securestorage shell a.db --key-file key --raw-key"
-    private let numbers = """
-        WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000) \
-        SELECT x, 'row' FROM c
-        """
+    private let numbers = "SELECT * FROM numbers"
 
-    init() throws { workspace = try Workspace() }
+    init() throws {
+        workspace = try Workspace()
+        try workspace.fill(
+            "a.db",
+            """
+            CREATE VIEW numbers AS WITH RECURSIVE
+            c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000) SELECT x, 'row' AS r FROM c;
+            CREATE VIEW endless AS WITH RECURSIVE
+            c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c;
+            """)
+    }
 
     private func start(_ pager: String) throws -> PseudoTerminal {
         let terminal = try PseudoTerminal(workspace, "export PAGER='\(pager)'; \(shell)")
@@ -30,7 +37,7 @@ import Testing
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
         let paged = String(decoding: try workspace.read("paged"), as: UTF8.self)
-        #expect(paged.hasPrefix("x   'row'\n") && paged.hasSuffix("22  row\n"))
+        #expect(paged.hasPrefix("x   r\n") && paged.hasSuffix("22  row\n"))
         try terminal.leave()
     }
 
@@ -98,9 +105,8 @@ import Testing
 
     @Test func `Ctrl-C ends a query whose rows are in the pager`() throws {
         let terminal = try start("cat > paged")
-        terminal.type(
-            "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c;")
-        try terminal.expect("FROM c;")
+        terminal.type("SELECT * FROM endless;")
+        try terminal.expect("FROM endless;")
         usleep(700_000)
         terminal.send(PseudoTerminal.controlC)
         try terminal.expect("securestorage> ", within: 10)

@@ -110,8 +110,8 @@ import Testing
         let lines = program.lines
         #expect(lines.first == "QUERY PLAN" && lines[1] == "`--COMPOUND QUERY")
         #expect(lines[2] == "   |--LEFT-MOST SUBQUERY")
-        #expect(lines[3].hasPrefix("   |  |--SEARCH note USING INDEX by_text (text=?)"))
-        #expect(lines[4].hasPrefix("   |  `--SEARCH other USING"))
+        #expect(lines[3].hasPrefix("   |  |--S") && lines[3].contains("other"))
+        #expect(lines[4].hasPrefix("   |  `--SEARCH note USING"))
         #expect(lines.contains { $0.hasPrefix("id") && $0.hasSuffix("detail") })
     }
 
@@ -133,7 +133,7 @@ import Testing
 
     @Test func `.once writes one result into a file that only its owner can read`() throws {
         let program = try shell(
-            ".mode csv\n.once \"the rows.csv\"\nSELECT id FROM note;\nSELECT 7;\n")
+            ".mode csv\n.once \"the rows.csv\"\nSELECT id FROM note ORDER BY id;\nSELECT 7;\n")
         #expect(program.text == "7\r\n7\r\n" && program.status == 0)
         #expect(try workspace.read("the rows.csv") == Data("id\r\n1\r\n2\r\n".utf8))
         let attributes = try FileManager.default.attributesOfItem(
@@ -145,7 +145,7 @@ import Testing
         let program = try shell(
             """
             .output rows
-            SELECT id FROM note;
+            SELECT id FROM note ORDER BY id;
             .print a text
             UPDATE note SET text = 'x';
             .output
@@ -161,7 +161,7 @@ import Testing
         try workspace.write("mine", to: "rows")
         try expectFailure(".once rows", "\"rows\" already exists\nhint: use --force")
         try expectFailure(".output a.db", "\"a.db\" already exists")
-        try expectFailure(".output none/rows", "\"none/")
+        try expectFailure(".output none/rows", "\"none/rows\" cannot be created: No such file or directory")
         try expectFailure(".once", "usage: .once [--force] FILE")
         #expect(try workspace.read("rows") == Data("mine".utf8))
         let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
@@ -226,7 +226,8 @@ import Testing
             Array(program.lines.prefix(4)) == [
                 "by_text", "by_text", "sqlite_autoindex_other_1", "note",
             ])
-        #expect(program.lines[4].hasPrefix("name  file") && program.lines.last?.hasSuffix("a.db") == true)
+        #expect(program.lines[4].hasPrefix("name  file"))
+        #expect(program.lines.contains { $0.hasPrefix("main  /") && $0.hasSuffix("/a.db") })
     }
 
     @Test func `.timer says how long a statement takes`() throws {

@@ -58,7 +58,7 @@ import Testing
         terminal.send("SELECT tex\t\t")
         try terminal.expect("texture")
         terminal.send("u\t, 40 + 2 FROM note;\r")
-        try terminal.expect("soft       42")
+        try terminal.expect("soft         42")
         try terminal.leave()
     }
 
@@ -88,34 +88,35 @@ import Testing
 
     @Test func `a statement of several lines is one entry, for the next session too`() throws {
         let terminal = try start("--history typed")
-        terminal.type("SELECT 40 +")
+        terminal.type("SELECT 40 AS n,")
         try terminal.expect("...> ")
         terminal.type("2;")
-        try terminal.expect("\n    42")
+        try terminal.expect("\n40  2")
         try terminal.expect("securestorage> ")
         terminal.send(up)
-        try terminal.expect("SELECT 40 +")
+        try terminal.expect("SELECT 40 AS n,")
         // Its last line, changed.
         terminal.send("\u{7f}\u{7f}3;\r")
-        try terminal.expect("\n    43")
+        try terminal.expect("\n40  3")
         try terminal.leave()
         #expect(
             String(decoding: try workspace.read("typed"), as: UTF8.self)
-                == "SELECT 'ready' || '!';\nSELECT 40 +\n\t2;\nSELECT 40 +\n\t3;\n")
+                == "SELECT 'ready' || '!';\nSELECT 40 AS n,\n\t2;\nSELECT 40 AS n,\n\t3;\n")
 
         let next = try start("--history typed")
+        // Over what `start` has typed, to the statement before it.
         next.send(up + up + "\u{7f}\u{7f}4;\r")
-        try next.expect("\n    44")
+        try next.expect("\n40  4")
         try next.leave()
     }
 
     @Test func `the up key goes to the line above before it recalls`() throws {
         let terminal = try start()
-        terminal.type("SELECT 40 +")
+        terminal.type("SELECT 40 AS n,")
         try terminal.expect("...> ")
-        // Up to the end of the first line, there a digit, down again.
-        terminal.send("2;\u{1b}[A\u{5} 1000 +\u{1b}[B\u{5}\r")
-        try terminal.expect("\n         1042")
+        // Up to the first line and to its end, more text there, down again.
+        terminal.send("2;\u{1b}[A\u{5} 1000,\u{1b}[B\u{5}\r")
+        try terminal.expect("\n40  1000  2")
         try terminal.leave()
     }
 

@@ -103,8 +103,11 @@ final class OutputFile {
 private struct HiddenName {
     let path: String
     let directory: String
+    /// What the user calls the file.
+    private let target: String
 
     init(of path: String) {
+        target = path
         let url = URL(fileURLWithPath: path)
         directory = url.deletingLastPathComponent().path
         // A hash (FNV-1a), because the name itself may already have the maximum length.
@@ -158,7 +161,7 @@ private struct HiddenName {
                 return try take()
             } catch let error as SystemError {
                 guard error.code == EEXIST else {
-                    throw Failure("\"\(path)\" cannot be created: \(error.reason)")
+                    throw Failure("\"\(target)\" cannot be created: \(error.reason)")
                 }
             }
             if try clear() { continue }

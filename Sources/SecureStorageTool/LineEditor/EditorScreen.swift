@@ -64,6 +64,22 @@ struct EditorScreen {
         }
     }
 
+    /// Whether the terminal marks pasted text.
+    private var marksPastes = false
+
+    /// Makes the terminal mark pasted text, whose tabs and line feeds are then no keys.
+    mutating func begin() {
+        send("\u{1b}[?2004h")
+        marksPastes = true
+        forget()
+    }
+
+    /// Ends what ``begin()`` began.
+    mutating func end() {
+        if marksPastes { send("\u{1b}[?2004l") }
+        marksPastes = false
+    }
+
     /// Draws the text where the last one was drawn.
     mutating func show(_ prompt: String, _ text: EditedText) {
         let size = Terminal.size(of: descriptor) ?? (80, 24)
@@ -109,6 +125,7 @@ struct EditorScreen {
             text.moveToEnd()
             show(drawn.prompt, text)
         }
+        end()
         send("\r\n")
         forget()
     }

@@ -70,13 +70,11 @@ final class LineEditor: LineSource {
         return try EndingSignals.whileHeld { signals in
             let mode = try TerminalMode(descriptor)
             try mode.enter()
-            // Pasted tabs and line feeds are then no keys.
-            screen.send("\u{1b}[?2004h")
+            screen.begin()
             defer {
-                screen.send("\u{1b}[?2004l")
+                screen.end()
                 mode.leave()
             }
-            screen.forget()
             return try read(signals, mode)
         }
     }
@@ -137,11 +135,12 @@ final class LineEditor: LineSource {
             return .end
         case .control("z"):
             screen.erase()
+            screen.end()
             mode.leave()
             // The whole job stops, as at Ctrl-Z in any other program.
             kill(0, SIGTSTP)
             try mode.enter()
-            screen.send("\u{1b}[?2004h")
+            screen.begin()
         case .control("l"): screen.clearAll()
         case .control("r"): search = Search(found: recall.entries.count, before: text)
         case .tab: completeWord(lists: hadTab)
@@ -252,6 +251,7 @@ final class LineEditor: LineSource {
         screen.show(prompt, text)
         screen.finish()
         screen.send(lines.joined(separator: "\r\n") + "\r\n")
+        screen.begin()
     }
 }
 

@@ -44,8 +44,8 @@ final class Pager {
         if process == nil {
             held += bytes
             for byte in bytes { count(byte) }
-            // A row for the prompt.
-            guard heldRows >= rows - 1 else { return }
+            // The prompt needs a row, too.
+            guard heldRows >= rows else { return }
             try start()
             let all = held
             held = []
