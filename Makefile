@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -30,10 +30,12 @@ demo: setup ## the main job: an encrypted database of this machine's packages
 demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
 
-install: setup ## the command-line tool, optimised, in ~/.local/bin (PREFIX=/usr/local, TRAITS=PostgreSQL)
+install: setup ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL)
 	swift build -c release --product securestorage $(if $(TRAITS),--traits default,$(TRAITS))
-	install -d $(or $(PREFIX),$(HOME)/.local)/bin
-	install -m 755 .build/release/securestorage $(or $(PREFIX),$(HOME)/.local)/bin/securestorage
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install .build/release/securestorage
+
+uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install --remove
 
 test: setup ## all tests (STORES=1: also over a PostgreSQL and an S3 server, started for it)
 	$(WITH_STORES) Scripts/run-tests

@@ -2,35 +2,60 @@ internal import Foundation
 internal import SecureStorage
 internal import SecureSync
 
-/// The reason why the program fails: one line, a hint on a separate line, the exit status.
+/// The reason why the program fails: one line, a hint on a separate line, and its kind.
 struct Failure: Error {
-    static let usageStatus: Int32 = 2
-    static let unknownKeyStatus: Int32 = 3
-    /// Not 1: a service manager that started the mirror again would take over from the other one.
-    static let otherMirrorStatus: Int32 = 4
-
     let message: String
     let hint: String?
-    let status: Int32
+    let kind: FailureKind
+    /// Whether people have read it already, in a report on standard output.
+    let isShown: Bool
 
-    init(_ message: String, hint: String? = nil, status: Int32 = 1) {
+    var status: Int32 { kind.status }
+
+    init(
+        _ message: String, hint: String? = nil, _ kind: FailureKind = .failed,
+        isShown: Bool = false
+    ) {
         self.message = message
         self.hint = hint
-        self.status = status
+        self.kind = kind
+        self.isShown = isShown
     }
 
     /// Returns a failure for incorrect usage.
     static func usage(_ message: String, hint: String? = nil) -> Failure {
-        Failure(message, hint: hint, status: usageStatus)
+        Failure(message, hint: hint, .usage)
     }
 
     /// Returns the failure of a system call, with the reason in `errno`.
-    static func system(_ what: String) -> Failure {
-        Failure("\(what): \(String(cString: strerror(errno)))")
+    static func system(_ what: String, _ kind: FailureKind? = nil) -> Failure {
+        let code = errno
+        return Failure(
+            "\(what): \(String(cString: strerror(code)))",
+            kind ?? (code == ENOENT ? .noFile : .access))
     }
 
-    /// A failure without a message, such as for a missing key of a key-value store.
-    static let silent = Failure("")
+    static func noFile(_ path: String) -> Failure {
+        Failure("no such file: \"\(path)\"", .noFile)
+    }
+
+    /// Returns the failure of a new file whose name is taken.
+    static func exists(_ path: String) -> Failure {
+        Failure("\"\(path)\" already exists", hint: "use --force to replace it", .exists)
+    }
+
+    /// Returns a failure of which people have read a report; programs get it as JSON.
+    static func shown(_ message: String, _ kind: FailureKind) -> Failure {
+        Failure(message, kind, isShown: true)
+    }
+
+    /// A failure whose message was shown before.
+    static let silent = shown("failed", .failed)
+
+    /// Returns the failure with the place that it concerns, such as a line of a script.
+    func at(_ place: String, ending: String = "", _ kind: FailureKind? = nil) -> Failure {
+        Failure("\(place): \(message)\(ending)", hint: hint, kind ?? self.kind)
+    }
 
     /// nil for errors of the argument parser.
     init?(_ error: any Error) {
@@ -38,7 +63,7 @@ struct Failure: Error {
         case let failure as Failure: self = failure
         case let error as SecureStorageError: self.init(error)
         case let error as SyncError: self.init(error)
-        case let error as CocoaError: self.init(error.localizedDescription)
+        case let error as CocoaError: self.init(error.localizedDescription, .access)
         default: return nil
         }
     }
@@ -50,62 +75,81 @@ struct Failure: Error {
                 message,
                 hint:
                     "use --raw-key for a key in hex digits, --page-size and the like for files that were "
-                    + "made with other settings")
+                    + "made with other settings", .wrongKey)
         case .notEncrypted(let message):
             self.init(
                 message,
                 hint:
                     "\"securestorage encrypt\" creates an encrypted copy of it; the sqlite3 shell opens "
-                    + "it directly")
+                    + "it directly", .notEncrypted)
         case .legacyFormat(_, let message):
-            self.init(message, hint: "use \"securestorage migrate\" to convert it")
+            self.init(message, hint: "use \"securestorage migrate\" to convert it", .otherFormat)
         case .encryptionKeyChangeUnknown:
             self.init(
                 error.description,
                 hint: "one of the two keys opens the file: try the new one, then the old one",
-                status: Self.unknownKeyStatus)
+                .keyChangeUnknown)
         case .openFailed where error.isCorrupt:
             self.init(
                 error.description,
-                hint: "\"securestorage salvage\" copies what can still be read into a new file")
+                hint: "\"securestorage salvage\" copies what can still be read into a new file",
+                .damaged)
+        // Not by a signal: those end the program, or the shell's statement.
         case .backingStoreError where error.isInterrupted: self.init("interrupted")
-        case .backingStoreError where error.isBusy:
-            self.init(error.description, hint: "another program is using the file")
+        case _ where error.isBusy:
+            self.init(error.description, hint: "another program is using the file", .busy)
         case .typeConversionFailed:
-            self.init("the value does not have the requested type")
-        default: self.init(error.description)
+            self.init("the value does not have the requested type", .data)
+        case .backingStoreError, .openFailed, .encryptionKeyChangeFailed:
+            self.init(error.description, Self.kind(of: error.resultCode?.primary))
+        case .closed, .suspended: self.init(error.description)
+        }
+    }
+
+    private static func kind(of code: SQLiteResultCode?) -> FailureKind {
+        switch code {
+        case .error?, .constraint?, .mismatch?, .range?, .tooBig?, .notAuthorized?, .schema?,
+            .misuse?:
+            .sql
+        case .corrupt?: .damaged
+        case .busy?, .locked?, .lockProtocol?: .busy
+        case .readOnly?, .ioError?, .full?, .cannotOpen?, .permission?: .access
+        case .notADatabase?: .wrongKey
+        default: .failed
         }
     }
 
     private init(_ error: SyncError) {
         switch error {
         case .invalidName(let name):
-            self.init("\"\(name)\" cannot be a name in a store", hint: Self.ruleOfNames)
+            self.init("\"\(name)\" cannot be a name in a store", hint: Self.ruleOfNames, .usage)
         case .storeCannotCreateOnly(let reason):
             self.init(
                 "the store cannot be used: \(reason)",
-                hint: "use a store that refuses to overwrite an object when it is asked to")
+                hint: "use a store that refuses to overwrite an object when it is asked to",
+                .store)
         case .otherMirror(let name):
             self.init(
                 "another mirror writes under the name \"\(name)\", so this one has stopped",
                 hint:
                     "give each database a --name of its own, or start this mirror again to take over",
-                status: Self.otherMirrorStatus)
+                .otherMirror)
         case .noMirror(let name):
             self.init(
                 "the store has no complete mirror \"\(name)\", or none of that time",
-                hint: "check --from and --name; \"securestorage mirror-log\" shows the times")
+                hint: "check --from and --name; \"securestorage mirror-log\" shows the times",
+                .notFound)
         case .damaged(let name, let reason):
             self.init(
                 "the object \"\(name)\" is damaged: \(reason)",
                 hint:
                     "check the key; \"securestorage mirror-verify\" lists all damage, and --at "
-                    + "restores an earlier time")
+                    + "restores an earlier time", .damaged)
         case .newerFormat(let name):
             self.init(
                 "the object \"\(name)\" was written by a newer version of this program",
-                hint: "update it")
-        case .store: self.init(error.description)
+                hint: "update it", .otherFormat)
+        case .store: self.init(error.description, .store)
         }
     }
 
@@ -113,10 +157,14 @@ struct Failure: Error {
     static let ruleOfNames =
         "a name has the characters a to z, 0 to 9, -, _ and ., with / between components"
 
+    /// Writes it to standard error: as JSON for programs, else for people.
     func report() {
-        guard !message.isEmpty else { return }
-        try? Output.errors.write(line: "securestorage: " + message)
-        if let hint { try? Output.errors.write(line: "hint: " + hint) }
+        if Report.isJSON {
+            Report.write(code: kind.name, message: message, hint: hint, status: status)
+        } else if !isShown {
+            try? Output.errors.write(line: "securestorage: " + message)
+            if let hint { try? Output.errors.write(line: "hint: " + hint) }
+        }
         try? Output.errors.flush()
     }
 }

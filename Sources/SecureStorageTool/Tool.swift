@@ -19,11 +19,9 @@ struct Tool: ParsableCommand {
               securestorage export notes.db --format sql --output notes.sql
 
             EXIT STATUS
-              0  done
-              1  something was wrong: the key, the file, the SQL, the data; or nothing was found
-              2  wrong usage
-              3  the disk failed while the key was changed, and either key may be the file's: keep both
-              4  another mirror writes under the name, and this one has stopped
+            \(FailureKind.help)
+
+            With --json, each line of standard error is a JSON object; the code of an error is the name above.
             """,
         version: "securestorage \(version)",
         subcommands: [
@@ -87,9 +85,13 @@ struct Tool: ParsableCommand {
             return code.rawValue
         }
         let prefix = "Error: "
+        if Report.isJSON {
+            Failure.usage(Self.message(for: error)).report()
+            return FailureKind.usage.status
+        }
         let text = message.hasPrefix(prefix) ? String(message.dropFirst(prefix.count)) : message
         try? Output.errors.write(line: "securestorage: " + text)
         try? Output.errors.flush()
-        return Failure.usageStatus
+        return FailureKind.usage.status
     }
 }

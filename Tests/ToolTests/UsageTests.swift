@@ -32,7 +32,8 @@ import Testing
         try workspace.write("a\n", to: "data")
         let program = try workspace.shell("securestorage \(arguments) < /dev/null")
         #expect(program.status == 2, "\(program.text)")
-        #expect(program.errors.hasPrefix("securestorage: ") && program.text == "")
+        let begin = arguments.contains("--json") ? "{\"code\":\"usage\"" : "securestorage: "
+        #expect(program.errors.hasPrefix(begin) && program.text == "")
         #expect(try workspace.names == ["data", "key"])
     }
 
@@ -46,7 +47,7 @@ import Testing
     func `a message shows no control characters from a name`() throws {
         let terminal = try PseudoTerminal(
             workspace, #"securestorage info $'a\e]0;owned\a.db' --key-file key --raw-key"#)
-        let shown = try terminal.expect("[status 1]")
+        let shown = try terminal.expect("[status 10]")
         #expect(shown.contains(#"\x1b]0;owned\x07"#) && !shown.contains("\u{1b}]0;owned"))
     }
 }

@@ -26,7 +26,7 @@ final class OutputFile {
         self.path = path
         self.replaces = replaces
         var status = stat()
-        if !replaces, lstat(path, &status) == 0 { throw Self.exists(path) }
+        if !replaces, lstat(path, &status) == 0 { throw Failure.exists(path) }
         hidden = HiddenName(of: path)
         // Left by a killed export; a running one has another file.
         _ = try hidden.clear()
@@ -64,8 +64,8 @@ final class OutputFile {
                 AtomicFile.syncDirectory(hidden.directory)
             }
         } catch let error as SystemError {
-            guard replaces || error.code != EEXIST else { throw Self.exists(path) }
-            throw Failure("\"\(path)\": cannot \(error.action) it: \(error.reason)")
+            guard replaces || error.code != EEXIST else { throw Failure.exists(path) }
+            throw Failure("\"\(path)\": cannot \(error.action) it: \(error.reason)", .access)
         }
     }
 
@@ -91,9 +91,6 @@ final class OutputFile {
         return descriptor
     }
 
-    private static func exists(_ path: String) -> Failure {
-        Failure("\"\(path)\" already exists", hint: "use --force to replace it")
-    }
 }
 
 /// The name of a new file until it gets its final one: hidden, in the same directory, and constant.
@@ -149,7 +146,7 @@ private struct HiddenName {
 
     /// Gives the name to a complete file by calling `link`.
     func take(_ descriptor: Descriptor, _ link: () throws -> Void) throws {
-        guard try descriptor.lock() else { throw Failure("the new file cannot be locked") }
+        guard try descriptor.lock() else { throw Failure("the new file cannot be locked", .access) }
         try whenFree(link)
     }
 
@@ -161,12 +158,12 @@ private struct HiddenName {
                 return try take()
             } catch let error as SystemError {
                 guard error.code == EEXIST else {
-                    throw Failure("\"\(target)\" cannot be created: \(error.reason)")
+                    throw Failure("\"\(target)\" cannot be created: \(error.reason)", .access)
                 }
             }
             if try clear() { continue }
             guard ContinuousClock.now < end else {
-                throw Failure("another export is writing the same file; try again later")
+                throw Failure("another export is writing the same file; try again later", .busy)
             }
             usleep(2000)
         }

@@ -22,7 +22,8 @@ final class InputFile {
             let status = try descriptor.status()
             size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
         } catch let error as SystemError {
-            throw Failure("\(name) cannot be read: \(error.reason)")
+            throw Failure(
+                "\(name) cannot be read: \(error.reason)", error.code == ENOENT ? .noFile : .access)
         }
     }
 
@@ -36,7 +37,7 @@ final class InputFile {
             position += count
             chunk.removeLast(chunk.count - count)
         } catch let error as SystemError {
-            throw Failure("\(name) cannot be read: \(error.reason)")
+            throw Failure("\(name) cannot be read: \(error.reason)", .access)
         }
     }
 }

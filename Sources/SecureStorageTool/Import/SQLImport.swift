@@ -12,7 +12,8 @@ struct SQLImport {
         guard after.count <= before.count else {
             let tables = Set(after).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
             throw Failure(
-                "rows of \(tables) refer to missing rows (FOREIGN KEY); nothing was imported"
+                "rows of \(tables) refer to missing rows (FOREIGN KEY); nothing was imported",
+                .sql
             )
         }
         return count
@@ -42,7 +43,8 @@ struct SQLImport {
             guard try store.isInTransaction() else {
                 throw Failure(
                     "line \(statement.line): the statement ended the import's transaction",
-                    hint: "check the contents of the file, and remove from the script what commits")
+                    hint: "check the contents of the file, and remove from the script what commits",
+                    .sql)
             }
             count += 1
             progress.advance(to: input.position, "\(count) statements")

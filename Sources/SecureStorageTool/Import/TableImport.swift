@@ -79,7 +79,11 @@ final class TableImport {
 
 /// Returns `error` with the line of the input that caused it.
 func located(_ error: any Error, line: Int) -> any Error {
-    guard let failure = Failure(error), failure.status == 1 else { return error }
-    return Failure(
-        "line \(line): \(failure.message); nothing was imported", hint: failure.hint)
+    guard let failure = Failure(error) else { return error }
+    switch failure.kind {
+    case .failed, .data:
+        return failure.at("line \(line)", ending: "; nothing was imported", .data)
+    case .sql: return failure.at("line \(line)", ending: "; nothing was imported")
+    default: return failure
+    }
 }

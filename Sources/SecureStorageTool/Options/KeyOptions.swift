@@ -17,6 +17,11 @@ struct KeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Take the key from an environment variable.", valueName: "name"))
     var keyEnv: String?
 
+    @Flag(
+        help: "Accept key files that are links, root's, or readable by others, as in containers."
+    )
+    var insecureKeyFile = false
+
     @Flag(help: "The key is 64 hex digits (a raw key), or 96 (with its salt).")
     var rawKey = false
 
@@ -26,8 +31,10 @@ struct KeyOptions: ParsableArguments {
 
     /// Returns the key; the user has to enter it twice if a file is to be created with it.
     func key(of path: String, isNew: Bool) throws -> DatabaseKey {
-        try KeyReading(source: source(keyFd, keyFile, keyEnv), isRaw: rawKey)
-            .key("key", of: path, isNew: isNew)
+        try KeyReading(
+            source: source(keyFd, keyFile, keyEnv, isInsecure: insecureKeyFile), isRaw: rawKey
+        )
+        .key("key", of: path, isNew: isNew)
     }
 }
 
@@ -60,9 +67,15 @@ struct NewKeyOptions: ParsableArguments {
     }
 
     /// Returns the new key; the user has to enter it twice.
-    func key(of path: String) throws -> DatabaseKey {
-        try KeyReading(source: source(newKeyFd, newKeyFile, newKeyEnv), isRaw: newRawKey)
-            .key("new key", of: path, isNew: true)
+    ///
+    /// The rule for key files of `options`, those of the old key, holds for the new one too.
+    func key(of path: String, like options: KeyOptions) throws -> DatabaseKey {
+        let isInsecure = options.insecureKeyFile
+        return try KeyReading(
+            source: source(newKeyFd, newKeyFile, newKeyEnv, isInsecure: isInsecure),
+            isRaw: newRawKey
+        )
+        .key("new key", of: path, isNew: true)
     }
 }
 
@@ -72,9 +85,11 @@ private func requireOne(_ names: String, _ values: Any?...) throws {
     }
 }
 
-private func source(_ descriptor: Int32?, _ file: String?, _ name: String?) -> KeySource {
-    descriptor.map { .descriptor($0) } ?? file.map { .file($0) } ?? name.map { .environment($0) }
-        ?? .terminal
+private func source(
+    _ descriptor: Int32?, _ file: String?, _ name: String?, isInsecure: Bool
+) -> KeySource {
+    descriptor.map { .descriptor($0) } ?? file.map { .file($0, isInsecure: isInsecure) }
+        ?? name.map { .environment($0) } ?? .terminal
 }
 
 /// Reads and parses a key.
@@ -86,11 +101,12 @@ struct KeyReading {
         let file = URL(fileURLWithPath: path).lastPathComponent
         let bytes = try source.read(asking: "\(name) of \(file)\(isNew ? " (to be set)" : ""): ")
         guard bytes.count > 0 else {
-            throw Failure("the \(name) is empty", hint: "an encrypted file needs one")
+            throw Failure("the \(name) is empty", hint: "an encrypted file needs one", .noKey)
         }
         if isNew, case .terminal = source {
             guard try source.read(asking: "\(name), once more: ") == bytes else {
-                throw Failure("the two keys do not match", hint: "nothing was changed; try again")
+                throw Failure(
+                    "the two keys do not match", hint: "nothing was changed; try again", .noKey)
             }
         }
         return try isRaw ? raw(bytes, name) : .passphrase(bytes)
@@ -99,7 +115,7 @@ struct KeyReading {
     private func raw(_ digits: SecretBytes, _ name: String) throws -> DatabaseKey {
         let wrong = Failure(
             "the \(name) is neither 64 hex digits (32 bytes) nor 96 (with 16 bytes of salt)",
-            hint: "omit --raw-key for a passphrase")
+            hint: "omit --raw-key for a passphrase", .noKey)
         guard digits.count == 64 || digits.count == 96 else { throw wrong }
         let decoded = try SecretBytes(count: digits.count / 2) { buffer in
             try digits.withUnsafeBytes { digits in

@@ -7,7 +7,7 @@ internal import SecureStorage
 enum KeySource {
     case terminal
     case descriptor(Int32)
-    case file(String)
+    case file(String, isInsecure: Bool)
     case environment(String)
 
     /// The maximum length of a key; a longer file was not meant to be one.
@@ -17,7 +17,7 @@ enum KeySource {
         switch self {
         case .terminal: try Terminal.askSecret(question)
         case .descriptor(let descriptor): try Self.readToEnd(of: descriptor)
-        case .file(let path): try Self.read(path)
+        case .file(let path, let isInsecure): try Self.read(path, isInsecure: isInsecure)
         case .environment(let name): try Self.take(name)
         }
     }
@@ -38,13 +38,13 @@ enum KeySource {
                 do {
                     length = try Descriptor(borrowing: descriptor).read(into: rest)
                 } catch let error as SystemError {
-                    throw Failure("the key cannot be read from \(name): \(error.reason)")
+                    throw Failure("the key cannot be read from \(name): \(error.reason)", .noKey)
                 }
                 if length == 0 { return }
                 count += length
             }
             throw Failure(
-                "\(name) contains more than \(longest) bytes, which is too long for a key")
+                "\(name) contains more than \(longest) bytes, which is too long for a key", .noKey)
         }
         bytes.withUnsafeBytes { bytes in
             guard count > 0, bytes[count - 1] == UInt8(ascii: "\n") else { return }
@@ -55,34 +55,50 @@ enum KeySource {
     }
 
     /// Reads a file with a secret, which is named `what` in messages.
-    static func read(_ path: String, as what: String = "key file") throws -> SecretBytes {
-        func refuse(_ reason: String, _ hint: String) -> Failure {
-            Failure("the \(what) \"\(path)\" \(reason)", hint: hint)
+    ///
+    /// If `isInsecure`, the file may be a link, belong to root, and be readable by others, as the
+    /// secrets that containers mount. Nobody else may be able to change it in any case.
+    static func read(
+        _ path: String, as what: String = "key file", isInsecure: Bool = false
+    ) throws -> SecretBytes {
+        func refuse(_ reason: String, _ hint: String, orInsecure: Bool = false) -> Failure {
+            let other =
+                orInsecure && what == "key file"
+                ? "; --insecure-key-file accepts a secret that a container mounts so" : ""
+            return Failure("the \(what) \"\(path)\" \(reason)", hint: hint + other, .noKey)
+        }
+        func unreadable() -> Failure {
+            Failure.system("the \(what) \"\(path)\" cannot be read", .noKey)
         }
         // Check what is read: the descriptor, not the name.
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        let links = isInsecure ? 0 : O_NOFOLLOW
+        let descriptor = open(path, O_RDONLY | links | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            if errno == ELOOP {
-                throw refuse("is a symbolic link", "use the path of the file that it points to")
-            }
-            throw Failure.system("the \(what) \"\(path)\" cannot be read")
+            guard errno == ELOOP, !isInsecure else { throw unreadable() }
+            throw refuse(
+                "is a symbolic link", "use the path of the file that it points to", orInsecure: true
+            )
         }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw Failure.system("the \(what) \"\(path)\" cannot be read")
-        }
+        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw refuse("is not a regular file", "use --key-fd for a pipe")
         }
         // systemd's credentials belong to root, and a list of access rights, which shows as rights
         // of the group, gives them to the service.
         let isCredential = status.st_uid == 0 && isInCredentialsDirectory(path)
-        guard status.st_uid == geteuid() || isCredential else {
-            throw refuse("belongs to another user", "make your own copy, with mode 0600")
+        let mayBeRoots = isInsecure && status.st_uid == 0
+        guard status.st_uid == geteuid() || isCredential || mayBeRoots else {
+            throw refuse(
+                "belongs to another user", "make your own copy, with mode 0600",
+                orInsecure: status.st_uid == 0)
         }
-        guard status.st_mode & (isCredential ? 0o037 : 0o077) == 0 else {
-            throw refuse("is accessible to other users", "chmod 600 \(path)")
+        guard !isInsecure || status.st_mode & 0o022 == 0 else {
+            throw refuse("can be changed by other users", "chmod go-w \(path)")
+        }
+        guard isInsecure || status.st_mode & (isCredential ? 0o037 : 0o077) == 0 else {
+            throw refuse("is accessible to other users", "chmod 600 \(path)", orInsecure: true)
         }
         return try read(descriptor, "the \(what) \"\(path)\"")
     }

@@ -52,7 +52,7 @@ struct MirrorStoreOptions: ParsableArguments {
     /// Opens a store that a mirror was written to.
     func existing(_ address: String) throws -> any SyncObjectStore {
         if let url = try directory(address), !FileManager.default.fileExists(atPath: url.path) {
-            throw Failure("no such directory: \"\(url.path)\"")
+            throw Failure("no such directory: \"\(url.path)\"", .noFile)
         }
         return try store(address)
     }

@@ -41,9 +41,9 @@ struct EndingSignals {
         var blocked = blockedBefore
         if cplatform_wait(descriptor, &blocked) == 0 { return true }
         let error = errno
-        if Self.caught != 0 { throw Failure("ended", status: 128 + Self.caught) }
+        if Self.caught != 0 { throw Failure("ended", .signal(Self.caught)) }
         errno = error
-        guard error == EINTR else { throw Failure.system("the terminal cannot be read") }
+        guard error == EINTR else { throw Failure.system("the terminal cannot be read", .noKey) }
         return false
     }
 }

@@ -54,11 +54,10 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
 
 private enum ProgressMessage<R: Sendable>: Sendable {
     case progress(FileProgress)
-    case interrupt
     case end(Result<R, any Error>)
 }
 
-/// Waits on the main thread for asynchronous work, shows its progress, and cancels it at Ctrl-C,
+/// Waits on the main thread for asynchronous work, shows its progress, and cancels it at a signal,
 /// which leaves nothing of it behind.
 func waiting<R: Sendable>(
     showing title: String,
@@ -68,21 +67,23 @@ func waiting<R: Sendable>(
         ) async throws -> R
 ) throws -> R {
     let mailbox = Mailbox<ProgressMessage<R>>()
-    try Interrupts.call { mailbox.post(.interrupt) }
+    try StopSignals.catchAll()
     let bar = ProgressBar(title, total: nil)
     defer { bar.finish() }
     let task = mailbox.run({ .end($0) }) {
         try await body { mailbox.post(.progress($0)) }
     }
     while true {
-        switch mailbox.next() {
+        // Not longer: a signal handler cannot post a message.
+        switch mailbox.next(within: 0.1) {
         case .progress(let progress): bar.advance(to: progress)
-        case .interrupt: task.cancel()
-        case .end(.failure(is CancellationError)):
-            throw Failure("interrupted; nothing was changed")
-        case .end(let outcome): return try outcome.get()
-        case nil: continue
+        case .end(.failure(let error)):
+            try StopSignals.check()
+            throw error
+        case .end(.success(let result)): return result
+        case nil: break
         }
+        if StopSignals.hasCome { task.cancel() }
     }
 }
 

@@ -86,7 +86,7 @@ final class Output {
             try bytes.withUnsafeBytes { try Descriptor(borrowing: descriptor).write($0) }
         } catch let error as SystemError {
             if error.code == EPIPE { exit(128 + SIGPIPE) }
-            throw Failure("cannot write: \(error.reason)")
+            throw Failure("cannot write: \(error.reason)", .access)
         }
     }
 }
@@ -124,7 +124,11 @@ extension Output {
 
 /// Reports a commit on a separate line, which programs can wait for.
 func acknowledge(_ line: String, on output: Output = .standard) throws {
-    try output.write(line: line)
+    if output === Output.errors, Report.isJSON {
+        Report.write(code: "done", message: line)
+    } else {
+        try output.write(line: line)
+    }
     try output.flush()
 }
 

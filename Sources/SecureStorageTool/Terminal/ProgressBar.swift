@@ -64,16 +64,16 @@ final class ProgressBar {
     }
 }
 
-/// Runs a long operation on a whole file, shows its progress, and cancels it at Ctrl-C, which
+/// Runs a long operation on a whole file, shows its progress, and ends it at a signal, which
 /// leaves nothing of it behind.
 func withProgress<R>(
     _ title: String, _ body: (FileProgress.Handler) throws -> R
 ) throws -> R {
-    try Interrupts.call {}
+    try StopSignals.catchAll()
     let bar = ProgressBar(title, total: nil)
     defer { bar.finish() }
     return try body { progress in
-        guard !Interrupts.hasCome else { throw Failure("interrupted; nothing was changed") }
+        try StopSignals.check()
         bar.advance(to: progress)
     }
 }

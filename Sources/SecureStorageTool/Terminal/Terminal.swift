@@ -32,14 +32,14 @@ enum Terminal {
         defer { close(terminal) }
         var before = termios()
         guard tcgetattr(terminal, &before) == 0 else {
-            throw Failure.system("the terminal cannot be set up")
+            throw Failure.system("the terminal cannot be set up", .noKey)
         }
         var unseen = before
         // No signals either: one that ended the program here would leave the terminal without echo.
         unseen.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         return try EndingSignals.whileHeld { signals in
             guard tcsetattr(terminal, TCSAFLUSH, &unseen) == 0 else {
-                throw Failure.system("the terminal cannot be set up")
+                throw Failure.system("the terminal cannot be set up", .noKey)
             }
             defer {
                 _ = tcsetattr(terminal, TCSAFLUSH, &before)
@@ -66,13 +66,13 @@ enum Terminal {
             while true {
                 try signals.wait(for: terminal)
                 guard read(terminal, &buffer[count], 1) == 1 else {
-                    throw Failure("the terminal was closed")
+                    throw Failure("the terminal was closed", .noKey)
                 }
                 switch buffer[count] {
                 case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return
-                case 0x03: throw Failure("interrupted", status: 128 + SIGINT)  // Ctrl-C
+                case 0x03: throw Failure("interrupted", .signal(SIGINT))  // Ctrl-C
                 case 0x04:  // Ctrl-D
-                    if count == 0 { throw Failure("no key was given") }
+                    if count == 0 { throw Failure("no key was given", .noKey) }
                     return
                 case 0x15: count = 0  // Ctrl-U
                 case 0x08, 0x7f:
@@ -80,7 +80,9 @@ enum Terminal {
                     while count > 0, buffer[count - 1] & 0xc0 == 0x80 { count -= 1 }
                     count = max(0, count - 1)
                 default:
-                    guard count < longest else { throw Failure("the key is too long to be typed") }
+                    guard count < longest else {
+                        throw Failure("the key is too long to be typed", .noKey)
+                    }
                     count += 1
                 }
             }

@@ -15,7 +15,11 @@ struct ToolLog: LogHandler {
         // `securestorage info` reports the engine's weaknesses; here they would appear at every
         // call.
         guard event.metadata?["weaknesses"] == nil else { return }
-        let line = "securestorage: " + Visible.text(event.message.description) + "\n"
+        let message = event.message.description
+        let line =
+            (Report.isJSON
+                ? Report.line(code: "warning", message: message)
+                : "securestorage: " + Visible.text(message)) + "\n"
         let bytes = Array(line.utf8)
         // Not through `Output`, which is the main thread's: a mirror's threads log as well.
         _ = write(STDERR_FILENO, bytes, bytes.count)

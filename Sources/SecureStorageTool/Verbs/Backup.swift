@@ -29,14 +29,24 @@ struct Backup: FileVerb {
     @Flag(help: "Replace an existing file.")
     var force = false
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let file: String
+        let copy: String
+    }
+
     func run() throws {
+        try requireNew(target, force)
         let store = try open(for: .reading)
         defer { store.close() }
-        let key = newKey.areGiven ? try newKey.key(of: target) : nil
+        let key = newKey.areGiven ? try newKey.key(of: target, like: keyOptions) : nil
         try withProgress("backing up") {
             try store.backup(
                 to: URL(fileURLWithPath: target), key: key, replacing: force, progress: $0)
         }
-        try acknowledge("backed up \(file) to \(target)")
+        try acknowledge(
+            "backed up \(file) to \(target)", json: json, Answer(file: file, copy: target))
     }
 }

@@ -10,7 +10,9 @@ struct Diagnose: FileVerb {
             Distinguishes a wrong key from damage, a plain database from an encrypted one, and the formats of \
             SQLCipher 1 to 4, by the file's bytes and the HMACs of its pages. Nothing is changed, not even the last \
             access time. The exit status is 0 for a sound file (with --no-key, also for one that a key could open), \
-            otherwise 1.
+            otherwise that of the failure \
+            which opening it would be: \(FailureKind.wrongKey.status) for a wrong key, \
+            \(FailureKind.damaged.status) for damage, and so on.
 
             EXAMPLES
               securestorage diagnose notes.db
@@ -51,7 +53,9 @@ struct Diagnose: FileVerb {
             }
         }
         let isGood = diagnosis.finding == .ok || (noKey && diagnosis.finding == .keyNeeded)
-        guard isGood else { throw Failure.silent }
+        guard isGood else {
+            throw Failure.shown(diagnosis.finding.summary, Self.kind(diagnosis.finding))
+        }
     }
 
     private func answer(_ diagnosis: FileDiagnosis) -> Answer {
@@ -65,6 +69,19 @@ struct Diagnose: FileVerb {
         default: break
         }
         return answer
+    }
+
+    /// Returns what a verb that opens the file would fail with.
+    private static func kind(_ finding: FileDiagnosis.Finding) -> FailureKind {
+        switch finding {
+        case .ok: .failed
+        case .missing: .noFile
+        case .empty, .notEncrypted, .notADatabase: .notEncrypted
+        case .keyNeeded: .noKey
+        case .wrongKey: .wrongKey
+        case .plaintextHeader, .legacyFormat, .otherCipher, .withoutHMAC: .otherFormat
+        case .corrupt, .truncated, .damagedLog, .damagedJournal: .damaged
+        }
     }
 
     private static func name(_ finding: FileDiagnosis.Finding) -> String {

@@ -26,14 +26,21 @@ struct Encrypt: FileVerb {
     @Flag(help: "Replace an existing file.")
     var force = false
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
     func run() throws {
+        guard Self.exists(plain) else { throw Failure.noFile(plain) }
+        try requireNew(file, force)
         let key = try keyOptions.key(of: file, isNew: true)
         let counts = try withProgress("encrypting") {
             try SecureDatabaseStore.importPlaintext(
                 from: URL(fileURLWithPath: plain), to: URL(fileURLWithPath: file), key: key,
                 cipher: cipher.configuration, replacing: force, progress: $0)
         }
-        try acknowledge("encrypted \(plain) as \(file), \(RowCounts(counts))")
+        try acknowledge(
+            "encrypted \(plain) as \(file), \(RowCounts(counts))", json: json,
+            ConversionAnswer(plain: plain, encrypted: file, tables: counts))
     }
 }
 
@@ -59,15 +66,29 @@ struct Decrypt: FileVerb {
     @Flag(help: "Replace an existing file.")
     var force = false
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
     func run() throws {
+        try requireNew(target, force)
         let store = try open(for: .reading)
         defer { store.close() }
         let counts = try withProgress("decrypting") {
             try store.exportPlaintext(
                 to: URL(fileURLWithPath: target), replacing: force, progress: $0)
         }
-        try acknowledge("decrypted \(file) as \(target), \(RowCounts(counts))")
+        try acknowledge(
+            "decrypted \(file) as \(target), \(RowCounts(counts))", json: json,
+            ConversionAnswer(plain: target, encrypted: file, tables: counts))
     }
+}
+
+/// What `encrypt` and `decrypt` print with `--json`.
+private struct ConversionAnswer: Encodable {
+    let plain: String
+    let encrypted: String
+    /// The number of rows of each table.
+    let tables: [String: Int]
 }
 
 /// A text such as "3 rows in 1 table".

@@ -49,6 +49,14 @@ struct Export: FileVerb {
     @Flag(inversion: .prefixedNo, help: "Start CSV with the column names.")
     var header = true
 
+    @Flag(help: "With --output, print the result as one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let output: String
+        let rows: Int
+    }
+
     private var wantedFormat: Format {
         if let format { return format }
         let ending = output.map { URL(fileURLWithPath: $0).pathExtension.lowercased() }
@@ -85,7 +93,9 @@ struct Export: FileVerb {
         progress.finish()
         guard let target, let output else { return }
         try target.finish()
-        try acknowledge("exported \(count) \(count == 1 ? "row" : "rows") to \(output)")
+        try acknowledge(
+            "exported \(count) \(count == 1 ? "row" : "rows") to \(output)", json: json,
+            Answer(output: output, rows: count))
     }
 
     private func requireTable(_ store: SecureDatabaseStore) throws {
@@ -96,7 +106,8 @@ struct Export: FileVerb {
         )
         guard try rows.firstInteger() != nil else {
             throw Failure(
-                "no such table: \"\(table)\"", hint: "\"securestorage info\" lists the tables")
+                "no such table: \"\(table)\"", hint: "\"securestorage info\" lists the tables",
+                .notFound)
         }
     }
 

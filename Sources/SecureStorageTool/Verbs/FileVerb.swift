@@ -22,9 +22,16 @@ protocol FileVerb: ParsableCommand {
 
 extension FileVerb {
     /// Whether the path exists.
-    var exists: Bool {
+    var exists: Bool { Self.exists(file) }
+
+    static func exists(_ path: String) -> Bool {
         var status = stat()
-        return lstat(file, &status) == 0
+        return lstat(path, &status) == 0
+    }
+
+    /// Requires that a file can be created, before anybody types a key for it.
+    func requireNew(_ path: String, _ force: Bool) throws {
+        guard force || !Self.exists(path) else { throw Failure.exists(path) }
     }
 
     /// Returns a closed store on the file, and its key; `ofStrangers` is for SQL from untrusted
@@ -33,7 +40,7 @@ extension FileVerb {
         for use: FileUse, checksReferences: Bool = true, ofStrangers: Bool = false
     ) throws -> (SecureDatabaseStore, DatabaseKey) {
         guard exists || use == .creating else {
-            throw Failure("no such file: \"\(file)\"")
+            throw Failure.noFile(file)
         }
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration

@@ -51,6 +51,16 @@ struct Import: FileVerb {
     @Flag(help: "An unquoted empty CSV field is NULL (default: empty text).")
     var emptyAsNull = false
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let file: String
+        var table: String?
+        var rows: Int?
+        var statements: Int?
+    }
+
     func validate() throws {
         guard let delimiter else { return }
         let isOne = delimiter.utf8.count == 1 && !["\"", "\n", "\r"].contains(delimiter)
@@ -64,7 +74,7 @@ struct Import: FileVerb {
         let input = try InputFile(source)
         // A dump may have its tables in any order; references are checked at the end.
         let (store, key) = try storeAndKey(
-            for: .creating, checksReferences: !reader.isScript, ofStrangers: true)
+            for: .creating, checksReferences: reader.table != nil, ofStrangers: true)
         defer { store.close() }
         let progress = ProgressBar("importing", total: input.size)
         var count: Int?
@@ -79,7 +89,12 @@ struct Import: FileVerb {
         }
         let imported = try count ?? read(input, reader, into: store, progress)
         progress.finish()
-        try acknowledge("imported \(imported) \(reader.unit(imported))")
+        let table = reader.table
+        try acknowledge(
+            "imported \(imported) \(reader.unit(imported))", json: json,
+            Answer(
+                file: file, table: table, rows: table == nil ? nil : imported,
+                statements: table == nil ? imported : nil))
     }
 
     private func read(
@@ -89,11 +104,15 @@ struct Import: FileVerb {
         do {
             var count = 0
             // A block, because no statement of a script can end its transaction.
-            try SecureDatabaseQueue(databaseStore: store).inExclusiveTransaction { store in
-                // Rows may be in any order; references are checked at the end.
-                try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
-                count = try reader.read(input, into: store, progress)
-                return false
+            let queue = SecureDatabaseQueue(databaseStore: store)
+            try StopSignals.interrupting({ queue.interrupt() }) {
+                try queue.inExclusiveTransaction { store in
+                    // Rows may be in any order; references are checked at the end.
+                    try store.executeUpdate("PRAGMA defer_foreign_keys = ON")
+                    count = try reader.read(input, into: store, progress)
+                    try StopSignals.check()
+                    return false
+                }
             }
             return count
         } catch {
@@ -124,8 +143,12 @@ struct Import: FileVerb {
             }
         }
 
-        var isScript: Bool {
-            if case .sql = self { true } else { false }
+        /// nil for a script, which may fill many.
+        var table: String? {
+            switch self {
+            case .csv(let table, _, _, _), .jsonLines(let table): table
+            case .sql: nil
+            }
         }
 
         func unit(_ count: Int) -> String {

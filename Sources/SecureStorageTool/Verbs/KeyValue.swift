@@ -43,7 +43,7 @@ struct StoreOptions: ParsableArguments {
             let names = try names(in: database).map { "\"\($0)\"" }.joined(separator: ", ")
             throw Failure(
                 "the file has no key-value store \"\(name)\"",
-                hint: names.isEmpty ? "it has none at all" : "it has \(names)")
+                hint: names.isEmpty ? "it has none at all" : "it has \(names)", .notFound)
         }
         return store
     }

@@ -91,7 +91,7 @@ struct KeyValueGet: FileVerb {
         discussion: """
             Text is printed unchanged, a number as a number, a blob as its bytes, a Codable value as JSON, null as \
             nothing; --json prints each as JSON, a blob as base64. For a missing key nothing is printed and the exit \
-            status is 1.
+            status is \(FailureKind.notFound.status).
 
             EXAMPLES
               securestorage kv get settings.db theme
@@ -114,10 +114,12 @@ struct KeyValueGet: FileVerb {
     func run() throws {
         let open = try store.open(self, for: .reading)
         defer { open.close() }
-        guard let value = try StoredValue(key, in: open) else { throw Failure.silent }
+        guard let value = try StoredValue(key, in: open) else {
+            throw Failure.shown("no such key: \"\(key)\"", .notFound)
+        }
         let output = Output.standard
         guard let text = try value.json() else {
-            throw Failure("the value is an object that only its app can read")
+            throw Failure("the value is an object that only its app can read", .otherFormat)
         }
         if json {
             try output.write(line: text)

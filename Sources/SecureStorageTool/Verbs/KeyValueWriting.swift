@@ -42,6 +42,9 @@ struct KeyValuePut: FileVerb {
     @Option(help: ArgumentHelp("The value expires after this time.", valueName: "seconds"))
     var expiresIn: Double?
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
     func validate() throws {
         guard type != .null || value == nil else {
             throw ValidationError("null takes no value")
@@ -67,7 +70,9 @@ struct KeyValuePut: FileVerb {
             }
         case .object: break
         }
-        try acknowledge("put \(Visible.text(key))")
+        try acknowledge(
+            "put \(Visible.text(key))", json: json,
+            KeyAnswer(file: file, store: store.name, key: key))
     }
 
     private func parsed() throws -> StoredValue {
@@ -76,23 +81,26 @@ struct KeyValuePut: FileVerb {
             guard let value else { return .plain(.blob(try standardInput())) }
             guard let bytes = Data(base64Encoded: value) else {
                 throw Failure(
-                    "the value is not valid base64", hint: "standard input accepts raw bytes")
+                    "the value is not valid base64", hint: "standard input accepts raw bytes", .data
+                )
             }
             return .plain(.blob(bytes))
         }
         let text = try value ?? textOfStandardInput()
         switch type {
         case .integer:
-            guard let number = Int64(text) else { throw Failure("the value is not an integer") }
+            guard let number = Int64(text) else {
+                throw Failure("the value is not an integer", .data)
+            }
             return .plain(.integer(number))
         case .real:
             guard let number = Double(text), !number.isNaN else {
-                throw Failure("the value is not a number")
+                throw Failure("the value is not a number", .data)
             }
             return .plain(.real(number))
         case .json:
             guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-            else { throw Failure("the value is not valid JSON") }
+            else { throw Failure("the value is not valid JSON", .data) }
             return .json(value)
         case .text, .blob, .null: return .plain(.text(text))
         }
@@ -106,7 +114,8 @@ struct KeyValuePut: FileVerb {
     private func textOfStandardInput() throws -> String {
         let bytes = try standardInput()
         guard var text = String(bytes: bytes, encoding: .utf8) else {
-            throw Failure("the value is not valid UTF-8", hint: "--type blob stores any bytes")
+            throw Failure(
+                "the value is not valid UTF-8", hint: "--type blob stores any bytes", .data)
         }
         if text.hasSuffix("\n") { text.removeLast() }
         return text
@@ -119,7 +128,8 @@ struct KeyValueRemove: FileVerb {
         commandName: "remove",
         abstract: "Remove a key and its value.",
         discussion: """
-            "removed" and the key are printed when the removal is committed; for a missing key the exit status is 1.
+            "removed" and the key are printed when the removal is committed; for a missing key the exit status is \
+            \(FailureKind.notFound.status).
 
             EXAMPLES
               securestorage kv remove settings.db theme
@@ -135,10 +145,22 @@ struct KeyValueRemove: FileVerb {
     @Argument(help: "The key of the value.")
     var key: String
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
     func run() throws {
         let open = try store.open(self, for: .writing)
         defer { open.close() }
-        guard try open.remove(key) else { throw Failure("no such key: \"\(key)\"") }
-        try acknowledge("removed \(Visible.text(key))")
+        guard try open.remove(key) else { throw Failure("no such key: \"\(key)\"", .notFound) }
+        try acknowledge(
+            "removed \(Visible.text(key))", json: json,
+            KeyAnswer(file: file, store: store.name, key: key))
     }
+}
+
+/// What `kv put` and `kv remove` print with `--json`.
+private struct KeyAnswer: Encodable {
+    let file: String
+    let store: String
+    let key: String
 }

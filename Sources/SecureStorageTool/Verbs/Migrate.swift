@@ -24,16 +24,31 @@ struct Migrate: FileVerb {
     @OptionGroup(title: "New key (the same when none is given)")
     var newKey: NewKeyOptions
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let file: String
+        let migrated: Bool
+        var oldFile: String?
+    }
+
     func run() throws {
-        guard exists else { throw Failure("no such file: \"\(file)\"") }
+        guard exists else { throw Failure.noFile(file) }
         let key = try keyOptions.key(of: file, isNew: false)
-        let newKey = newKey.areGiven ? try newKey.key(of: file) : nil
+        let newKey = newKey.areGiven ? try newKey.key(of: file, like: keyOptions) : nil
         let old = try withProgress("migrating") {
             try SecureDatabaseStore.migrate(
                 at: URL(fileURLWithPath: file), key: key, from: cipher.configuration,
                 newKey: newKey, progress: $0)
         }
-        guard let old else { return try acknowledge("\(file) already has the current format") }
-        try acknowledge("migrated \(file); the old file is \(old.lastPathComponent)")
+        guard let old else {
+            return try acknowledge(
+                "\(file) already has the current format", json: json,
+                Answer(file: file, migrated: false))
+        }
+        try acknowledge(
+            "migrated \(file); the old file is \(old.lastPathComponent)", json: json,
+            Answer(file: file, migrated: true, oldFile: old.path))
     }
 }

@@ -14,7 +14,7 @@ struct MirrorFile: FileVerb {
             is not changed. One mirror writes under a name; when a second one begins, the first one stops, with status 4.
 
             Ends with Ctrl-C or SIGTERM, after everything that was committed has been stored: with status 0 then, \
-            and with 1 if the store did not take it within a minute. A second signal ends it at once. A failure of \
+            and with \(FailureKind.store.status) if the store did not take it within a minute. A second signal ends it at once. A failure of \
             the store that may pass is shown, and the mirror goes on trying.
 
             EXAMPLES
@@ -104,7 +104,7 @@ struct MirrorFile: FileVerb {
     }
 
     private func openPool() throws -> SecureDatabasePool {
-        guard exists else { throw Failure("no such file: \"\(file)\"") }
+        guard exists else { throw Failure.noFile(file) }
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.keepsJournalMode = true
@@ -115,7 +115,8 @@ struct MirrorFile: FileVerb {
             pool.close()
             throw Failure(
                 "\"\(file)\" is in journal mode \(mode ?? "unknown"), and a mirror needs WAL",
-                hint: "securestorage query \(file) \"PRAGMA journal_mode = WAL\" changes it")
+                hint: "securestorage query \(file) \"PRAGMA journal_mode = WAL\" changes it",
+                .otherFormat)
         }
         return pool
     }
@@ -185,6 +186,7 @@ struct MirrorFile: FileVerb {
             status.completeAt.map { "what was committed after \(PointInTime.text($0))" }
             ?? "what this mirror should store"
         return Failure(
-            reason, hint: "\(rest) may be missing in the store; the next mirror stores it")
+            reason, hint: "\(rest) may be missing in the store; the next mirror stores it",
+            .store)
     }
 }

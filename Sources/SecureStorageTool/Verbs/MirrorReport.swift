@@ -101,13 +101,17 @@ struct MirrorReport {
                 return
             }
             logged = .failing(text)
-            Failure("\(text); trying again").report()
+            report("\(text); trying again")
         } else if let date = status.completeAt, logged != .complete {
             logged = .complete
             try acknowledge(
                 "everything committed until \(PointInTime.text(date)) is in the store, "
                     + "\(Self.size(status.storedBytes)) since the start")
         }
+    }
+
+    private func report(_ text: String) {
+        Failure(text, .store).report()
     }
 
     /// Shows what has changed with the time.
@@ -117,7 +121,7 @@ struct MirrorReport {
         } else if let failure = pending {
             pending = nil
             logged = .failing(failure)
-            Failure(failure).report()
+            report(failure)
         }
     }
 

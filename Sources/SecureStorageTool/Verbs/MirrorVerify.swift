@@ -9,7 +9,7 @@ struct MirrorVerify: ParsableCommand {
         discussion: """
             Reads the whole mirror, and checks the MAC of each object, its place in the chain, and the HMAC of each \
             page, in all versions. Nothing is written. Generations that were stored with an earlier key of the file \
-            count as problems. The exit status is 1 if any problem is found.
+            count as problems. The exit status is \(FailureKind.damaged.status) if any problem is found.
 
             EXAMPLES
               securestorage mirror-verify --from /mnt/backup --name notes.db
@@ -69,7 +69,7 @@ struct MirrorVerify: ParsableCommand {
                 line: "\(Self.count(found.objectCount, "object")), "
                     + "\(Self.count(found.pageCount, "page")), \(result)")
         }
-        guard found.isSound else { throw Failure.silent }
+        guard found.isSound else { throw Failure.shown("problems were found", .damaged) }
     }
 
     private static func count(_ number: Int, _ noun: String) -> String {

@@ -65,13 +65,13 @@ struct Query: FileVerb {
                 try runner.run(statement.sql, values: values)
             } catch let error as SecureStorageError where statement.line > 1 {
                 guard let failure = Failure(error) else { throw error }
-                throw Failure("line \(statement.line): \(failure.message)", hint: failure.hint)
+                throw failure.at("line \(statement.line)")
             }
         }
         if try store.isInTransaction() {
             throw Failure(
                 "a transaction was left open and has been rolled back",
-                hint: "end the SQL with COMMIT")
+                hint: "end the SQL with COMMIT", .sql)
         }
     }
 

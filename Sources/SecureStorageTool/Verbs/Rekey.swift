@@ -27,14 +27,21 @@ struct Rekey: FileVerb {
     @OptionGroup(title: "New key")
     var newKey: NewKeyOptions
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let file: String
+    }
+
     func run() throws {
         // The old key is verified before the user chooses a new one.
         let store = try open(for: .writing)
         defer { store.close() }
-        let newKey = try newKey.key(of: file)
+        let newKey = try newKey.key(of: file, like: keyOptions)
         try withProgress("re-keying") {
             try store.changeEncryptionKey(with: newKey, progress: $0)
         }
-        try acknowledge("re-keyed \(file)")
+        try acknowledge("re-keyed \(file)", json: json, Answer(file: file))
     }
 }

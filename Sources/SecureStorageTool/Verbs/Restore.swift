@@ -64,7 +64,7 @@ struct Restore: FileVerb {
         let name = try MirrorName.of(file, given: name)
         let store = try storeOptions.existing(from)
         guard force || !exists else {
-            throw Failure("\"\(file)\" exists", hint: "--force replaces it")
+            throw Failure.exists(file)
         }
         let key = try keyOptions.key(of: file, isNew: false)
         var configuration = SecureDatabaseConfiguration()

@@ -8,7 +8,8 @@ struct Salvage: FileVerb {
         abstract: "Copy what can be read of a damaged file to a new one.",
         discussion: """
             Every row on an undamaged page is copied, with its row id. Rows whose table can no longer be determined \
-            go into a table lost_and_found. The damaged file is only read. The exit status is 1 if anything was lost.
+            go into a table lost_and_found. The damaged file is only read. The exit status is \(FailureKind.damaged.status) if anything \
+            was lost.
 
             EXAMPLES
               securestorage diagnose notes.db
@@ -28,19 +29,33 @@ struct Salvage: FileVerb {
     @Flag(help: "Replace an existing file.")
     var force = false
 
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    private struct Answer: Encodable {
+        let file: String
+        let target: String
+        let whole: Bool
+        let report: [String]
+    }
+
     func run() throws {
-        guard exists else { throw Failure("no such file: \"\(file)\"") }
+        guard exists else { throw Failure.noFile(file) }
+        try requireNew(target, force)
         let key = try keyOptions.key(of: file, isNew: false)
-        let newKey = newKey.areGiven ? try newKey.key(of: target) : nil
+        let newKey = newKey.areGiven ? try newKey.key(of: target, like: keyOptions) : nil
         let report = try withProgress("salvaging") {
             try SecureDatabaseStore.salvage(
                 at: URL(fileURLWithPath: file), key: key, cipher: cipher.configuration,
                 to: URL(fileURLWithPath: target), newKey: newKey, replacing: force, progress: $0)
         }
-        for line in report.description.split(separator: "\n") {
-            try Output.standard.write(line: Visible.text(String(line)))
+        let lines = report.description.split(separator: "\n").map { String($0) }
+        if !json {
+            for line in lines { try Output.standard.write(line: Visible.text(line)) }
         }
-        try acknowledge("salvaged \(file) into \(target)")
-        guard report.isWhole else { throw Failure.silent }
+        try acknowledge(
+            "salvaged \(file) into \(target)", json: json,
+            Answer(file: file, target: target, whole: report.isWhole, report: lines))
+        guard report.isWhole else { throw Failure.shown("not all could be saved", .damaged) }
     }
 }

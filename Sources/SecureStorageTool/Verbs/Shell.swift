@@ -31,6 +31,9 @@ struct Shell: FileVerb {
     @Flag(help: "Open the file read-only.")
     var readOnly = false
 
+    @Flag(help: "Print errors as JSON; .mode json does so for rows.")
+    var json = false
+
     @Option(
         help: "Keep what is typed at a terminal in this file, mode 0600 (default: none).",
         completion: .file())

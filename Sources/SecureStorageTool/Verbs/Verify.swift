@@ -8,8 +8,8 @@ struct Verify: FileVerb {
         abstract: "Check every page, the structure and the foreign keys.",
         discussion: """
             Checks the HMAC of each page, runs SQLite's integrity check, and checks the foreign keys, in one snapshot \
-            of the file including its log. Other processes may keep using the file. The exit status is 1 if any \
-            problem is found.
+            of the file including its log. Other processes may keep using the file. The exit status is \
+            \(FailureKind.damaged.status) if any problem is found.
 
             EXAMPLES
               securestorage verify notes.db
@@ -57,6 +57,6 @@ struct Verify: FileVerb {
                 try Output.standard.write(line: Visible.text(String(line)))
             }
         }
-        guard report.isSound else { throw Failure.silent }
+        guard report.isSound else { throw Failure.shown("problems were found", .damaged) }
     }
 }

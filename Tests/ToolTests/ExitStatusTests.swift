@@ -1,0 +1,156 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import SecureStorageTool
+
+/// Tests of how a script tells failures apart: exit statuses, and errors as JSON.
+@Suite struct ExitStatusTests {
+    let workspace: Workspace
+
+    init() throws {
+        workspace = try Workspace()
+        try workspace.write("sesame", to: "sesame", mode: 0o600)
+        try workspace.fill("a.db", "CREATE TABLE t (x UNIQUE); INSERT INTO t VALUES ('row')")
+        try workspace.fill("kv.db", "CREATE TABLE t (x)")
+        try workspace.write(
+            "SQLite format 3\0" + String(repeating: "x", count: 4080), to: "plain.db")
+        var bytes = try workspace.read("a.db")
+        bytes[5000] ^= 1
+        try workspace.write(bytes, to: "damaged.db")
+        try workspace.write("a,b\n1\n", to: "bad.csv")
+        try workspace.write(Data([0x30]), to: "open", mode: 0o644)
+    }
+
+    private static let key = "--key-file key --raw-key"
+
+    /// A command, and the code of the error that it ends with.
+    private static let failures: [(String, FailureKind)] = [
+        ("query a.db 'SELECT 1' --key-file sesame", .wrongKey),
+        ("query a.db 'SELECT no' \(key)", .sql),
+        ("query a.db \"INSERT INTO t VALUES ('row')\" \(key)", .sql),
+        ("query a.db 'SELECT 1; SELECT no' \(key)", .sql),
+        ("query none.db 'SELECT 1' \(key)", .noFile),
+        ("query a.db 'SELECT 1' --key-file none", .noKey),
+        ("query a.db 'SELECT 1' --key-file open", .noKey),
+        ("query a.db 'SELECT 1' --nonsense", .usage),
+        ("info plain.db \(key)", .notEncrypted),
+        ("info . \(key)", .access),
+        ("verify damaged.db \(key)", .damaged),
+        ("diagnose damaged.db \(key)", .damaged),
+        ("diagnose a.db --key-file sesame", .wrongKey),
+        ("diagnose plain.db --no-key", .otherFormat),
+        ("diagnose none.db", .noFile),
+        ("query damaged.db 'SELECT * FROM t' \(key)", .damaged),
+        ("salvage damaged.db saved.db \(key)", .damaged),
+        ("backup a.db a.db \(key)", .exists),
+        ("decrypt a.db kv.db \(key)", .exists),
+        ("encrypt plain.db a.db \(key)", .exists),
+        ("encrypt none.db b.db \(key)", .noFile),
+        ("rekey a.db --key-file sesame --new-key-file sesame", .wrongKey),
+        ("migrate none.db \(key)", .noFile),
+        ("import a.db bad.csv \(key)", .data),
+        ("import a.db none.csv \(key)", .noFile),
+        ("export a.db --table none \(key)", .notFound),
+        ("export a.db --table t --output kv.db \(key)", .exists),
+        ("kv get kv.db k \(key)", .notFound),
+        ("kv put kv.db k x --type integer \(key)", .data),
+        ("kv remove kv.db k --store other \(key)", .notFound),
+        ("kv list none.db \(key)", .noFile),
+        ("mirror none.db --to store \(key)", .noFile),
+        (
+            "mirror a.db --to s3://b/p --s3-endpoint http://127.0.0.1:1 --s3-region x --once \(key)",
+            .store
+        ),
+        ("restore b.db --from none \(key)", .noFile),
+        ("restore a.db --from . \(key)", .exists),
+        ("mirror-log --from . --name x", .notFound),
+        ("mirror-verify --from . --name x \(key)", .notFound),
+    ]
+
+    @Test(arguments: failures.indices)
+    func `each kind of failure has a status, and a code in JSON`(_ index: Int) throws {
+        let (command, kind) = Self.failures[index]
+        let environment = [
+            "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "do-not-show",
+        ]
+        let plain = try workspace.shell(
+            "securestorage \(command) < /dev/null", environment: environment)
+        #expect(plain.status == kind.status, "\(command): \(plain.text)\(plain.errors)")
+        // A failing connection is described differently from call to call.
+        let silent = plain.errors.isEmpty || kind == .store
+        _ = try? FileManager.default.removeItem(atPath: workspace.file("saved.db"))
+
+        let json = try workspace.shell(
+            "securestorage \(command) --json < /dev/null", environment: environment)
+        #expect(json.status == kind.status, "\(command): \(json.errors)")
+        let lines = json.errors.split(separator: "\n")
+        let objects = try lines.map {
+            try #require(
+                try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        let last = try #require(objects.last, "\(command)")
+        #expect(last["code"] as? String == kind.name)
+        #expect(last["status"] as? Int == Int(kind.status))
+        let message = try #require(last["message"] as? String)
+        #expect(!message.isEmpty && (silent || plain.errors.contains(message)), "\(plain.errors)")
+        if plain.errors.contains("\nhint: ") {
+            #expect((last["hint"] as? String)?.isEmpty == false)
+        }
+        for text in [plain.errors, json.errors, plain.text, json.text] {
+            #expect(!text.contains(Workspace.rawKey) && !text.contains("sesame-canary"))
+            #expect(!text.contains("do-not-show"))
+        }
+    }
+
+    @Test func `a file that another program writes to is busy`() throws {
+        let store = try workspace.store("a.db")
+        defer { store.close() }
+        try store.beginExclusiveTransaction()
+        let program = try workspace.run(
+            "query", "a.db", "--json", "PRAGMA busy_timeout = 0; INSERT INTO t VALUES (2)")
+        #expect(program.status == FailureKind.busy.status, "\(program.errors)")
+        #expect(program.errors.contains("\"code\":\"busy\""))
+    }
+
+    @Test func `with JSON the acknowledgement on standard error is an object, too`() throws {
+        let program = try workspace.run("query", "a.db", "--json", "INSERT INTO t VALUES (2)")
+        #expect(program.status == 0)
+        #expect(program.errors == "{\"code\":\"done\",\"message\":\"ok, 1 row changed\"}\n")
+    }
+
+    @Test(arguments: [
+        ("backup a.db b.db", "copy"), ("decrypt a.db b.db", "tables"), ("rekey a.db", "file"),
+        ("migrate a.db", "migrated"), ("salvage a.db b.db", "whole"),
+        ("import a.db good.csv", "rows"), ("export a.db --table t --output t.csv", "rows"),
+        ("kv put a.db k v", "key"),
+    ])
+    func `each verb prints its result as JSON on request`(
+        _ command: String, _ member: String
+    ) throws {
+        try workspace.write("x\n1\n", to: "good.csv")
+        let new = command.hasPrefix("rekey") ? "--new-key-file sesame" : ""
+        let program = try workspace.shell(
+            "securestorage \(command) \(new) --json \(Self.key)")
+        #expect(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
+        let object = try JSONSerialization.jsonObject(with: program.output) as? [String: Any]
+        #expect(object?[member] != nil, "\(program.text)")
+    }
+
+    @Test func `the guide and the help list the same statuses`() throws {
+        let names = FailureKind.all.map(\.name)
+        let statuses = FailureKind.all.map(\.status)
+        #expect(Set(names).count == names.count && Set(statuses).count == statuses.count)
+        let help = try workspace.shell("securestorage --help").text
+        let guide = try String(
+            contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("../../Docs/Tool.md"), encoding: .utf8)
+        for kind in FailureKind.all {
+            #expect(guide.contains("\n| \(kind.status) | `\(kind.name)` | "), "\(kind.name)")
+            #expect(help.contains("\(kind.status)  "), "\(kind.name)")
+            #expect(help.contains("  \(kind.name)  "), "\(kind.name)")
+        }
+        let rows = guide.matches(of: #/\n\| \d+ \| `[a-z-]+` \| /#)
+        #expect(rows.count == FailureKind.all.count)
+    }
+}

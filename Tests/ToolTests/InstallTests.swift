@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+/// Tests of what `make install` puts beside the program.
+@Suite struct InstallTests {
+    let workspace: Workspace
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path
+
+    init() throws { workspace = try Workspace() }
+
+    private func install(_ argument: String) throws -> Program {
+        try workspace.shell(
+            "DESTDIR=$PWD/package PREFIX=/usr '\(Self.root)/Scripts/install' \(argument)")
+    }
+
+    private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    @Test(.enabled(if: hasPython))
+    func `a package has the program, a man page for each verb, and completions`() throws {
+        let program = try install(Program.path)
+        #expect(program.status == 0 && program.errors.isEmpty, "\(program.errors)")
+        for file in [
+            "bin/securestorage", "share/man/man1/securestorage.1",
+            "share/man/man1/securestorage-kv-get.1",
+            "share/bash-completion/completions/securestorage",
+            "share/zsh/site-functions/_securestorage",
+            "share/fish/vendor_completions.d/securestorage.fish",
+        ] {
+            #expect(workspace.exists("package/usr/\(file)"), "\(file)")
+        }
+        let help = try workspace.shell("securestorage --help").lines
+        let verbs = help.drop { $0 != "SUBCOMMANDS:" }.dropFirst().compactMap {
+            $0.firstMatch(of: #/^  ([a-z-]+) /#).map { String($0.1) }
+        }
+        #expect(verbs.count >= 18)
+        for verb in verbs {
+            let page = "package/usr/share/man/man1/securestorage-\(verb).1"
+            #expect(workspace.exists(page), "\(verb)")
+            let text = String(decoding: try workspace.read(page), as: UTF8.self)
+            let options = try workspace.shell("securestorage \(verb) --help").text
+                .matches(of: #/^  (--[a-z-]+)/#.anchorsMatchLineEndings())
+            for option in options {
+                let name = option.1.dropFirst().replacingOccurrences(of: "-", with: "\\-")
+                #expect(text.contains("Fl " + name), "\(verb) \(option.1)")
+            }
+        }
+        let removed = try install("--remove")
+        #expect(removed.status == 0)
+        #expect(try workspace.shell("find package -type f").text == "")
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `formatters have nothing to complain about in the man pages`() throws {
+        try #require(install(Program.path).status == 0)
+        let program = try workspace.shell(
+            """
+            cd package/usr/share/man/man1
+            for page in *.1; do
+                ! command -v mandoc > /dev/null || mandoc -T lint -W warning $page
+                ! command -v groff > /dev/null || groff -ww -mandoc -Tutf8 $page 2>&1 > /dev/null
+            done
+            """)
+        #expect(program.text.isEmpty && program.errors.isEmpty, "\(program.text)\(program.errors)")
+    }
+
+    @Test func `the completion scripts can be read by their shells`() throws {
+        let program = try workspace.shell(
+            """
+            for shell in bash zsh fish; do
+                securestorage --generate-completion-script $shell > script || echo $shell
+                ! command -v $shell > /dev/null || $shell -n script || echo $shell
+            done
+            """)
+        #expect(program.text.isEmpty, "\(program.text)\(program.errors)")
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import SecureStorage
+import Testing
+
+/// Tests of signals to a program that is at work: it ends with 128 plus the signal's number, and
+/// leaves nothing of what it has begun.
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
+    let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    /// Makes a file that every verb needs some tenths of a second for.
+    private func fillLarge(passphrase: String? = nil) throws {
+        try workspace.fill(
+            "a.db",
+            """
+            CREATE TABLE t (x);
+            WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+            INSERT INTO t SELECT hex(randomblob(500)) FROM n;
+            """, passphrase: passphrase)
+    }
+
+    private static let key = "--key-file key --raw-key"
+
+    /// Sends a signal to `command` when it has installed its handlers, and before it ends.
+    private func interrupt(_ command: String, with signal: String) throws -> Program {
+        try workspace.shell(
+            """
+            set -m  # else the shell lets its background jobs ignore SIGINT
+            securestorage \(command) > out 2> err &
+            program=$!
+            until [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$program/status) & 0x4001)) \
+                = $((0x4001)) ]; do
+                [ -d /proc/$program ] || break
+            done
+            kill -\(signal) $program || echo "ended before"
+            wait $program; echo $?
+            """)
+    }
+
+    private static let signals = [("INT", 130), ("TERM", 143), ("HUP", 129)] as [(String, Int32)]
+
+    #if os(Linux)
+        @Test(arguments: [
+            "verify a.db", "diagnose a.db", "backup a.db b.db", "decrypt a.db b.db",
+            "salvage a.db b.db", "rekey a.db --new-key-file new", "import b.db large.csv",
+            "import a.db large.csv",
+            "migrate a.db", "encrypt plain.db b.db",
+        ])
+        func `a verb at work ends with 128 plus the number, and leaves no file`(
+            _ command: String
+        ) throws {
+            try workspace.write("new", to: "new", mode: 0o600)
+            try workspace.write("sesame", to: "sesame", mode: 0o600)
+            let key =
+                command.hasPrefix("migrate")
+                ? "--key-file sesame --kdf-iterations 1" : Self.key
+            if command.hasPrefix("import") {
+                try workspace.write(
+                    "x\n"
+                        + String(repeating: "some text, in quotes or not\n", count: 400_000)
+                        .replacingOccurrences(of: ",", with: ""), to: "large.csv")
+            }
+            if command.hasPrefix("migrate") {
+                try fillLarge(passphrase: "sesame")
+            } else {
+                try fillLarge()
+            }
+            if command.hasPrefix("encrypt") {
+                try #require(
+                    workspace.shell("securestorage decrypt a.db plain.db \(Self.key)").status == 0)
+            }
+            let before = try names()
+            for (signal, status) in Self.signals {
+                let program = try interrupt(
+                    "\(command) \(key)", with: signal)
+                let errors = String(decoding: try workspace.read("err"), as: UTF8.self)
+                #expect(program.lines == ["\(status)"], "\(signal): \(program.text)\(errors)")
+                #expect(try workspace.read("out").isEmpty, "\(signal)")
+                #expect(try names() == before, "\(signal)")
+                for file in ["out", "err"] {
+                    try FileManager.default.removeItem(atPath: workspace.file(file))
+                }
+            }
+            // The key and the rows are as they were.
+            let check = try workspace.shell(
+                "securestorage query a.db 'SELECT count(*) AS c FROM t' --csv \(key)")
+            #expect(check.text == "c\r\n40000\r\n", "\(check.errors)")
+        }
+
+        @Test(arguments: ["restore b.db", "mirror-verify"])
+        func `work on a mirror ends in the same way`(_ verb: String) throws {
+            try fillLarge()
+            let mirror = try workspace.run("mirror", "a.db", "--to", "store", "--once")
+            try #require(mirror.status == 0, "\(mirror.errors)")
+            let before = try names()
+            for (signal, status) in Self.signals {
+                let program = try interrupt(
+                    "\(verb) --from store --name a.db \(Self.key)", with: signal)
+                #expect(program.lines == ["\(status)"], "\(signal): \(program.text)")
+                for file in ["out", "err"] {
+                    try FileManager.default.removeItem(atPath: workspace.file(file))
+                }
+                #expect(try names() == before, "\(signal)")
+            }
+        }
+
+        @Test(arguments: signals.indices)
+        func `a statement of a query is ended by the signal itself`(_ index: Int) throws {
+            try workspace.fill("a.db", "CREATE TABLE t (x)")
+            let (signal, status) = Self.signals[index]
+            let program = try workspace.shell(
+                """
+                set -m
+                securestorage query a.db "INSERT INTO t SELECT 'begun'; WITH RECURSIVE n (i) AS \
+                    (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n" \(Self.key) > out &
+                program=$!
+                until grep -q ok out; do sleep 0.02; done
+                kill -\(signal) $program; wait $program; echo $?
+                """)
+            #expect(program.lines.last == "\(status)", "\(program.text)\(program.errors)")
+        }
+    #endif
+
+    @Test func `an error in JSON names the signal`() throws {
+        try fillLarge()
+        let program = try interrupt("verify a.db --json \(Self.key)", with: "TERM")
+        #expect(program.lines == ["143"])
+        let errors = String(decoding: try workspace.read("err"), as: UTF8.self)
+        #expect(
+            errors
+                == "{\"code\":\"signal\",\"message\":\"interrupted; nothing was changed\",\"status\":143}\n"
+        )
+    }
+
+    /// The names in the directory, without the log and its index, which any killed program leaves.
+    private func names() throws -> [String] {
+        try workspace.names.filter { !$0.hasPrefix("a.db-") && !["out", "err"].contains($0) }
+    }
+}
