@@ -17,7 +17,12 @@ import Testing
     typealias Change = @Sendable (inout EditedText) -> Void
 
     static let changes: [(String, String, Change)] = [
-        ("SELECT a| FROM t", "SELECT| FROM t", { $0.cutTerminalWord(); $0.deleteBackward() }),
+        (
+            "SELECT a| FROM t", "SELECT| FROM t",
+            {
+                $0.cutTerminalWord(); $0.deleteBackward()
+            }
+        ),
         ("x = 'a b'|;", "x = 'a |;", { $0.cutTerminalWord() }),
         ("main.note|", "main.|", { $0.cutWordBackward() }),
         ("|main.note", "|.note", { $0.cutWordForward() }),
@@ -34,8 +39,18 @@ import Testing
         ("abc|\nd", "abc\nd|", { _ = $0.moveDown() }),
         ("e\u{301}|x", "|x", { $0.deleteBackward() }),
         ("|👩‍👩‍👧x", "👩‍👩‍👧|x", { $0.moveForward() }),
-        ("ab c|", "ab cab c|", { $0.cutToLineStart(); $0.paste(); $0.paste() }),
-        ("|", "|", { $0.deleteBackward(); $0.deleteForward(); $0.cutToLineStart() }),
+        (
+            "ab c|", "ab cab c|",
+            {
+                $0.cutToLineStart(); $0.paste(); $0.paste()
+            }
+        ),
+        (
+            "|", "|",
+            {
+                $0.deleteBackward(); $0.deleteForward(); $0.cutToLineStart()
+            }
+        ),
     ]
 
     @Test(arguments: changes)
@@ -59,7 +74,8 @@ import Testing
             ("a", [.text("a")]), ("é", [.text("é")]), ("ab\r", [.text("ab"), .enter]),
             ("\u{1b}[A", [.up]), ("\u{1b}OB", [.down]), ("\u{1b}[1;5C", [.wordRight]),
             ("\u{1b}[3~", [.delete]), ("\u{1b}OH\u{1b}[4~", [.home, .end]),
-            ("\u{1b}b\u{7f}", [.alt("b"), .backspace]), ("\u{1}\u{12}", [.control("a"), .control("r")]),
+            ("\u{1b}b\u{7f}", [.alt("b"), .backspace]),
+            ("\u{1}\u{12}", [.control("a"), .control("r")]),
             ("\u{1b}[200~a\tb\r\nc\u{1b}[201~\t", [.pasted("a\tb\nc"), .tab]),
             ("\u{1b}[99;99xa", [.unknown, .text("a")]), ("\u{0}", [.control("`")]),
         ] as [(String, [Key])])
@@ -120,7 +136,8 @@ import Testing
     }
 
     @Test func `words with blanks are in quotes`() throws {
-        #expect(try ShellWords.split(#"a  "b c" 'd"e' "" f"g h""#) == ["a", "b c", "d\"e", "", "fg h"])
+        #expect(
+            try ShellWords.split(#"a  "b c" 'd"e' "" f"g h""#) == ["a", "b c", "d\"e", "", "fg h"])
         #expect(throws: (any Error).self) { try ShellWords.split("a 'b") }
     }
 }

@@ -29,7 +29,7 @@ import Testing
     @Test func `a long result goes to the pager, a short one does not`() throws {
         let terminal = try start("cat > paged")
         terminal.type("\(numbers) LIMIT 21;")
-        try terminal.expect("    21  row")
+        try terminal.expect("\n21  row")
         try terminal.expect("securestorage> ")
         #expect(!workspace.exists("paged"))
         terminal.type("\(numbers) LIMIT 22;")
@@ -37,7 +37,7 @@ import Testing
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
         let paged = String(decoding: try workspace.read("paged"), as: UTF8.self)
-        #expect(paged.hasPrefix("x   r\n") && paged.hasSuffix("22  row\n"))
+        #expect(paged.hasPrefix(" x  r\n") && paged.hasSuffix("22  row\n"))
         try terminal.leave()
     }
 
@@ -49,7 +49,7 @@ import Testing
         terminal.type("SELECT 40 + 2;")
         try terminal.expect("\n    42")
         try terminal.leave()
-        #expect(String(decoding: try workspace.read("paged"), as: UTF8.self).hasPrefix("x"))
+        #expect(String(decoding: try workspace.read("paged"), as: UTF8.self).contains("x  r\n"))
     }
 
     @Test func `what would control the terminal is escaped for the pager, too`() throws {
@@ -62,7 +62,7 @@ import Testing
             let terminal = try start("cat > paged.\(form)")
             terminal.type(".mode \(form)")
             try terminal.expect("securestorage> ")
-            terminal.type("SELECT x FROM t, (\(numbers) LIMIT 30);")
+            terminal.type("SELECT t.x FROM t, (\(numbers) LIMIT 30);")
             try terminal.expect("securestorage> ")
             try terminal.leave()
             let paged = try workspace.read("paged.\(form)")
@@ -92,7 +92,7 @@ import Testing
         terminal.type(".pager off")
         try terminal.expect("securestorage> ")
         terminal.type("\(numbers) LIMIT 50;")
-        try terminal.expect("    50  row")
+        try terminal.expect("\n50  row")
         try terminal.leave()
     }
 

@@ -59,7 +59,15 @@ import Testing
             ),
             ("tabs", "id\ttext\ta|b\n1\tbuy milk\t2.5\n2\tNULL\tX'00ff'"),
             ("list", "id|text|a|b\n1|buy milk|2.5\n2|NULL|X'00ff'"),
-            ("column", "id  text      a|b\n──  ────────  ───────\n 1  buy milk  2.5\n 2  NULL      X'00ff'"),
+            (
+                "column",
+                """
+                id  text      a|b
+                ──  ────────  ───────
+                 1  buy milk  2.5
+                 2  NULL      X'00ff'
+                """
+            ),
             (
                 "insert note",
                 """
@@ -74,13 +82,15 @@ import Testing
     }
 
     @Test func `.mode names the forms when there is no such one`() throws {
-        try expectFailure(".mode nonsense", "unknown format \"nonsense\"\nhint: the formats are table")
+        try expectFailure(
+            ".mode nonsense", "unknown format \"nonsense\"\nhint: the formats are table")
         try expectFailure(".mode", "unknown format \"\"")
     }
 
     @Test func `inserted rows are the same rows`() throws {
         let rows = try shell(".mode insert other\nSELECT 0.1 + 0.2 AS x UNION ALL SELECT 1e999;\n")
-        let back = try shell(rows.text + ".headers off\nSELECT x = 0.1 + 0.2 OR x = 1e999 FROM other;\n")
+        let back = try shell(
+            rows.text + ".headers off\nSELECT x = 0.1 + 0.2 OR x = 1e999 FROM other;\n")
         #expect(back.lines.suffix(2) == ["1", "1"] && back.status == 0)
     }
 
@@ -126,7 +136,9 @@ import Testing
         let program = try shell("EXPLAIN SELECT * FROM note;\n")
         let lines = program.lines
         #expect(lines.contains { $0.contains("  Rewind  ") })
-        #expect(lines.contains { $0.contains("    Column  ") } && lines.contains { $0.contains("  Next  ") })
+        #expect(
+            lines.contains { $0.contains("    Column  ") }
+                && lines.contains { $0.contains("  Next  ") })
     }
 
     // MARK: - Files
@@ -152,7 +164,9 @@ import Testing
             SELECT 7;
             """)
         #expect(program.lines == ["7", "─", "7"] && program.errors == "ok, 2 rows changed\n")
-        #expect(String(decoding: try workspace.read("rows"), as: UTF8.self) == "id\n──\n 1\n 2\na text\n")
+        #expect(
+            String(decoding: try workspace.read("rows"), as: UTF8.self)
+                == "id\n──\n 1\n 2\na text\n")
         #expect(try shell(".output rest\nSELECT 5;\n").status == 0)
         #expect(workspace.exists("rest"))
     }
@@ -161,7 +175,8 @@ import Testing
         try workspace.write("mine", to: "rows")
         try expectFailure(".once rows", "\"rows\" already exists\nhint: use --force")
         try expectFailure(".output a.db", "\"a.db\" already exists")
-        try expectFailure(".output none/rows", "\"none/rows\" cannot be created: No such file or directory")
+        try expectFailure(
+            ".output none/rows", "\"none/rows\" cannot be created: No such file or directory")
         try expectFailure(".once", "usage: .once [--force] FILE")
         #expect(try workspace.read("rows") == Data("mine".utf8))
         let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
@@ -203,7 +218,8 @@ import Testing
     }
 
     @Test func `.read says which file is missing`() throws {
-        try expectFailure(".read none.sql", "\"none.sql\" cannot be read: No such file or directory")
+        try expectFailure(
+            ".read none.sql", "\"none.sql\" cannot be read: No such file or directory")
         try expectFailure(".read", "usage: .read FILE")
         try workspace.write("SELECT 1 AS a;", to: "with blanks.sql")
         #expect(try shell(".read with blanks.sql\n").text == "a\n─\n1\n")
@@ -233,7 +249,9 @@ import Testing
     @Test func `.timer says how long a statement takes`() throws {
         let program = try shell(".timer on\nSELECT 1 AS a;\n.timer off\nSELECT 2 AS a;\n")
         #expect(program.lines.count == 7)
-        #expect(program.lines[3].firstMatch(of: /^time \d+\.\d{3} s, user \d+\.\d{3}, system \d/) != nil)
+        #expect(
+            program.lines[3].firstMatch(of: /^time \d+\.\d{3} s, user \d+\.\d{3}, system \d/) != nil
+        )
         try expectFailure(".timer", "usage: .timer on|off")
     }
 

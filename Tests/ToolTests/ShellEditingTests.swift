@@ -38,7 +38,8 @@ import Testing
             ("SELECT * FROM note AS n WHERE n.textu\t", "texture "),
             ("SELECT note.i\t", "id "), ("SELECT * FROM o\t", "\"odd name\" "),
             ("PRAGMA user_v\t", "user_version "), ("PRAGMA cipher_se\t", "cipher_settings "),
-            ("SELECT group_c\t", "group_concat "), (".mo\t", ".mode "), (".mode mark\t", "markdown "),
+            ("SELECT group_c\t", "group_concat "), (".mo\t", ".mode "),
+            (".mode mark\t", "markdown "),
             (".timer of\t", "off "), (".schema no\t", "note "), (".read scr\t", "script.sql "),
             ("SELECT 'no\t", "'no"), ("qu\t", "qu"), ("-- SEL\t", "SEL"),
         ])
@@ -222,7 +223,8 @@ import Testing
 
     @Test func `a signal that ends the shell leaves the terminal as it was`() throws {
         let terminal = try PseudoTerminal(
-            workspace, "sh -c 'echo $$ > pid; exec \(shell)'; echo [$?]; stty -a | grep -o ' echo '")
+            workspace, "sh -c 'echo $$ > pid; exec \(shell)'; echo [$?]; stty -a | grep -o ' echo '"
+        )
         try terminal.expect("securestorage> ")
         usleep(200_000)
         let process = try #require(

@@ -17,7 +17,8 @@ enum OutputFormat: String, CaseIterable {
     /// Whether the format is for people; acknowledgements are then written between the rows.
     var isForPeople: Bool { self == .table || self == .box || self == .line }
 
-    /// - Parameter store: The rows' own, which is asked how it reads numbers.
+    /// Returns what writes rows in this format; `store` is the rows' own, which is asked how it
+    /// reads numbers.
     func writer(
         to output: Output, _ options: RowOptions, in store: SecureDatabaseStore
     ) throws -> any RowWriter {
@@ -66,9 +67,7 @@ enum ValueText {
 
     /// Returns the value on one line, without anything that a terminal would act on.
     ///
-    /// - Parameters:
-    ///   - value: Any value.
-    ///   - nullText: Another text for NULL, from which no quotes tell texts apart.
+    /// No quotes distinguish texts that look like a `nullText` that the user has chosen.
     static func shown(_ value: SQLiteValue, nullText: String? = nil) -> String {
         switch value {
         case .null: nullText.map { Visible.text($0) } ?? null

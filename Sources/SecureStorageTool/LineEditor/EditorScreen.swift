@@ -20,7 +20,11 @@ struct EditorScreen {
         var row = 0
         var column = 0
 
-        /// - Parameter width: The columns of the terminal, at least 2.
+        /// - Parameters:
+        ///   - prompt: What precedes the first line.
+        ///   - text: What is typed.
+        ///   - continuation: What precedes all other lines.
+        ///   - width: The columns of the terminal, at least 2.
         init(_ prompt: String, _ text: EditedText, continuation: String, width: Int) {
             var column = 0
             func add(_ character: Character, to layout: inout Layout) {

@@ -13,7 +13,8 @@ struct Completion {
         guard var common = candidates.first else { return "" }
         for candidate in candidates {
             let pairs = zip(common, candidate)
-            common = String(common.prefix(pairs.prefix { $0.lowercased() == $1.lowercased() }.count))
+            let length = pairs.prefix { $0.lowercased() == $1.lowercased() }.count
+            common = String(common.prefix(length))
         }
         return common
     }
@@ -240,8 +241,8 @@ final class LineEditor: LineSource {
             var line = ""
             for column in 0..<columns where column * rows + row < shown.count {
                 let candidate = shown[column * rows + row]
-                line += candidate + String(
-                    repeating: " ", count: width - DisplayWidth.of(candidate))
+                let blanks = width - DisplayWidth.of(candidate)
+                line += candidate + String(repeating: " ", count: blanks)
             }
             lines.append(DisplayWidth.cut(Visible.text(line), to: size.columns - 1))
         }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The typed statements and commands, in memory for the up key, and in a file only if the user names
-/// one, because statements contain data.
+/// The typed statements and commands, in memory for the up key, and in a file only if the user
+/// names one, because statements contain data.
 ///
 /// Those that may contain a key, and those that begin with a space, are never kept. In the file, a
 /// line that begins with a tab continues the entry before it.

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import SecureStorage
 
-/// What Tab inserts: names of the schema, keywords, functions and pragmas in SQL; commands and their
-/// arguments after a dot.
+/// What Tab inserts: names of the schema, keywords, functions and pragmas in SQL; commands and
+/// their arguments after a dot.
 struct SQLCompletion {
     private let store: SecureDatabaseStore
 
@@ -126,8 +126,9 @@ struct SQLCompletion {
         if let only {
             _ = FileManager.default.fileExists(atPath: path + "/" + only, isDirectory: &isFolder)
         }
+        let slash = isFolder.boolValue ? "/" : ""
         return Completion(
-            length: start.count, candidates: names.sorted().map { $0 + (isFolder.boolValue ? "/" : "") },
+            length: start.count, candidates: names.sorted().map { $0 + slash },
             ending: isFolder.boolValue ? "" : " ")
     }
 }
@@ -182,7 +183,9 @@ struct SQLScan {
 
         /// The text without quotes.
         var name: String {
-            guard text.count > 1, let first = text.first, "\"`[".contains(first) else { return text }
+            guard text.count > 1, let first = text.first, "\"`[".contains(first) else {
+                return text
+            }
             return String(text.dropFirst().dropLast())
                 .replacing("\(first)\(first)", with: "\(first)")
         }

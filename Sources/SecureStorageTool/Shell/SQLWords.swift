@@ -16,8 +16,9 @@ enum SQLWords {
         WITH WITHOUT
         """.split(whereSeparator: \.isWhitespace).map { String($0) }
 
-    /// SQLCipher's pragmas, which the engine does not list. Those that take a key are left out: a
-    /// key is not for a statement.
+    /// SQLCipher's pragmas, which the engine does not list.
+    ///
+    /// Those that take a key are left out: a key is not for a statement.
     static let cipherPragmas = """
         cipher_compatibility cipher_integrity_check cipher_memory_security cipher_page_size
         cipher_plaintext_header_size cipher_provider cipher_provider_version cipher_settings

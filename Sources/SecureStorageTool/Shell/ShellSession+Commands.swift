@@ -11,7 +11,8 @@ extension ShellSession {
         }
         // Files may have blanks in their names without quotes, as in earlier versions.
         let isWhole = [".read", ".print", ".nullvalue", ".backup"].contains(name)
-        let words = isWhole ? [Self.unquoted(rest)].filter { !$0.isEmpty } : try ShellWords.split(rest)
+        let whole = [Self.unquoted(rest)].filter { !$0.isEmpty }
+        let words = isWhole ? whole : try ShellWords.split(rest)
         guard words.count <= Self.most(of: command) else { throw Self.wrong(command) }
         switch command.name {
         case ".quit": return .quit

@@ -24,7 +24,7 @@ final class ShellSession {
     private var typed: [String] = []
     private static let deepest = 10
 
-    /// - Parameter pager: The command that shows results longer than the screen; nil for none.
+    /// Makes a session whose `pager`, a command, shows results longer than the screen.
     init(
         _ store: SecureDatabaseStore, isInteractive: Bool, history: History, pager: String? = nil
     ) {
@@ -98,7 +98,8 @@ final class ShellSession {
     /// Takes one line, or the lines of a text that was edited as a whole.
     private func take(_ text: [UInt8]) throws -> Outcome {
         for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            if try take(Array(line), depth: 0) == .quit { return .quit }
+            let outcome = try take(Array(line), depth: 0)
+            guard outcome == .more else { return outcome }
         }
         return .more
     }

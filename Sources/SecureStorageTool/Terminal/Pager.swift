@@ -19,7 +19,8 @@ final class Pager {
     private var pipeEnd: Descriptor?
     private var wasLeft = false
 
-    /// Returns the pager that a user gets: `PAGER`, else `less -R` where there is one; nil for none.
+    /// Returns the pager that a user gets: `PAGER`, else `less -R` where there is one; nil for
+    /// none.
     static func usual(_ environment: [String: String]) -> String? {
         guard environment["TERM"] ?? "dumb" != "dumb" else { return nil }
         if let pager = environment["PAGER"] {

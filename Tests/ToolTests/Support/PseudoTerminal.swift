@@ -101,9 +101,8 @@ final class PseudoTerminal: @unchecked Sendable {
 
     /// Ends the shell with Ctrl-D and waits for its status, which must be 0.
     ///
-    /// A prompt may appear before libedit controls the terminal. The line discipline then turns the
-    /// Ctrl-D into a NUL, which makes libedit insert the next key literally, whatever it is. Each
-    /// further attempt therefore clears the line with Ctrl-U first.
+    /// A key that comes while a statement runs is handled by the terminal itself, which turns a
+    /// Ctrl-D into a NUL. Each further attempt clears the line with Ctrl-U first.
     func leave(sourceLocation: SourceLocation = #_sourceLocation) throws {
         for attempt in 0..<100 where !screen.contains("[status ") {
             send(attempt == 0 ? "\u{4}" : "\u{15}\u{4}")
