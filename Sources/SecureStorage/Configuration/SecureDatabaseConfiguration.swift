@@ -177,8 +177,8 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Never receives keys or bound values. Default: label `SecureStorage`.
     public var logger = Logger(label: "SecureStorage")
 
-    /// Receives a report on each run of a statement: its text without values, its time, its rows and
-    /// pages, its waits.
+    /// Receives a report on each run of a statement: its text without values, its time, its rows
+    /// and pages, its waits.
     ///
     /// Default: nil, which costs nothing.
     ///
@@ -190,8 +190,8 @@ public struct SecureDatabaseConfiguration: Sendable {
 
     /// The duration from which on a statement is logged, at level `warning`, as `slow statement`.
     ///
-    /// Default: nil: none is. `.zero` logs each statement. The line has the text without values, the
-    /// duration and the counts of a ``StatementReport``.
+    /// Default: nil: none is. `.zero` logs each statement. The line has the text without values,
+    /// the duration and the counts of a ``StatementReport``.
     public var slowStatementThreshold: Duration?
 
     /// Creates a configuration with the defaults documented at each property.

@@ -38,8 +38,8 @@ public struct SecureDatabaseStatistics: Sendable, Equatable {
     /// The log does not shrink when it is emptied: its next content overwrites it.
     public internal(set) var logSize = 0
 
-    /// The time since pages were last copied from the log into the file, by any process; nil without
-    /// a write-ahead log.
+    /// The time since pages were last copied from the log into the file, by any process; nil
+    /// without a write-ahead log.
     ///
     /// It is taken from the file's modification time.
     public internal(set) var checkpointAge: Duration?

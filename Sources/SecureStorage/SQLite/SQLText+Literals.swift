@@ -3,9 +3,9 @@ extension SQLText {
     /// Returns `sql` with `?` for each literal, one blank for blanks and comments, and of limited
     /// length.
     ///
-    /// A text in double quotes is a name: the engine's connections do not accept it as a string. Only
-    /// ATTACH, DETACH and VACUUM do, and also words without quotes; of these only SQL's own words
-    /// stay. The arguments of a PRAGMA are left out whole.
+    /// A text in double quotes is a name: the engine's connections do not accept it as a string.
+    /// Only ATTACH, DETACH and VACUUM do, and also words without quotes; of these only SQL's own
+    /// words stay. The arguments of a PRAGMA are left out whole.
     static func withoutLiterals(_ sql: String) -> String {
         var text = sql
         return text.withUTF8 { bytes in

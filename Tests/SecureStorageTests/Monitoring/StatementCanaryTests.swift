@@ -31,13 +31,15 @@ import TestSupport
             """)
         try db.executeUpdate("INSERT INTO t (a) VALUES (?)", values: [canary])
         try db.executeUpdate("INSERT INTO f VALUES (:text)", named: ["text": canary])
-        try db.inTransaction { db in
-            try db.executeUpdate("UPDATE t SET b = ? WHERE a = '\(canary)'", values: [number])
-            return false
-        }
+        try db.beginTransaction()
+        try db.executeUpdate("UPDATE t SET b = ? WHERE a = '\(canary)'", values: [number])
+        try db.commit()
         #expect(try db.strings("SELECT a FROM t WHERE a LIKE '\(canary)%'").count == 2)
         #expect(try db.strings("SELECT * FROM f WHERE f MATCH '\(canary)'").count == 1)
         let other = database.directory.appendingPathComponent("\(canary).db").path
+        let attached = SecureDatabaseStore(fullDatabasePath: other)
+        try attached.open(with: Self.key)
+        attached.close()
         try db.executeUpdate("ATTACH '\(other)' AS \(canary) KEY '\(Self.key)'")
         try db.executeUpdate("DETACH \(canary)")
         try db.executeUpdate("ATTACH ? AS x KEY ?", values: [other, Self.key])
@@ -53,7 +55,8 @@ import TestSupport
         try db.changeEncryptionKey(with: .passphrase("\(canary) again"))
         db.close()
 
-        #expect(recorder.reports.count > 20)
+        // Those that cannot be prepared do not run.
+        #expect(recorder.reports.count == 20)
         #expect(recorder.reports.contains { $0.failure != nil })
         let shown =
             recorder.reports.map { "\($0.sql) \($0.operation) \($0) \(String(reflecting: $0))" }

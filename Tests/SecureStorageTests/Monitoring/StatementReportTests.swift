@@ -106,10 +106,9 @@ final class ReportRecorder: Sendable {
     }
 
     @Test func `in a transaction the commit writes the pages`() throws {
-        try db.inTransaction { _ in
-            try fill(200)
-            return false
-        }
+        try db.beginTransaction()
+        try fill(200)
+        try db.commit()
         #expect(try recorder.last("WITH").pagesWritten == 0)
         #expect(try recorder.last("COMMIT").pagesWritten > 20)
     }
@@ -136,11 +135,11 @@ final class ReportRecorder: Sendable {
     }
 
     @Test func `the wait for another connection's lock is reported`() throws {
-        let other = try database.openStore()
+        // Used by one thread after the other.
+        nonisolated(unsafe) let other = try database.openStore()
         try other.executeUpdate("BEGIN IMMEDIATE")
         let holder = Thread {
             Thread.sleep(forTimeInterval: 0.1)
-            nonisolated(unsafe) let other = other
             try? other.executeUpdate("COMMIT")
         }
         holder.start()
@@ -167,6 +166,7 @@ final class ReportRecorder: Sendable {
         try store.open(with: TemporaryDatabase.key)
         queue.withLock { $0 = SecureDatabaseQueue(databaseStore: store) }
         let own = try #require(queue.withLock { $0 })
+        calls.withLock { $0 = 0 }
         #expect(try own.inDatabase { try $0.int(forQuery: "SELECT 2") } == 2)
         #expect(calls.withLock { $0 } == 1)
         queue.withLock { $0 = nil }

@@ -16,18 +16,16 @@ import TestSupport
         let before = try db.statistics()
         try db.executeUpdate("INSERT INTO t VALUES (1)")
         _ = try db.int(forQuery: "SELECT count(*) FROM t")
-        try db.inTransaction { db in
-            try db.executeUpdate("INSERT INTO t VALUES (2)")
-            try db.executeUpdate("INSERT INTO t VALUES (3)")
-            return false
-        }
+        try db.beginTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (2)")
+        try db.executeUpdate("INSERT INTO t VALUES (3)")
+        try db.commit()
         var now = try db.statistics()
         #expect(now.commits - before.commits == 2)
         #expect(now.rollbacks == before.rollbacks)
-        try db.inTransaction { db in
-            try db.executeUpdate("INSERT INTO t VALUES (4)")
-            return true
-        }
+        try db.beginTransaction()
+        try db.executeUpdate("INSERT INTO t VALUES (4)")
+        try db.rollback()
         #expect(throws: SecureStorageError.self) {
             try db.executeUpdate("INSERT INTO t VALUES (1)")
         }
@@ -38,11 +36,11 @@ import TestSupport
 
     @Test func `an observer of changes leaves the counts as they are`() async throws {
         let queue = SecureDatabaseQueue(databaseStore: try database.openStore())
-        let before = try queue.statistics()
+        let before = try await queue.statistics()
         let changes = queue.changes()
-        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
+        try await queue.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
         withExtendedLifetime(changes) {}
-        try queue.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
+        try await queue.write { try $0.executeUpdate("INSERT INTO t VALUES (2)") }
         let now = try await queue.statistics()
         #expect(now.commits - before.commits == 2)
     }
@@ -56,7 +54,7 @@ import TestSupport
         let before = try other.statistics()
         let rs = try db.executeQuery("SELECT a FROM t UNION ALL SELECT 1")
         #expect(try rs.next())
-        try other.beginTransaction()
+        try other.beginImmediateTransaction()
         try other.executeUpdate("INSERT INTO t VALUES (1)")
         #expect(storageError { try other.commit() }?.code == 5)
         #expect(try other.statistics().commits == before.commits)

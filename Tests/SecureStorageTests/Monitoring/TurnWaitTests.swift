@@ -1,7 +1,8 @@
 import Foundation
-import SecureStorage
 import Testing
 import TestSupport
+
+@testable import SecureStorage
 
 @Suite struct TurnWaitTests {
     let database: TemporaryDatabase
@@ -68,6 +69,8 @@ import TestSupport
         let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
         async let first: Void = queue.inDatabase { _ in
             beginning.finish()
+            // The task may take its time to arrive.
+            while !queue.store.turn.hasWaiters { Thread.sleep(forTimeInterval: 0.001) }
             Thread.sleep(forTimeInterval: 0.1)
         }
         for await _ in begun {}
