@@ -257,6 +257,6 @@ import Testing
             other.type("wrong")
         }
         try other.expect("cannot open")
-        try other.expect("[status 1]")
+        try other.expect("[status 5]")
     }
 }
