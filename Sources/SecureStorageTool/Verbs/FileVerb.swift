@@ -37,7 +37,8 @@ extension FileVerb {
     /// Returns a closed store on the file, and its key; `ofStrangers` is for SQL from untrusted
     /// sources.
     func storeAndKey(
-        for use: FileUse, checksReferences: Bool = true, ofStrangers: Bool = false
+        for use: FileUse, checksReferences: Bool = true, ofStrangers: Bool = false,
+        busyTimeout: Duration? = nil, cacheSize: Int? = nil
     ) throws -> (SecureDatabaseStore, DatabaseKey) {
         guard exists || use == .creating else {
             throw Failure.noFile(file)
@@ -49,6 +50,8 @@ extension FileVerb {
         configuration.keepsJournalMode = exists
         configuration.foreignKeysEnabled = checksReferences
         configuration.runsUntrustedSQL = ofStrangers
+        if let busyTimeout { configuration.busyTimeout = busyTimeout }
+        if let cacheSize { configuration.cacheSize = cacheSize }
         let store = SecureDatabaseStore(fullDatabasePath: file, configuration: configuration)
         return (store, try keyOptions.key(of: file, isNew: !exists))
     }

@@ -1,0 +1,271 @@
+internal import SecureStorage
+
+/// The SQL for rows of a table in the order of its key.
+struct RowQuery {
+    let shape: TableShape
+    var search: String?
+    private let db: SecureDatabaseStore
+    private let source: RowSource
+
+    /// The characters of a text, and the bytes of a blob, that a cell has at most.
+    private static let longestText = 300
+    private static let longestBlob = 150
+
+    init(_ db: SecureDatabaseStore, _ source: RowSource) throws {
+        self.db = db
+        self.source = source
+        shape = try db.shape(of: source.table)
+    }
+
+    // MARK: - Pages
+
+    func page(at place: PagePlace, limit: Int) throws -> RowPage {
+        guard shape.key == .offset else {
+            return RowPage(
+                shape: shape, place: place,
+                rows: try rows(in: RowSlice(from: place), limit: limit + 1), limit: limit)
+        }
+        let start: Int
+        switch place {
+        case .after(.offset(let row)): start = row + 1
+        case .from(.offset(let row)): start = row
+        case .before(.offset(let row)): start = max(0, row - limit)
+        case .last: start = max(0, try length(upTo: BrowserPages.longestView) - limit)
+        default: start = 0
+        }
+        var limit = limit
+        if case .before(.offset(let row)) = place { limit = min(limit, row) }
+        let room = max(0, min(limit, BrowserPages.longestView - start))
+        var rows = try rows(at: start, limit: room + 1)
+        let hasMore = rows.count > room
+        if hasMore { rows.removeLast() }
+        return RowPage(
+            shape: shape, rows: rows, place: place, isAtStart: start == 0,
+            isAtEnd: !hasMore || start + room >= BrowserPages.longestView)
+    }
+
+    /// Returns the rows of a slice, in its direction.
+    func rows(in slice: RowSlice, limit: Int) throws -> [BrowsedRow] {
+        var values: [SQLiteValue] = []
+        var conditions: [String] = []
+        if let start = slice.start {
+            let sign = slice.isForward ? ">" : "<"
+            conditions.append(
+                comparison(with: start, slice.includesStart ? sign + "=" : sign, &values))
+        }
+        if let end = slice.end {
+            conditions.append(comparison(with: end, slice.isForward ? "<=" : ">=", &values))
+        }
+        conditions += conditionsOnRows(&values)
+        let sql =
+            "SELECT \((keyColumns + cells).joined(separator: ", ")) FROM \(table)"
+            + clause(conditions) + " ORDER BY \(order(slice.isForward)) LIMIT \(limit)"
+        let result = try db.executeQuery(sql, values: values)
+        defer { result.close() }
+        var rows: [BrowsedRow] = []
+        while try result.next() {
+            rows.append(BrowsedRow(key: key(result), cells: cells(result, from: keyColumns.count)))
+        }
+        return rows
+    }
+
+    /// Returns the key of the row at the end of a slice, or nil if the table ends before.
+    func boundary(of slice: RowSlice, length: Int) throws -> RowKey? {
+        var values: [SQLiteValue] = []
+        var conditions: [String] = []
+        if let start = slice.start {
+            let sign = slice.isForward ? ">" : "<"
+            conditions.append(
+                comparison(with: start, slice.includesStart ? sign + "=" : sign, &values))
+        }
+        let result = try db.executeQuery(
+            "SELECT \(keyColumns.joined(separator: ", ")) FROM \(table)" + clause(conditions)
+                + " ORDER BY \(order(slice.isForward)) LIMIT 1 OFFSET \(length - 1)",
+            values: values)
+        defer { result.close() }
+        return try result.next() ? key(result) : nil
+    }
+
+    // MARK: - Views
+
+    func length(upTo limit: Int) throws -> Int {
+        var values: [SQLiteValue] = []
+        let count = try db.executeQuery(
+            "SELECT count(*) FROM (SELECT 1 FROM \(table)\(clause(conditionsOnRows(&values)))"
+                + " LIMIT \(limit))", values: values
+        ).firstInteger()
+        return Int(count ?? 0)
+    }
+
+    private func rows(at start: Int, limit: Int) throws -> [BrowsedRow] {
+        var values: [SQLiteValue] = []
+        let result = try db.executeQuery(
+            "SELECT \(cells.joined(separator: ", ")) FROM \(table)"
+                + clause(conditionsOnRows(&values)) + " LIMIT \(limit) OFFSET \(start)",
+            values: values)
+        defer { result.close() }
+        var rows: [BrowsedRow] = []
+        while try result.next() {
+            rows.append(
+                BrowsedRow(key: .offset(start + rows.count), cells: cells(result, from: 0)))
+        }
+        return rows
+    }
+
+    /// Returns the rows of a range in which the searched text is.
+    func offsets(in range: Range<Int>) throws -> [Int] {
+        var values: [SQLiteValue] = []
+        let match = match(&values)
+        var conditions: [String] = []
+        if let filter = source.filter { conditions.append("(\n\(filter)\n)") }
+        let result = try db.executeQuery(
+            "SELECT \(match) FROM \(table)\(clause(conditions)) LIMIT \(range.count)"
+                + " OFFSET \(range.lowerBound)", values: values)
+        defer { result.close() }
+        var found: [Int] = []
+        var row = range.lowerBound
+        while try result.next() {
+            if result.int(forColumnIndex: 0) == 1 { found.append(row) }
+            row += 1
+        }
+        return found
+    }
+
+    // MARK: - Parts
+
+    private var table: String { SQLName.quoted(source.table) }
+
+    private func clause(_ conditions: [String]) -> String {
+        conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    }
+
+    private func conditionsOnRows(_ values: inout [SQLiteValue]) -> [String] {
+        var conditions: [String] = []
+        // On lines of its own: it may end with a comment.
+        if let filter = source.filter { conditions.append("(\n\(filter)\n)") }
+        if search != nil { conditions.append(match(&values)) }
+        return conditions
+    }
+
+    private func match(_ values: inout [SQLiteValue]) -> String {
+        let text = search ?? ""
+        let escaped = text.reduce(into: "") { result, character in
+            if "%_\\".contains(character) { result += "\\" }
+            result.append(character)
+        }
+        values += shape.columns.map { _ in .text("%\(escaped)%") }
+        let matches = shape.columns.map { "\(SQLName.quoted($0)) LIKE ? ESCAPE '\\'" }
+        // NULL is no match.
+        return "ifnull(\(matches.joined(separator: " OR ")), 0)"
+    }
+
+    private var cells: [String] { shape.columns.map { Self.cell(SQLName.quoted($0)) } }
+
+    /// The beginning of a value. `substr` of a text ends at a NUL, so short ones are read whole.
+    static func cell(_ name: String) -> String {
+        "CASE typeof(\(name)) WHEN 'text' THEN CASE WHEN length(CAST(\(name) AS BLOB)) > "
+            + "\(4 * longestText) THEN substr(\(name), 1, \(longestText)) ELSE \(name) END "
+            + "WHEN 'blob' THEN substr(\(name), 1, \(longestBlob)) ELSE \(name) END"
+    }
+
+    private func cells(_ result: SecureDatabaseResultSet, from first: Int) -> [BrowsedRow.Cell] {
+        shape.columns.indices.map { BrowsedRow.Cell(result.stored(first + $0)) }
+    }
+
+    private var keyColumns: [String] {
+        switch shape.key {
+        case .rowID(let name): [name]
+        case .offset: []
+        case .primaryKey(let columns):
+            columns.flatMap { column in
+                let name = SQLName.quoted(column.name)
+                return [
+                    "typeof(\(name)) = 'text'",
+                    "CASE typeof(\(name)) WHEN 'text' THEN CAST(\(name) AS BLOB) ELSE \(name) END",
+                ]
+            }
+        }
+    }
+
+    private func key(_ result: SecureDatabaseResultSet) -> RowKey {
+        guard case .primaryKey(let columns) = shape.key else {
+            return .values([RowKey.Part(value: result.stored(0), isText: false)])
+        }
+        return .values(
+            columns.indices.map {
+                RowKey.Part(
+                    value: result.stored(2 * $0 + 1), isText: result.stored(2 * $0) == .integer(1))
+            })
+    }
+
+    private func order(_ isForward: Bool) -> String {
+        switch shape.key {
+        case .rowID(let name): name + (isForward ? "" : " DESC")
+        case .offset: "1"
+        case .primaryKey(let columns):
+            columns.map {
+                "\(Self.collated($0)) \($0.isDescending == isForward ? "DESC" : "ASC")"
+            }.joined(separator: ", ")
+        }
+    }
+
+    private static func collated(_ column: KeyShape.Column) -> String {
+        "\(SQLName.quoted(column.name)) COLLATE \(SQLName.quoted(column.collation))"
+    }
+
+    /// Compares in the order of the key: `>` is "after", also where a column is descending.
+    private func comparison(
+        with key: RowKey, _ sign: String, _ values: inout [SQLiteValue]
+    ) -> String {
+        guard case .values(let parts) = key else { return "1" }
+        guard case .primaryKey(let columns) = shape.key, columns.count == parts.count else {
+            guard case .rowID(let name) = shape.key, parts.count == 1 else { return "1" }
+            values.append(parts[0].value)
+            return "\(name) \(sign) ?"
+        }
+        let isUniform = Set(columns.map(\.isDescending)).count == 1
+        if isUniform {
+            values += parts.map(\.value)
+            let names = columns.map { Self.collated($0) }.joined(separator: ", ")
+            let marks = parts.map(\.placeholder).joined(separator: ", ")
+            return "(\(names)) \(Self.sign(sign, columns[0].isDescending)) (\(marks))"
+        }
+        // (a, b DESC) > (?, ?) is: a > ? OR (a = ? AND b < ?).
+        var alternatives: [String] = []
+        for last in columns.indices {
+            var terms: [String] = []
+            for index in 0..<last {
+                terms.append("\(Self.collated(columns[index])) = \(parts[index].placeholder)")
+                values.append(parts[index].value)
+            }
+            // Only the last column may be equal.
+            let isLast = last == columns.count - 1
+            let strict = isLast ? sign : String(sign.prefix(1))
+            let signOfColumn = Self.sign(strict, columns[last].isDescending)
+            terms.append("\(Self.collated(columns[last])) \(signOfColumn) \(parts[last].placeholder)")
+            values.append(parts[last].value)
+            alternatives.append("(\(terms.joined(separator: " AND ")))")
+        }
+        return "(\(alternatives.joined(separator: " OR ")))"
+    }
+
+    private static func sign(_ sign: String, _ isDescending: Bool) -> String {
+        guard isDescending else { return sign }
+        return (sign.hasPrefix(">") ? "<" : ">") + sign.dropFirst()
+    }
+
+    /// The condition that only the row with this key fulfils.
+    static func condition(
+        _ shape: TableShape, _ key: RowKey, _ values: inout [SQLiteValue]
+    ) -> String? {
+        guard case .values(let parts) = key else { return nil }
+        values += parts.map(\.value)
+        switch shape.key {
+        case .rowID(let name) where parts.count == 1: return "\(name) = ?"
+        case .primaryKey(let columns) where columns.count == parts.count:
+            return zip(columns, parts).map { "\(collated($0)) = \($1.placeholder)" }
+                .joined(separator: " AND ")
+        default: return nil
+        }
+    }
+}
