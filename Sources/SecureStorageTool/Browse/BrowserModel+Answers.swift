@@ -8,14 +8,13 @@ extension BrowserModel {
             list.take(count, of: name)
             return []
         case .progress(let text):
-            if isBusy { message = .note(text) }
+            if isBusy { message = .progress(text) }
             return []
         default: break
         }
         let request = running
         running = nil
-        // A note of progress is over.
-        message = nil
+        if case .progress = message { message = nil }
         switch answer {
         case .tables(let entries):
             list.take(entries)
@@ -70,7 +69,7 @@ extension BrowserModel {
         let total = total
         rows?.window.take(page, total: total)
         list.choose(page.shape.name)
-        message = notes
+        if let notes { message = notes }
         if notes != nil, page.place != .first {
             // The rows in memory have other columns.
             movement = nil

@@ -34,14 +34,10 @@ struct BrowserModel {
     }
 
     enum Message: Equatable {
+        /// Disappears with the end of the request.
+        case progress(String)
         case note(String)
         case error(String)
-
-        var text: String {
-            switch self {
-            case .note(let text), .error(let text): text
-            }
-        }
     }
 
     let file: String

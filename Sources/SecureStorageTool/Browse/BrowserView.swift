@@ -153,7 +153,7 @@ struct BrowserView {
         switch model.message {
         case .error(let text):
             return StyledLine(DisplayWidth.cut(Visible.text(text), to: width), .error)
-        case .note(let text):
+        case .note(let text), .progress(let text):
             return StyledLine(DisplayWidth.cut(Visible.text(text), to: width), .note)
         case nil: break
         }

@@ -4,9 +4,11 @@ import Testing
 
 /// The program in a separate terminal, as a user would run it, made by `script`.
 final class PseudoTerminal: @unchecked Sendable {
-    // @unchecked: `seen` is only touched under `lock`.
+    // @unchecked: `seen` and `received` are only touched under `lock`.
     private let lock = NSLock()
     private var seen = ""
+    private var received = Data()
+    private let size: (columns: Int, lines: Int)
     private let process: pid_t
     /// The program's status, once it has ended.
     private let ended = Gathered<Int32>()
@@ -22,12 +24,13 @@ final class PseudoTerminal: @unchecked Sendable {
     }()
 
     /// Runs a shell script in `workspace`, with `securestorage` in its path.
-    init(_ workspace: Workspace, _ script: String, columns: Int = 80) throws {
+    init(_ workspace: Workspace, _ script: String, columns: Int = 80, lines: Int = 24) throws {
+        size = (columns, lines)
         let file = workspace.file("terminal-\(UUID().uuidString).sh")
         let directory = URL(fileURLWithPath: Program.path).deletingLastPathComponent().path
         // The terminal that `script` makes has no size.
         try """
-        stty cols \(columns) rows 24
+        stty cols \(columns) rows \(lines)
         export PATH=\(directory):$PATH TERM=xterm XDG_STATE_HOME=\(workspace.path)/state
         cd \(workspace.path)
         \(script)
@@ -65,7 +68,37 @@ final class PseudoTerminal: @unchecked Sendable {
     }
 
     private func add(_ data: Data) {
-        lock.withLock { seen += String(decoding: data, as: UTF8.self) }
+        lock.withLock {
+            seen += String(decoding: data, as: UTF8.self)
+            received += data
+        }
+    }
+
+    /// Returns what the terminal shows, with another size if it was changed.
+    func shown(columns: Int? = nil, lines: Int? = nil) -> TerminalScreen {
+        TerminalScreen(
+            lock.withLock { received }, columns: columns ?? size.columns,
+            lines: lines ?? size.lines)
+    }
+
+    /// Waits until the screen is as `condition` says.
+    @discardableResult
+    func wait(
+        _ what: String, columns: Int? = nil, lines: Int? = nil, within seconds: Double = 30,
+        sourceLocation: SourceLocation = #_sourceLocation,
+        until condition: ([String]) -> Bool
+    ) throws -> [String] {
+        let end = Date() + seconds
+        while Date() < end {
+            let shown = shown(columns: columns, lines: lines).lines
+            if condition(shown) { return shown }
+            usleep(10_000)
+        }
+        let shown = shown(columns: columns, lines: lines).lines
+        Issue.record(
+            "\(what) is not shown:\n\(shown.joined(separator: "\n"))",
+            sourceLocation: sourceLocation)
+        throw CancellationError()
     }
 
     /// The terminal's output that `expect` has not consumed.

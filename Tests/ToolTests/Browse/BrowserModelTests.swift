@@ -1,0 +1,172 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import SecureStorageTool
+
+/// States and screens, without a terminal and without a database.
+@Suite struct BrowserModelTests {
+    private func rows(_ numbers: some Sequence<Int>) -> [BrowsedRow] {
+        numbers.map { number in
+            BrowsedRow(
+                key: .values([RowKey.Part(value: .integer(Int64(number)), isText: false)]),
+                cells: [BrowsedRow.Cell(.integer(Int64(number))), BrowsedRow.Cell(.text("日本 \(number)"))])
+        }
+    }
+
+    private let shape = TableShape(
+        name: "t", kind: .table, columns: ["id", "text"], key: .rowID("rowid"))
+
+    /// Answers requests for pages from 1,000 rows, and returns the other effects.
+    private func answer(_ effects: [BrowserModel.Effect], _ model: inout BrowserModel) {
+        var effects = effects
+        while case .request(.page(_, let place, let limit))? = effects.first {
+            func number(_ key: RowKey) -> Int {
+                if case .values(let parts) = key, case .integer(let number) = parts[0].value {
+                    return Int(number)
+                }
+                return 0
+            }
+            let numbers: Range<Int>
+            switch place {
+            case .first: numbers = 1..<min(1001, 1 + limit)
+            case .last: numbers = max(1, 1001 - limit)..<1001
+            case .after(let key): numbers = number(key) + 1..<min(1001, number(key) + 1 + limit)
+            case .before(let key): numbers = max(1, number(key) - limit)..<number(key)
+            case .from(let key): numbers = number(key)..<min(1001, number(key) + limit)
+            }
+            effects = model.take(
+                .page(
+                    RowPage(
+                        shape: shape, rows: rows(numbers), place: place,
+                        isAtStart: numbers.lowerBound == 1, isAtEnd: numbers.upperBound == 1001)))
+        }
+    }
+
+    private func model(_ size: ScreenSize = ScreenSize(columns: 80, lines: 24)) -> BrowserModel {
+        var model = BrowserModel(file: "a.db", isWritable: false, size: size)
+        model.layOut()
+        _ = model.start(.tables)
+        _ = model.take(.tables([TableEntry(name: "t", kind: .table)]))
+        answer(model.take(.enter), &model)
+        return model
+    }
+
+    @Test func `any way through a table shows the rows that it should`() throws {
+        var model = model()
+        var random = SystemRandomNumberGenerator()
+        var cursor = 1
+        for _ in 0..<3000 {
+            let height = model.bodyHeight
+            let keys: [(Key, Int)] = [
+                (.down, cursor + 1), (.up, cursor - 1), (.pageDown, cursor + height - 1),
+                (.pageUp, cursor - height + 1),
+            ]
+            var (key, expected) = keys[Int.random(in: 0..<4, using: &random)]
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0: (key, expected) = (.character("g"), 1)
+            case 1: (key, expected) = (.character("G"), 1000)
+            case 2:
+                let size = ScreenSize(columns: 80, lines: Int.random(in: 8..<60, using: &random))
+                answer(model.resize(to: size), &model)
+                (key, expected) = (.control("l"), cursor)
+            default: break
+            }
+            answer(model.take(key), &model)
+            cursor = max(1, min(1000, expected))
+            let window = try #require(model.rows?.window)
+            try #require(window.current == rows([cursor])[0], "after \(key)")
+            let shown = window.shown.map(\.cells[0].text)
+            let first = try #require(Int(shown[0]))
+            try #require(shown == (first..<first + shown.count).map { String($0) })
+            try #require(shown.count == min(1000, model.bodyHeight))
+            try #require(window.rows.count < 1000)
+            if let number = window.number { try #require(number == cursor) }
+        }
+    }
+
+    @Test(arguments: [(40, 8), (80, 24), (200, 60), (33, 5), (1, 1)])
+    func `no line is wider than the screen, and all are there`(_ columns: Int, _ lines: Int) {
+        let size = ScreenSize(columns: columns, lines: lines)
+        var model = model(size)
+        for keys: [Key] in [
+            [], [.right], [.character("?")], [.character("q"), .character("/"), .character("日")],
+            [.escape, .character("G")], [.character("f")] + Array(repeating: .character("x"), count: 300),
+        ] {
+            for key in keys { answer(model.take(key), &model) }
+            model.settleColumns()
+            let view = BrowserView(model: model)
+            #expect(view.lines.count == (size.isTooSmall ? 1 : lines))
+            for line in view.lines { #expect(line.width <= columns, "\(line.text)") }
+            if let column = view.cursorColumn { #expect(1...columns ~= column) }
+        }
+    }
+
+    @Test func `columns move sideways until the chosen one is visible`() throws {
+        let names = (0..<30).map { "column \($0)" }
+        let row = BrowsedRow(
+            key: .offset(0), cells: names.map { BrowsedRow.Cell(.text("value of " + $0)) })
+        var model = BrowserModel(
+            file: "a.db", isWritable: false, size: ScreenSize(columns: 80, lines: 24))
+        model.layOut()
+        _ = model.open("t")
+        _ = model.take(
+            .page(
+                RowPage(
+                    shape: TableShape(name: "t", kind: .view, columns: names, key: .offset),
+                    rows: [row], place: .first, isAtStart: true, isAtEnd: true)))
+        for (key, column) in [(Key.end, 29), (.left, 28), (.home, 0), (.right, 1)] {
+            _ = model.take(key)
+            model.settleColumns()
+            let line = BrowserView(model: model).lines[2]
+            #expect(line.parts.first { $0.style == .chosenCell }?.text == "value of column \(column)")
+            #expect(line.width == 80)
+        }
+    }
+
+    @Test func `keys wait for an answer, except those that interrupt`() {
+        var model = model()
+        _ = model.take(.character("/"))
+        _ = model.take(.character("x"))
+        #expect(model.take(.enter).count == 1 && model.isBusy)
+        #expect(model.take(.character("q")) == [])
+        #expect(model.take(.escape) == [.interrupt] && model.take(.control("c")) == [.interrupt])
+        #expect(model.take(.interrupted) == [] && model.message == .note("interrupted"))
+        #expect(model.take(.control("c")) == [.quit(status: 130)])
+    }
+
+    @Test(arguments: [
+        ("5", SQLiteValue.integer(4), SQLiteValue.integer(5)), ("1.5", .integer(4), .real(1.5)),
+        ("x", .integer(4), .text("x")), ("5", .text("4"), .text("5")), ("NULL", .text("a"), .null),
+        ("'NULL'", .text("a"), .text("NULL")), ("", .text("a"), .text("")),
+    ])
+    func `a typed value keeps its storage class if it can`(
+        _ text: String, _ old: SQLiteValue, _ new: SQLiteValue
+    ) {
+        #expect(BrowserModel.value(of: text, like: old) == new)
+        #expect(BrowserModel.value(of: ValueText.shown(old), like: old) == nil)
+    }
+
+    @Test func `a value is wrapped at the width, and a blob is a hex dump`() {
+        var text = TextPane("t", .text("日本語\tab\u{1b}c\nsecond\r\n"))
+        text.setSize(width: 10, height: 10)
+        #expect(text.shown == ["日本語  ab", "\\x1bc", "second", ""])
+        text.setSize(width: 3, height: 2)
+        #expect(text.shown == ["日", "本"])
+        _ = text.take(.character("G"))
+        #expect(text.shown == ["ond", ""])
+        var bytes = TextPane("b", .blob(Data(0..<20)))
+        bytes.setSize(width: 80, height: 10)
+        #expect(
+            bytes.shown == [
+                "00000000  00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  |................|",
+                "00000010  10 11 12 13                                       |....|",
+            ])
+    }
+
+    @Test func `the part after a wide character is placed by its column`() {
+        var line = StyledLine("日\u{1b}")
+        line.add("x", .number)
+        #expect(line.encoded(hasColors: true) == "日\\x1b\u{1b}[7G\u{1b}[36mx\u{1b}[m")
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import SecureStorage
+import Testing
+
+@testable import SecureStorageTool
+
+/// The database side of the browser, on real files.
+@Suite struct BrowserPagesTests {
+    let workspace: Workspace
+    private let queue: SecureDatabaseQueue
+    private let pages: BrowserPages
+
+    init() throws {
+        workspace = try Workspace()
+        queue = SecureDatabaseQueue(databaseStore: try workspace.store("a.db"))
+        pages = BrowserPages(queue)
+    }
+
+    private func run(_ sql: String) throws {
+        try queue.inDatabase { try $0.executeStatements(sql) }
+    }
+
+    private func answer(_ request: BrowserRequest) -> BrowserAnswer {
+        pages.answer(request) { _ in }
+    }
+
+    private func page(
+        _ table: String, _ place: PagePlace, filter: String? = nil, limit: Int = 7
+    ) throws -> RowPage {
+        let answer = answer(.page(RowSource(table: table, filter: filter), place, limit: limit))
+        guard case .page(let page) = answer else {
+            Issue.record("\(answer)")
+            throw CancellationError()
+        }
+        return page
+    }
+
+    /// Tables of every kind of key, with 100 rows.
+    static let tables: [String] = [
+        "CREATE TABLE t (v TEXT); INSERT INTO t SELECT 'v' || x FROM n;",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY DESC, v); INSERT INTO t SELECT -x, x FROM n;",
+        "CREATE TABLE t (rowid TEXT, oid); INSERT INTO t SELECT 1, x FROM n;",
+        "CREATE TABLE t (k TEXT PRIMARY KEY, v) WITHOUT ROWID; INSERT INTO t SELECT 'k' || x, x FROM n;",
+        """
+        CREATE TABLE t (v, a TEXT COLLATE NOCASE, b INTEGER, PRIMARY KEY (a, b DESC)) WITHOUT ROWID;
+        INSERT INTO t SELECT x, char(65 + x % 3 + 32 * (x % 2)), x FROM n;
+        """,
+        """
+        CREATE TABLE t (a, b, v, PRIMARY KEY (a DESC, b DESC)) WITHOUT ROWID;
+        INSERT INTO t SELECT x % 4, CASE x % 3 WHEN 0 THEN x WHEN 1 THEN x * 0.5 ELSE 't' || x END, x
+        FROM n;
+        """,
+        // Text that is not UTF-8, blobs with the same bytes.
+        """
+        CREATE TABLE t (k PRIMARY KEY, v) WITHOUT ROWID;
+        INSERT INTO t SELECT CASE x % 2 WHEN 0 THEN CAST(x'ff' || char(x) AS TEXT)
+            ELSE CAST(x'ff' || char(x) AS BLOB) END, x FROM n;
+        """,
+        "CREATE VIEW t AS SELECT x AS v, x % 7 FROM n ORDER BY x % 7;",
+        "CREATE VIRTUAL TABLE t USING fts5(v); INSERT INTO t SELECT 'v' || x FROM n;",
+    ]
+
+    private func fill(_ sql: String) throws {
+        try run(
+            """
+            CREATE TABLE n (x INTEGER PRIMARY KEY);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 100)
+            INSERT INTO n SELECT x FROM c;
+            \(sql)
+            """)
+    }
+
+    @Test(arguments: tables)
+    func `pages in both directions have every row once, in the same order`(_ sql: String) throws {
+        try fill(sql)
+        var forward = try page("t", .first)
+        #expect(forward.isAtStart)
+        var rows = forward.rows
+        while !forward.isAtEnd {
+            forward = try page("t", .after(try #require(rows.last).key))
+            rows += forward.rows
+        }
+        var backward = try page("t", .last)
+        #expect(backward.isAtEnd)
+        var reversed = backward.rows
+        while !backward.isAtStart {
+            backward = try page("t", .before(try #require(reversed.first).key))
+            reversed = backward.rows + reversed
+        }
+        #expect(rows.count == 100)
+        #expect(rows == reversed)
+        #expect(try page("t", .from(rows[50].key)).rows == Array(rows[50..<57]))
+    }
+
+    @Test func `a condition that no index serves is followed in slices`() throws {
+        try run(
+            """
+            CREATE TABLE t (a INTEGER PRIMARY KEY, b);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 90000)
+            INSERT INTO t SELECT x, x % 30000 FROM c;
+            """)
+        let source = RowSource(table: "t", filter: "b = 7 -- a comment")
+        var steps: [String] = []
+        let forward = try pages.slowPage(of: source, at: .first, limit: 10) { steps.append($0) }
+        #expect(forward.rows.map(\.cells[0].text) == ["7", "30007", "60007"])
+        #expect(forward.isAtStart && forward.isAtEnd && steps.count == 4)
+        let backward = try pages.slowPage(of: source, at: .last, limit: 2) { _ in }
+        #expect(backward.rows.map(\.cells[0].text) == ["30007", "60007"])
+        #expect(!backward.isAtStart && backward.isAtEnd)
+        #expect(try page("t", .first, filter: "b = 7").rows == forward.rows)
+    }
+
+    @Test func `a search finds the next and previous row with the text in any column`() throws {
+        try run(
+            """
+            CREATE TABLE t (a INTEGER PRIMARY KEY, b);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 50000)
+            INSERT INTO t SELECT x, NULL FROM c;
+            UPDATE t SET b = '100%_Sure' WHERE a IN (30, 45000);
+            CREATE VIEW v AS SELECT * FROM t;
+            """)
+        for table in ["t", "v"] {
+            func found(_ text: String, _ isForward: Bool, from key: RowKey?) -> RowPage? {
+                let search = TextSearch(text: text, isForward: isForward)
+                let answer = answer(
+                    .search(RowSource(table: table), search, from: key, limit: 3))
+                if case .found(let page) = answer { return page }
+                #expect(answer == .notFound)
+                return nil
+            }
+            let first = try #require(found("100%_sure", true, from: nil))
+            #expect(first.rows.map(\.cells[0].text) == ["30", "31", "32"])
+            let key = first.rows[0].key
+            let second = try #require(found("%_SURE", true, from: key))
+            #expect(second.rows[0].cells[0].text == "45000")
+            #expect(found("sure", true, from: second.rows[0].key) == nil)
+            #expect(found("sure", false, from: second.rows[0].key)?.rows[0] == first.rows[0])
+            #expect(found("sure", false, from: key) == nil)
+            #expect(found("10%sure", true, from: nil) == nil)
+        }
+    }
+
+    @Test func `a search is interrupted by another thread`() throws {
+        try run(
+            """
+            CREATE TABLE t (a);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 200000)
+            INSERT INTO t SELECT x FROM c;
+            """)
+        let search = TextSearch(text: "none", isForward: true)
+        let request = BrowserRequest.search(RowSource(table: "t"), search, from: nil, limit: 3)
+        let pages = pages
+        let answer = pages.answer(request) { _ in pages.interrupt() }
+        #expect(answer == .interrupted)
+        pages.begin()
+        #expect(self.answer(.count("t")) == .counted("t", .moreThan(100_000)))
+    }
+
+    @Test func `giant values are cut in a page, and whole in their own request`() throws {
+        try run(
+            """
+            CREATE TABLE t (a, b, c);
+            INSERT INTO t VALUES (zeroblob(3000000), printf('%.*c', 2000000, 'x'), 'a' || char(0) || 'b');
+            """)
+        let row = try #require(try page("t", .first).rows.first)
+        #expect(row.cells[0].text.utf8.count < 1000 && row.cells[1].text.utf8.count < 1000)
+        #expect(row.cells[2].text == #"a\x00b"#)
+        for (column, length) in [(0, 3_000_000), (1, 2_000_000), (2, 3)] {
+            let place = CellPlace(
+                table: "t", key: row.key, filter: nil, column: column,
+                columnName: ["a", "b", "c"][column])
+            guard case .cell(_, let value) = answer(.cell(place)) else {
+                Issue.record("no value")
+                continue
+            }
+            #expect(value.length == length && value.isWhole)
+        }
+    }
+
+    @Test func `a change is refused if another program has changed the row`() throws {
+        try run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y');")
+        let rows = try page("t", .first).rows
+        func place(_ row: Int) -> CellPlace {
+            CellPlace(table: "t", key: rows[row].key, filter: nil, column: 1, columnName: "b")
+        }
+        try run("UPDATE t SET b = 'z' WHERE a = 1")
+        guard case .failed = answer(.update(place(0), old: .text("x"), new: .text("w"))),
+            case .failed = answer(.delete(RowSource(table: "t"), rows[0], columns: ["a", "b"]))
+        else {
+            Issue.record("a changed row was written")
+            return
+        }
+        #expect(answer(.update(place(1), old: .text("y"), new: .null)) == .updated)
+        #expect(
+            try page("t", .first).rows.map { $0.cells.map(\.text) } == [["1", "z"], ["2", "NULL"]])
+        let second = try page("t", .first).rows[1]
+        #expect(answer(.delete(RowSource(table: "t"), second, columns: ["a", "b"])) == .deleted)
+        #expect(try page("t", .first).rows.count == 1)
+    }
+
+    @Test func `an error of the condition is a message without the statement`() throws {
+        try run("CREATE TABLE t (a);")
+        let answer = answer(
+            .page(RowSource(table: "t", filter: "nonsense = 'a value'"), .first, limit: 3))
+        guard case .failed(let message) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(message.hasPrefix("no such column: nonsense") && !message.contains("SELECT"))
+        #expect(self.answer(.page(RowSource(table: "none"), .first, limit: 3)) == .gone("none"))
+    }
+
+    @Test func `a damaged page is an answer, and other pages are still read`() throws {
+        try run(
+            """
+            CREATE TABLE t (a);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000)
+            INSERT INTO t SELECT printf('%.*c', 500, 'x') FROM c;
+            """)
+        queue.close()
+        var bytes = try workspace.read("a.db")
+        let middle = bytes.count / 2 / 4096 * 4096
+        bytes.replaceSubrange(middle..<middle + 16, with: Data(repeating: 0, count: 16))
+        try workspace.write(bytes, to: "a.db")
+        let damaged = BrowserPages(SecureDatabaseQueue(databaseStore: try workspace.store("a.db")))
+        let source = RowSource(table: "t")
+        func read(_ place: PagePlace, _ limit: Int) -> BrowserAnswer {
+            damaged.answer(.page(source, place, limit: limit)) { _ in }
+        }
+        guard case .page(let first) = read(.first, 10), case .failed = read(.first, 1000) else {
+            Issue.record("damage was not reported, or too much of it")
+            return
+        }
+        #expect(first.rows.count == 10)
+        if case .failed(let message) = read(.last, 10) { Issue.record("\(message)") }
+    }
+}
