@@ -48,7 +48,7 @@ import Testing
         try terminal.wait("the filtered rows") {
             $0[2].hasPrefix("19002  ") && $0[3].hasPrefix("19005  ")
         }
-        terminal.send("fnonsense\r")
+        terminal.send("f\u{15}nonsense\r")
         try terminal.wait("the error") { $0[23].contains("no such column") }
         terminal.send("lls")
         try terminal.wait("the schema") { $0[1].hasPrefix("CREATE TABLE person (id INTEGER") }
@@ -104,6 +104,7 @@ import Testing
             echo "stopped, $(stty -a | grep -o ' echo ')"
             fg > /dev/null
             """)
+        try terminal.wait("the screen") { $0[2].contains("person 1") }
         terminal.send("jjj")
         try terminal.wait("the row") { $0[0].contains("row 4 of 100") }
         terminal.send("\u{1a}")
@@ -149,7 +150,7 @@ import Testing
     @Test func `with --write, a cell is edited and a row deleted after a question`() throws {
         try fill(5)
         let terminal = try PseudoTerminal(workspace, browse + " person --write")
-        try terminal.wait("the rows") { $0[2].hasPrefix("1   person 1") || $0[2].hasPrefix(" 1") }
+        try terminal.wait("the rows") { $0[2].contains("person 1") }
         terminal.send("le")
         try terminal.wait("the old value") { $0[23] == "new name: person 1" }
         terminal.send("\u{15}Ada\r")
@@ -188,7 +189,7 @@ import Testing
 
     @Test func `NO_COLOR turns colours off, but the chosen row is still marked`() throws {
         try fill(5)
-        for (setting, hasColors) in [("NO_COLOR=1 ", false), ("", true)] {
+        for (setting, hasColors) in [("NO_COLOR=1 ", false), ("NO_COLOR= ", true)] {
             let terminal = try PseudoTerminal(workspace, setting + browse + " person")
             let start = try terminal.expect("person 2")
             #expect(start.contains("\u{1b}[30;46m") == hasColors)
