@@ -8,7 +8,7 @@ final class BrowserLoop {
     private let signals: Int32
     private let answers: Int32
     private var model: BrowserModel
-    private var reader = KeyReader()
+    private var reader = KeyDecoder()
     /// Keys that were pressed while a request was running.
     private var waiting: [Key] = []
     private var status: Int32?
@@ -94,7 +94,7 @@ final class BrowserLoop {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
         if count > 0 {
-            take(reader.take(buffer[..<count]))
+            take(reader.take(buffer[..<count]).flatMap(\.single))
         } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
             // The terminal is gone.
             status = status ?? 128 + SIGHUP

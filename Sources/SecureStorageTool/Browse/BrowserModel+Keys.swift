@@ -9,9 +9,9 @@ extension BrowserModel {
         message = nil
         switch key {
         case .control("c"): return [.quit(status: 130)]
-        case .character("Q"), .function(10): return [.quit(status: 0)]
+        case .text("Q"), .function(10): return [.quit(status: 0)]
         case .control("l"): return []
-        case .character("?"), .function(1): return showHelp()
+        case .text("?"), .function(1): return showHelp()
         default: break
         }
         if pane != nil { return takeInPane(key) }
@@ -34,7 +34,7 @@ extension BrowserModel {
 
     private mutating func takeInPane(_ key: Key) -> [Effect] {
         switch key {
-        case .character("q"), .escape, .backspace, .left, .character("h"): pane = nil
+        case .text("q"), .escape, .backspace, .left, .text("h"): pane = nil
         default: _ = pane?.take(key)
         }
         return []
@@ -44,21 +44,21 @@ extension BrowserModel {
 
     private mutating func takeInList(_ key: Key) -> [Effect] {
         switch key {
-        case .character("q"): return [.quit(status: 0)]
-        case .down, .character("j"): list.move(by: 1)
-        case .up, .character("k"): list.move(by: -1)
-        case .pageDown, .character(" "), .control("f"): list.move(by: bodyHeight)
-        case .pageUp, .character("b"), .control("b"): list.move(by: -bodyHeight)
-        case .home, .character("g"): list.move(by: -list.entries.count)
-        case .end, .character("G"): list.move(by: list.entries.count)
-        case .enter, .right, .character("l"):
+        case .text("q"): return [.quit(status: 0)]
+        case .down, .text("j"): list.move(by: 1)
+        case .up, .text("k"): list.move(by: -1)
+        case .pageDown, .text(" "), .control("f"): list.move(by: bodyHeight)
+        case .pageUp, .text("b"), .control("b"): list.move(by: -bodyHeight)
+        case .home, .text("g"): list.move(by: -list.entries.count)
+        case .end, .text("G"): list.move(by: list.entries.count)
+        case .enter, .right, .text("l"):
             if let name = list.current?.name { return open(name) }
-        case .character("s"), .function(2):
+        case .text("s"), .function(2):
             if let name = list.current?.name { return start(.schema(name)) }
-        case .character("r"), .function(5): return start(.tables)
-        case .character("/"), .function(3): ask(.search(isForward: true))
-        case .character("n"): return searchAgain(isForward: true)
-        case .character("N"): return searchAgain(isForward: false)
+        case .text("r"), .function(5): return start(.tables)
+        case .text("/"), .function(3): ask(.search(isForward: true))
+        case .text("n"): return searchAgain(isForward: true)
+        case .text("N"): return searchAgain(isForward: false)
         default: break
         }
         return []
@@ -68,29 +68,29 @@ extension BrowserModel {
 
     private mutating func takeInRows(_ key: Key) -> [Effect] {
         switch key {
-        case .character("q"), .escape, .backspace: return closeRows()
-        case .down, .character("j"): return move(.by(1))
-        case .up, .character("k"): return move(.by(-1))
-        case .pageDown, .character(" "), .control("f"): return move(.page(1))
-        case .pageUp, .character("b"), .control("b"): return move(.page(-1))
-        case .character("g"), .character("<"): return load(.first)
-        case .character("G"), .character(">"): return load(.last)
-        case .left, .character("h"): moveColumn(by: -1)
-        case .right, .character("l"), .tab: moveColumn(by: 1)
-        case .home, .character("0"), .character("^"): moveColumn(by: -columnCount)
-        case .end, .character("$"): moveColumn(by: columnCount)
+        case .text("q"), .escape, .backspace: return closeRows()
+        case .down, .text("j"): return move(.by(1))
+        case .up, .text("k"): return move(.by(-1))
+        case .pageDown, .text(" "), .control("f"): return move(.page(1))
+        case .pageUp, .text("b"), .control("b"): return move(.page(-1))
+        case .text("g"), .text("<"): return load(.first)
+        case .text("G"), .text(">"): return load(.last)
+        case .left, .text("h"): moveColumn(by: -1)
+        case .right, .text("l"), .tab: moveColumn(by: 1)
+        case .home, .text("0"), .text("^"): moveColumn(by: -columnCount)
+        case .end, .text("$"): moveColumn(by: columnCount)
         case .enter:
             if let place = currentCell { return start(.cell(place)) }
-        case .character("s"), .function(2):
+        case .text("s"), .function(2):
             if let rows { return start(.schema(rows.source.table)) }
-        case .character("r"), .function(5): return reload()
-        case .character("/"), .function(3): ask(.search(isForward: true))
-        case .character("n"): return searchAgain(isForward: true)
-        case .character("N"): return searchAgain(isForward: false)
-        case .character("f"), .character("&"), .function(4):
+        case .text("r"), .function(5): return reload()
+        case .text("/"), .function(3): ask(.search(isForward: true))
+        case .text("n"): return searchAgain(isForward: true)
+        case .text("N"): return searchAgain(isForward: false)
+        case .text("f"), .text("&"), .function(4):
             ask(.filter, rows?.source.filter ?? "")
-        case .character("e"): return beginEdit()
-        case .character("d"), .delete: askForDeletion()
+        case .text("e"): return beginEdit()
+        case .text("d"), .delete: askForDeletion()
         default: break
         }
         return []

@@ -10,7 +10,7 @@ extension BrowserModel {
         guard let prompt else { return [] }
         if case .confirm(_, let request) = prompt {
             self.prompt = nil
-            if key == .character("y") { return start(request) }
+            if key == .text("y") { return start(request) }
             message = .note("nothing was changed")
             return []
         }

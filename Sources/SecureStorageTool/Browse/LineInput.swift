@@ -14,16 +14,20 @@ struct LineInput: Equatable {
 
     var text: String { String(characters) }
 
+    private mutating func insert(_ character: Character) {
+        guard characters.count < Self.longest else { return }
+        let before = characters
+        characters.insert(character, at: cursor)
+        // A combining mark joins the character before it.
+        let joined = Array(String(characters))
+        cursor = min(cursor + joined.count - before.count, joined.count)
+        characters = joined
+    }
+
     mutating func take(_ key: Key) {
         switch key {
-        case .character(let character):
-            guard characters.count < Self.longest else { return }
-            let before = characters
-            characters.insert(character, at: cursor)
-            // A combining mark joins the character before it.
-            let joined = Array(String(characters))
-            cursor = min(cursor + joined.count - before.count, joined.count)
-            characters = joined
+        case .text(let text):
+            for character in text { insert(character) }
         case .backspace:
             guard cursor > 0 else { return }
             cursor -= 1

@@ -61,14 +61,14 @@ struct TextPane: Equatable {
     /// - Returns: False for a key that does not scroll.
     mutating func take(_ key: Key) -> Bool {
         switch key {
-        case .down, .character("j"), .enter: scroll(by: 1)
-        case .up, .character("k"): scroll(by: -1)
-        case .pageDown, .character(" "), .control("f"), .character("f"): scroll(by: height)
-        case .pageUp, .character("b"), .control("b"): scroll(by: -height)
+        case .down, .text("j"), .enter: scroll(by: 1)
+        case .up, .text("k"): scroll(by: -1)
+        case .pageDown, .text(" "), .control("f"), .text("f"): scroll(by: height)
+        case .pageUp, .text("b"), .control("b"): scroll(by: -height)
         case .control("d"): scroll(by: height / 2)
         case .control("u"): scroll(by: -height / 2)
-        case .home, .character("g"), .character("<"): scroll(by: -top)
-        case .end, .character("G"), .character(">"): scroll(by: lineCount)
+        case .home, .text("g"), .text("<"): scroll(by: -top)
+        case .end, .text("G"), .text(">"): scroll(by: lineCount)
         default: return false
         }
         return true

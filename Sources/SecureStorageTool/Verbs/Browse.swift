@@ -47,6 +47,6 @@ struct Browse: FileVerb {
             size: terminal.size)
         let status = try BrowserLoop(terminal, queue, model: model).run(table: table)
         // The terminal is as it was; a signal needs no message.
-        if status != 0 { throw Failure("", status: status) }
+        if status != 0 { throw Failure.shown("ended", .signal(status - 128)) }
     }
 }

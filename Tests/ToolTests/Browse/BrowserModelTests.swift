@@ -64,8 +64,8 @@ import Testing
             ]
             var (key, expected) = keys[Int.random(in: 0..<4, using: &random)]
             switch Int.random(in: 0..<100, using: &random) {
-            case 0: (key, expected) = (.character("g"), 1)
-            case 1: (key, expected) = (.character("G"), 1000)
+            case 0: (key, expected) = (.text("g"), 1)
+            case 1: (key, expected) = (.text("G"), 1000)
             case 2:
                 let size = ScreenSize(columns: 80, lines: Int.random(in: 8..<60, using: &random))
                 answer(model.resize(to: size), &model)
@@ -90,8 +90,8 @@ import Testing
         let size = ScreenSize(columns: columns, lines: lines)
         var model = model(size)
         for keys: [Key] in [
-            [], [.right], [.character("?")], [.character("q"), .character("/"), .character("日")],
-            [.escape, .character("G")], [.character("f")] + Array(repeating: .character("x"), count: 300),
+            [], [.right], [.text("?")], [.text("q"), .text("/"), .text("日")],
+            [.escape, .text("G")], [.text("f")] + Array(repeating: .text("x"), count: 300),
         ] {
             for key in keys { answer(model.take(key), &model) }
             model.settleColumns()
@@ -126,10 +126,10 @@ import Testing
 
     @Test func `keys wait for an answer, except those that interrupt`() {
         var model = model()
-        _ = model.take(.character("/"))
-        _ = model.take(.character("x"))
+        _ = model.take(.text("/"))
+        _ = model.take(.text("x"))
         #expect(model.take(.enter).count == 1 && model.isBusy)
-        #expect(model.take(.character("q")) == [])
+        #expect(model.take(.text("q")) == [])
         #expect(model.take(.escape) == [.interrupt] && model.take(.control("c")) == [.interrupt])
         #expect(model.take(.interrupted) == [] && model.message == .note("interrupted"))
         #expect(model.take(.control("c")) == [.quit(status: 130)])
@@ -153,7 +153,7 @@ import Testing
         #expect(text.shown == ["日本語  ab", "\\x1bc", "second", ""])
         text.setSize(width: 3, height: 2)
         #expect(text.shown == ["日", "本"])
-        _ = text.take(.character("G"))
+        _ = text.take(.text("G"))
         #expect(text.shown == ["ond", ""])
         var bytes = TextPane("b", .blob(Data(0..<20)))
         bytes.setSize(width: 80, height: 10)

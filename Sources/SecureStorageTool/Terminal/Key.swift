@@ -1,15 +1,24 @@
 /// What a user pressed.
-enum Key: Equatable {
+enum Key: Equatable, Sendable {
+    /// Characters that came at once.
     case text(String)
     /// Text that the terminal marks as pasted, whose tabs and line feeds are no keys.
     case pasted(String)
     case control(Character)
     /// A character with Alt, or after Escape.
     case alt(Character)
-    case enter, tab, backspace, delete
-    case up, down, left, right, home, end
+    case enter, tab, backspace, delete, escape
+    case up, down, left, right, home, end, pageUp, pageDown
     case wordLeft, wordRight
+    /// F1 to F12.
+    case function(Int)
     case unknown
+
+    /// The key, with a key of its own for each character of a text.
+    var single: [Key] {
+        guard case .text(let text) = self else { return [self] }
+        return text.map { .text(String($0)) }
+    }
 }
 
 /// Recognises keys in the bytes of a terminal that understands
@@ -19,6 +28,15 @@ struct KeyDecoder {
     private var bytes: [UInt8] = []
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
     private static let pasteStart = Array("\u{1b}[200~".utf8)
+
+    /// Whether an escape or a character has begun; after a short wait, ``finish()`` decides.
+    var isInside: Bool { !bytes.isEmpty }
+
+    /// Ends a sequence that has not gone on: an escape alone is the key Esc.
+    mutating func finish() -> [Key] {
+        defer { bytes = [] }
+        return bytes.first == 0x1b ? [.escape] : []
+    }
 
     /// Adds bytes, and returns the keys that they complete.
     mutating func take(_ more: some Sequence<UInt8>) -> [Key] {
@@ -61,7 +79,7 @@ struct KeyDecoder {
             guard bytes.count > 2 else { return nil }
             return (Self.letter(bytes[2], modified: false), 3)
         case 0x7f, 0x08: return (.alt("\u{7f}"), 2)
-        case 0x1b: return (.unknown, 1)
+        case 0x1b: return (.escape, 1)
         case 0x20..<0x7f: return (.alt(Character(Unicode.Scalar(bytes[1]))), 2)
         default: return (.unknown, 2)
         }
@@ -74,19 +92,17 @@ struct KeyDecoder {
             // No terminal sends such a long one.
             return bytes.count > 32 ? (.unknown, bytes.count) : nil
         }
-        let parameters = String(decoding: bytes[2..<end], as: UTF8.self)
-        let key: Key
-        if bytes[end] == UInt8(ascii: "~") {
-            key =
-                switch parameters {
-                case "1", "7": .home
-                case "4", "8": .end
-                case "3": .delete
-                default: .unknown
-                }
-        } else {
-            key = Self.letter(bytes[end], modified: parameters.contains(";"))
+        // The console of Linux sends `[[A` for F1.
+        if end == 2, bytes[2] == UInt8(ascii: "[") {
+            guard bytes.count > 3 else { return nil }
+            return (0x41...0x45 ~= bytes[3] ? .function(Int(bytes[3]) - 0x40) : .unknown, 4)
         }
+        // A second number says which of Shift, Alt and Ctrl is held.
+        let parameters = bytes[2..<end].split(separator: UInt8(ascii: ";"))
+        let number = parameters.first.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
+        let key =
+            bytes[end] == UInt8(ascii: "~")
+            ? Self.numbered(number) : Self.letter(bytes[end], modified: parameters.count > 1)
         return (key, end + 1)
     }
 
@@ -98,6 +114,22 @@ struct KeyDecoder {
         case UInt8(ascii: "D"): modified ? .wordLeft : .left
         case UInt8(ascii: "H"): .home
         case UInt8(ascii: "F"): .end
+        case UInt8(ascii: "M"): .enter
+        case UInt8(ascii: "P")...UInt8(ascii: "S"): .function(Int(byte) - 0x4f)
+        default: .unknown
+        }
+    }
+
+    private static func numbered(_ number: Int?) -> Key {
+        switch number {
+        case 1?, 7?: .home
+        case 3?: .delete
+        case 4?, 8?: .end
+        case 5?: .pageUp
+        case 6?: .pageDown
+        case let number? where 11...15 ~= number: .function(number - 10)
+        case let number? where 17...21 ~= number: .function(number - 11)
+        case let number? where 23...24 ~= number: .function(number - 12)
         default: .unknown
         }
     }
