@@ -218,7 +218,7 @@ import Testing
         try workspace.fill("b.db", "CREATE TABLE t (a);", passphrase: "other")
         let terminal = try PseudoTerminal(
             workspace, "securestorage browse b.db --key-file key --raw-key")
-        let shown = try terminal.expect("[status 1]")
+        let shown = try terminal.expect("[status 5]")
         #expect(shown.contains("wrong key") && !shown.contains("\u{1b}"))
     }
 
