@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments browse-check
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -118,6 +118,10 @@ bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a resto
 
 bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
 	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"
+
+browse-check: setup ## browse a large table in tmux: first screen, memory, nothing left on the screen (ROWS=10000000)
+	swift build -c release --product securestorage --scratch-path .build/browse
+	Scripts/check-browse .build/browse/release/securestorage $(or $(ROWS),10000000)
 
 trait: setup ## build and run as on macOS, with a stand-in for swift-sqlcipher (TESTS=1: the tests too)
 	Scripts/check-trait $(if $(TESTS),--tests)

@@ -26,7 +26,8 @@ struct Tool: ParsableCommand {
         version: "securestorage \(version)",
         subcommands: [
             Info.self, Diagnose.self, Verify.self, Query.self, Shell.self, Browse.self,
-            Import.self, Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self, Backup.self,
+            Import.self, Export.self, Encrypt.self, Decrypt.self, Rekey.self, Migrate.self,
+            Backup.self,
             Salvage.self, MirrorFile.self, Restore.self, MirrorLog.self, MirrorVerify.self,
             KeyValue.self,
         ])

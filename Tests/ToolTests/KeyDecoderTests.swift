@@ -10,7 +10,8 @@ import Testing
         ("\u{1b}[5~", [.pageUp]), ("\u{1b}[6~", [.pageDown]), ("\u{1b}[H", [.home]),
         ("\u{1b}[4~", [.end]), ("\u{1b}OP", [.function(1)]), ("\u{1b}[15~", [.function(5)]),
         ("\u{1b}[21~", [.function(10)]), ("\u{1b}[[A", [.function(1)]),
-        ("\u{1b}[?1;2c", [.unknown]), ("\u{1b}x", [.alt("x")]), ("jk\u{1b}[3~", [.text("j"), .text("k"), .delete]),
+        ("\u{1b}[?1;2c", [.unknown]), ("\u{1b}x", [.alt("x")]),
+        ("jk\u{1b}[3~", [.text("j"), .text("k"), .delete]),
     ])
     func `keys are recognised, also when their bytes come one by one`(
         _ text: String, _ keys: [Key]

@@ -4,7 +4,8 @@ import Testing
 @Suite struct UsageTests {
     let workspace: Workspace
     private static let verbs = [
-        "info", "query", "shell", "import", "export", "rekey", "kv", "kv list", "kv get", "kv put",
+        "info", "query", "shell", "browse", "import", "export", "rekey", "kv", "kv list", "kv get",
+        "kv put",
         "kv remove", "mirror", "restore", "mirror-log", "mirror-verify",
     ]
 
@@ -19,7 +20,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "--nonsense", "nonsense", "query", "query a.db", "info a.db b.db", "import a.db",
+        "--nonsense", "nonsense", "query", "query a.db", "info a.db b.db", "browse", "browse a.db",
+        "import a.db",
         "kv get a.db", "query a.db x --json --csv", "export a.db",
         "export a.db --table t --query x",
         "import a.db x.csv --delimiter ab", "import a.db data", "kv put a.db k v --type nonsense",

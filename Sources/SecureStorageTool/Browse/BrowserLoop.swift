@@ -29,10 +29,8 @@ final class BrowserLoop {
         }
     }
 
-    /// Runs until the user or a signal ends it.
-    ///
-    /// - Parameter table: The table to begin with.
-    /// - Returns: The exit status.
+    /// Runs until the user or a signal ends it, and returns the exit status; begins with a table if
+    /// one is given.
     func run(table: String?) throws -> Int32 {
         try terminal.enter()
         defer {

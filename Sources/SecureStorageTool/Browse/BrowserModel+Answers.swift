@@ -64,14 +64,16 @@ extension BrowserModel {
 
     private mutating func show(_ page: RowPage, for request: BrowserRequest?) -> [Effect] {
         guard rows != nil else { return [] }
-        let notes: Message? = setShape(page.shape) ? .note("the schema has changed") : nil
+        let hasChanged = setShape(page.shape)
+        if hasChanged {
+            rows?.window.clear()
+            message = .note("the schema has changed")
+        }
         if case .page(let source, _, _) = request { rows?.source = source }
         let total = total
         rows?.window.take(page, total: total)
         list.choose(page.shape.name)
-        if let notes { message = notes }
-        if notes != nil, page.place != .first {
-            // The rows in memory have other columns.
+        if hasChanged, page.place != .first {
             movement = nil
             return load(.first)
         }
@@ -112,7 +114,9 @@ extension BrowserModel {
         switch value.value {
         case .text, .blob:
             title += ", \(value.length) \(value.length == 1 ? "byte" : "bytes")"
-            if !value.isWhole { title += ", of which the first \(BrowserPages.longestValue >> 20) Mi" }
+            if !value.isWhole {
+                title += ", of which the first \(BrowserPages.longestValue >> 20) Mi are shown"
+            }
         default: break
         }
         pane = TextPane(title, value.value)

@@ -52,8 +52,9 @@ extension BrowserModel {
         }
     }
 
-    /// Returns the typed value, or nil if it is the old one. A number stays one if it can; the
-    /// column's type converts the rest.
+    /// Returns the typed value, or nil if it is the old one.
+    ///
+    /// A number stays one if it can; the column's type converts the rest.
     static func value(of text: String, like old: SQLiteValue) -> SQLiteValue? {
         if text == ValueText.shown(old) { return nil }
         if text == ValueText.null { return .null }

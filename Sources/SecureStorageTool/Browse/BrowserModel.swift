@@ -12,8 +12,9 @@ struct ScreenSize: Equatable, Sendable {
     }
 }
 
-/// The state of the browser, which keys and answers of the database change. It knows neither the
-/// terminal nor the database.
+/// The state of the browser, which keys and answers of the database change.
+///
+/// It knows neither the terminal nor the database.
 struct BrowserModel {
     /// What the program does after a key.
     enum Effect: Equatable {

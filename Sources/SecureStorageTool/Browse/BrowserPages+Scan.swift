@@ -117,8 +117,8 @@ struct RowSlice: Sendable {
 }
 
 extension RowPage {
-    /// - Parameter rows: In the order in which they were read, one more than `limit` if there are
-    ///   more.
+    /// Creates a page of rows in the order in which they were read, one more than `limit` if there
+    /// are more.
     init(shape: TableShape, place: PagePlace, rows: [BrowsedRow], limit: Int) {
         let hasMore = rows.count > limit
         let isForward = RowSlice(from: place).isForward

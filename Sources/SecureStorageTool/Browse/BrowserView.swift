@@ -163,7 +163,9 @@ struct BrowserView {
 
     private var hints: String {
         if model.pane != nil { return "↑↓ scroll  g/G ends  q back  ? help" }
-        if model.rows == nil { return "Enter rows  s schema  / search  r read again  q end  ? help" }
+        if model.rows == nil {
+            return "Enter rows  s schema  / search  r read again  q end  ? help"
+        }
         let changes = model.isWritable ? "  e edit  d delete" : ""
         return "Enter value  / search  f filter  s schema  g/G ends\(changes)  q back  ? help"
     }

@@ -161,7 +161,9 @@ struct RowQuery {
 
     private var cells: [String] { shape.columns.map { Self.cell(SQLName.quoted($0)) } }
 
-    /// The beginning of a value. `substr` of a text ends at a NUL, so short ones are read whole.
+    /// The beginning of a value.
+    ///
+    /// `substr` of a text ends at a NUL, so short ones are read whole.
     static func cell(_ name: String) -> String {
         "CASE typeof(\(name)) WHEN 'text' THEN CASE WHEN length(CAST(\(name) AS BLOB)) > "
             + "\(4 * longestText) THEN substr(\(name), 1, \(longestText)) ELSE \(name) END "
@@ -242,7 +244,8 @@ struct RowQuery {
             let isLast = last == columns.count - 1
             let strict = isLast ? sign : String(sign.prefix(1))
             let signOfColumn = Self.sign(strict, columns[last].isDescending)
-            terms.append("\(Self.collated(columns[last])) \(signOfColumn) \(parts[last].placeholder)")
+            terms.append(
+                "\(Self.collated(columns[last])) \(signOfColumn) \(parts[last].placeholder)")
             values.append(parts[last].value)
             alternatives.append("(\(terms.joined(separator: " AND ")))")
         }

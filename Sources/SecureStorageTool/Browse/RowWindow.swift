@@ -21,9 +21,8 @@ struct RowWindow: Equatable {
         settle()
     }
 
-    /// Replaces all rows, or adds those of the next or previous page.
-    ///
-    /// - Parameter total: The number of all rows, if it is known.
+    /// Replaces all rows, or adds those of the next or previous page; `total` is the number of all
+    /// rows, if it is known.
     mutating func take(_ page: RowPage, total: Int? = nil) {
         switch page.place {
         case .after(let key) where rows.last?.key == key:
@@ -52,6 +51,13 @@ struct RowWindow: Equatable {
         default: replace(with: page, total)
         }
         settle()
+    }
+
+    /// Forgets rows that have other columns than those that follow.
+    mutating func clear() {
+        rows = []
+        (top, cursor, offset) = (0, 0, 0)
+        (isAtStart, isAtEnd) = (true, true)
     }
 
     private mutating func replace(with page: RowPage, _ total: Int?) {

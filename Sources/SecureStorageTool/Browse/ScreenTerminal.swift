@@ -64,8 +64,9 @@ final class ScreenTerminal {
         try write("\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l\u{1b}[m\u{1b}[2J")
     }
 
-    /// Gives the terminal back. The screen is erased first: not every terminal has an alternate
-    /// one, and some keep it.
+    /// Gives the terminal back.
+    ///
+    /// The screen is erased first: not every terminal has an alternate one, and some keep it.
     func leave() {
         guard isEntered else { return }
         isEntered = false
@@ -74,12 +75,8 @@ final class ScreenTerminal {
         _ = tcsetattr(STDIN_FILENO, TCSADRAIN, &before)
     }
 
-    /// Makes the next ``show(_:cursorColumn:)`` draw everything.
-    func forget() { shown = nil }
-
-    /// Draws the lines that have changed.
-    ///
-    /// - Parameter cursorColumn: The place of the cursor in the last line, from 1; nil hides it.
+    /// Draws the lines that have changed, and the cursor in the last line, at a column from 1; nil
+    /// hides it.
     func show(_ lines: [StyledLine], cursorColumn: Int?) throws {
         var output = "\u{1b}[?25l"
         if shown == nil { output += "\u{1b}[m\u{1b}[2J" }

@@ -232,4 +232,32 @@ import Testing
         terminal.send("q")
         try terminal.expect("[status 0]")
     }
+
+    @Test func `the guide shows the screen as it is`() throws {
+        try workspace.fill(
+            "people.db",
+            """
+            CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, born INTEGER, city TEXT, photo BLOB);
+            WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 50000)
+            INSERT INTO person SELECT x, 'Person ' || x, 1800 + x % 200,
+                CASE x % 4 WHEN 0 THEN 'London' WHEN 1 THEN '東京' WHEN 2 THEN 'New York, NY' END,
+                CASE x % 3 WHEN 0 THEN zeroblob(40) END FROM c;
+            """)
+        let terminal = try PseudoTerminal(
+            workspace, "securestorage browse people.db person --key-file key --raw-key", lines: 14)
+        try terminal.wait("the rows") { $0[0].hasSuffix("of 50000") && $0[2].contains("Person 1") }
+        terminal.send("/person 49\rlll")
+        let screen = try terminal.wait("the row") {
+            $0[2].hasPrefix("49  ") && $0[0].contains("column 4")
+        }
+        terminal.send("Q")
+        try terminal.expect("[status 0]")
+        let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Docs/Tool.md")
+        let text = try String(contentsOf: document, encoding: .utf8)
+        #expect(
+            text.contains("```text\n" + screen.joined(separator: "\n") + "\n```"),
+            "\(screen.joined(separator: "\n"))")
+    }
 }

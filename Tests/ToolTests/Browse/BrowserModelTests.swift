@@ -10,7 +10,10 @@ import Testing
         numbers.map { number in
             BrowsedRow(
                 key: .values([RowKey.Part(value: .integer(Int64(number)), isText: false)]),
-                cells: [BrowsedRow.Cell(.integer(Int64(number))), BrowsedRow.Cell(.text("日本 \(number)"))])
+                cells: [
+                    BrowsedRow.Cell(.integer(Int64(number))),
+                    BrowsedRow.Cell(.text("日本 \(number)")),
+                ])
         }
     }
 
@@ -91,7 +94,8 @@ import Testing
         var model = model(size)
         for keys: [Key] in [
             [], [.right], [.text("?")], [.text("q"), .text("/"), .text("日")],
-            [.escape, .text("G")], [.text("f")] + Array(repeating: .text("x"), count: 300),
+            [.escape, .text("G")],
+            [.text("f")] + Array(repeating: .text("x"), count: 300),
         ] {
             for key in keys { answer(model.take(key), &model) }
             model.settleColumns()
@@ -119,8 +123,33 @@ import Testing
             _ = model.take(key)
             model.settleColumns()
             let line = BrowserView(model: model).lines[2]
-            #expect(line.parts.first { $0.style == .chosenCell }?.text == "value of column \(column)")
+            #expect(
+                line.parts.first { $0.style == .chosenCell }?.text == "value of column \(column)")
             #expect(line.width == 80)
+        }
+    }
+
+    @Test func `a table that gets another column is shown from its first row`() throws {
+        var model = model()
+        answer(model.take(.text("G")), &model)
+        let other = TableShape(
+            name: "t", kind: .table, columns: ["id"], key: .rowID("rowid"))
+        let row = BrowsedRow(key: rows([1])[0].key, cells: [BrowsedRow.Cell(.integer(1))])
+        _ = model.take(.right)
+        _ = model.take(.text("b"))
+        _ = model.take(.pageUp)
+        let place = PagePlace.before(try #require(model.rows?.window.rows.first).key)
+        _ = model.start(.page(RowSource(table: "t"), place, limit: 3))
+        let effects = model.take(
+            .page(
+                RowPage(
+                    shape: other, rows: [row], place: place, isAtStart: false, isAtEnd: false)))
+        model.settleColumns()
+        #expect(BrowserView(model: model).lines.count == 24)
+        #expect(model.message == .note("the schema has changed"))
+        guard case .request(.page(_, .first, _))? = effects.first else {
+            Issue.record("\(effects)")
+            return
         }
     }
 

@@ -178,7 +178,9 @@ import Testing
     }
 
     @Test func `a change is refused if another program has changed the row`() throws {
-        try run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y');")
+        try run(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y');"
+        )
         let rows = try page("t", .first).rows
         func place(_ row: Int) -> CellPlace {
             CellPlace(table: "t", key: rows[row].key, filter: nil, column: 1, columnName: "b")
@@ -192,10 +194,32 @@ import Testing
         }
         #expect(answer(.update(place(1), old: .text("y"), new: .null)) == .updated)
         #expect(
-            try page("t", .first).rows.map { $0.cells.map(\.text) } == [["1", "z"], ["2", "NULL"]])
+            try page("t", .first).rows.map { $0.cells.map(\.text) } == [
+                ["1", "z"], ["2", "NULL"],
+            ])
         let second = try page("t", .first).rows[1]
         #expect(answer(.delete(RowSource(table: "t"), second, columns: ["a", "b"])) == .deleted)
         #expect(try page("t", .first).rows.count == 1)
+    }
+
+    @Test func `a file that another program has locked gives a message`() throws {
+        try run("CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+        var configuration = SecureDatabaseConfiguration()
+        configuration.busyTimeout = .milliseconds(20)
+        let store = SecureDatabaseStore(
+            fullDatabasePath: workspace.file("a.db"), configuration: configuration)
+        try store.open(with: .passphrase("x'\(Workspace.rawKey)'"))
+        let other = BrowserPages(SecureDatabaseQueue(databaseStore: store))
+        let row = try #require(try page("t", .first).rows.first)
+        let delete = BrowserRequest.delete(RowSource(table: "t"), row, columns: ["a"])
+        try queue.write { _ in
+            guard case .failed(let message) = other.answer(delete, progress: { _ in }) else {
+                Issue.record("a locked file was written")
+                return
+            }
+            #expect(message.contains("locked"))
+        }
+        #expect(other.answer(delete) { _ in } == .deleted)
     }
 
     @Test func `an error of the condition is a message without the statement`() throws {
