@@ -12,8 +12,6 @@ struct Callbacks {
     /// The last error message that a function reported itself, to distinguish it from the engine's
     /// own messages.
     var functionMessage: String?
-    /// Why a tokenizer has failed, which the engine's message does not say.
-    var tokenizerMessage: String?
     /// Whether `close()` was refused since the innermost call began.
     var wasCloseRefused = false
 

@@ -134,14 +134,14 @@ extension Connection {
         do {
             try body()
             guard callbacks.wasCloseRefused else { return SQLITE_OK }
-            callbacks.tokenizerMessage =
+            tokenizerMessage =
                 "the tokenizer \(name) called close() on its store, which stays open"
         } catch let error as SecureDatabaseFunctionError {
-            callbacks.tokenizerMessage = error.message.replacingOccurrences(
+            tokenizerMessage = error.message.replacingOccurrences(
                 of: "\0", with: "\u{fffd}")
         } catch {
             // No more: a description may quote the text.
-            callbacks.tokenizerMessage =
+            tokenizerMessage =
                 "the tokenizer \(name) failed: \(String(describing: Swift.type(of: error)))"
         }
         return SQLITE_ERROR
@@ -151,8 +151,8 @@ extension Connection {
     func failedTokenizer(_ code: ResultCode, _ reason: String, _ sql: String?)
         -> SecureStorageError?
     {
-        guard let message = callbacks.tokenizerMessage else { return nil }
-        callbacks.tokenizerMessage = nil
+        guard let message = tokenizerMessage else { return nil }
+        tokenizerMessage = nil
         guard code == .error, Self.reasonsOfTokenizers.contains(where: { reason.hasPrefix($0) })
         else {
             return nil
