@@ -50,7 +50,8 @@ enum KeyShape: Equatable, Sendable {
 
     struct Column: Equatable, Sendable {
         let name: String
-        let collation: String
+        /// nil if it is the column's own.
+        let collation: String?
         let isDescending: Bool
     }
 }

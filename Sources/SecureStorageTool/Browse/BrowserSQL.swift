@@ -46,11 +46,35 @@ extension SecureDatabaseStore {
         ).first
         // The primary key of a WITHOUT ROWID table is the table itself: its index has all columns.
         if let index, try isTable(index) {
-            return .primaryKey(try keyColumns(of: index))
+            let columns = try keyColumns(of: index)
+            return .primaryKey(try withoutOwnCollations(columns, of: entry.name))
         }
         guard let free, (try? prepare("SELECT \(free) FROM \(SQLName.quoted(entry.name))")) != nil
         else { return .offset }
         return .rowID(free)
+    }
+
+    /// Omits the collations that are those of the columns.
+    ///
+    /// With an explicit collation, SQLite does not look up a row value in the key, but scans the
+    /// table from its beginning. Where the order of the columns as they are needs no sorting, it is
+    /// that of the key.
+    private func withoutOwnCollations(
+        _ columns: [KeyShape.Column], of table: String
+    ) throws -> [KeyShape.Column] {
+        let order = columns.map { SQLName.quoted($0.name) + ($0.isDescending ? " DESC" : "") }
+        let plan = try executeQuery(
+            "EXPLAIN QUERY PLAN SELECT 1 FROM \(SQLName.quoted(table)) ORDER BY "
+                + order.joined(separator: ", "))
+        defer { plan.close() }
+        while try plan.next() {
+            if plan.string(forColumnName: "detail")?.contains("TEMP B-TREE") == true {
+                return columns
+            }
+        }
+        return columns.map {
+            KeyShape.Column(name: $0.name, collation: nil, isDescending: $0.isDescending)
+        }
     }
 
     private func isTable(_ index: String) throws -> Bool {

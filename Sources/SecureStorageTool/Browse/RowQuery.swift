@@ -46,6 +46,17 @@ struct RowQuery {
 
     /// Returns the rows of a slice, in its direction.
     func rows(in slice: RowSlice, limit: Int) throws -> [BrowsedRow] {
+        let (sql, values) = statement(for: slice, limit: limit)
+        let result = try db.executeQuery(sql, values: values)
+        defer { result.close() }
+        var rows: [BrowsedRow] = []
+        while try result.next() {
+            rows.append(BrowsedRow(key: key(result), cells: cells(result, from: keyColumns.count)))
+        }
+        return rows
+    }
+
+    func statement(for slice: RowSlice, limit: Int) -> (sql: String, values: [SQLiteValue]) {
         var values: [SQLiteValue] = []
         var conditions: [String] = []
         if let start = slice.start {
@@ -60,13 +71,7 @@ struct RowQuery {
         let sql =
             "SELECT \((keyColumns + cells).joined(separator: ", ")) FROM \(table)"
             + clause(conditions) + " ORDER BY \(order(slice.isForward)) LIMIT \(limit)"
-        let result = try db.executeQuery(sql, values: values)
-        defer { result.close() }
-        var rows: [BrowsedRow] = []
-        while try result.next() {
-            rows.append(BrowsedRow(key: key(result), cells: cells(result, from: keyColumns.count)))
-        }
-        return rows
+        return (sql, values)
     }
 
     /// Returns the key of the row at the end of a slice, or nil if the table ends before.
@@ -212,7 +217,8 @@ struct RowQuery {
     }
 
     private static func collated(_ column: KeyShape.Column) -> String {
-        "\(SQLName.quoted(column.name)) COLLATE \(SQLName.quoted(column.collation))"
+        let name = SQLName.quoted(column.name)
+        return column.collation.map { "\(name) COLLATE \(SQLName.quoted($0))" } ?? name
     }
 
     /// Compares in the order of the key: `>` is "after", also where a column is descending.
@@ -232,7 +238,13 @@ struct RowQuery {
             let marks = parts.map(\.placeholder).joined(separator: ", ")
             return "(\(names)) \(Self.sign(sign, columns[0].isDescending)) (\(marks))"
         }
-        // (a, b DESC) > (?, ?) is: a > ? OR (a = ? AND b < ?).
+        // (a, b DESC) > (?, ?) is: a >= ? AND (a > ? OR (a = ? AND b < ?)); the first term is what
+        // the key is looked up by.
+        let bound =
+            "\(Self.collated(columns[0])) "
+            + "\(Self.sign(String(sign.prefix(1)) + "=", columns[0].isDescending)) "
+            + parts[0].placeholder
+        values.append(parts[0].value)
         var alternatives: [String] = []
         for last in columns.indices {
             var terms: [String] = []
@@ -249,7 +261,7 @@ struct RowQuery {
             values.append(parts[last].value)
             alternatives.append("(\(terms.joined(separator: " AND ")))")
         }
-        return "(\(alternatives.joined(separator: " OR ")))"
+        return "\(bound) AND (\(alternatives.joined(separator: " OR ")))"
     }
 
     private static func sign(_ sign: String, _ isDescending: Bool) -> String {

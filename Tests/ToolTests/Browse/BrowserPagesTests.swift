@@ -50,6 +50,11 @@ import Testing
         INSERT INTO t SELECT x % 4, CASE x % 3 WHEN 0 THEN x WHEN 1 THEN x * 0.5 ELSE 't' || x END, x
         FROM n;
         """,
+        // The key has another collation than the column.
+        """
+        CREATE TABLE t (a TEXT COLLATE NOCASE, v, PRIMARY KEY (a COLLATE BINARY)) WITHOUT ROWID;
+        INSERT INTO t SELECT CASE x % 2 WHEN 0 THEN 'K' ELSE 'k' END || (x / 2), x FROM n;
+        """,
         // Text that is not UTF-8, blobs with the same bytes.
         """
         CREATE TABLE t (k PRIMARY KEY, v) WITHOUT ROWID;
@@ -90,6 +95,27 @@ import Testing
         #expect(rows.count == 100)
         #expect(rows == reversed)
         #expect(try page("t", .from(rows[50].key)).rows == Array(rows[50..<57]))
+    }
+
+    @Test(arguments: tables.prefix(6))
+    func `a page in the middle of a table is looked up, without sorting`(_ sql: String) throws {
+        try fill(sql)
+        let key = try #require(try page("t", .first).rows.last).key
+        let plan = try queue.inDatabase { db -> [String] in
+            for place in [PagePlace.after(key), .before(key), .from(key)] {
+                let query = try RowQuery(db, RowSource(table: "t"))
+                let statement = query.statement(for: RowSlice(from: place), limit: 7)
+                let rows = try db.executeQuery(
+                    "EXPLAIN QUERY PLAN " + statement.sql, values: statement.values)
+                defer { rows.close() }
+                while try rows.next() {
+                    let step = rows.string(forColumnName: "detail") ?? ""
+                    if !step.hasPrefix("SEARCH t") { return [step, statement.sql] }
+                }
+            }
+            return []
+        }
+        #expect(plan == [])
     }
 
     @Test func `a condition that no index serves is followed in slices`() throws {
