@@ -180,7 +180,7 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// Receives a report on each run of a statement: its text without values, its time, its rows
     /// and pages, its waits.
     ///
-    /// Default: nil, which costs nothing.
+    /// Default: nil, which costs a comparison for each row.
     ///
     /// It is called at the end of the statement, on the thread that runs it, and for a pool on
     /// several threads at the same time; the statement's call waits for it. It must not use the

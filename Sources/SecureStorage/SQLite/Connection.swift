@@ -25,8 +25,10 @@ final class Connection {
     @exclusivity(unchecked) var isProven = false
     let statements = StatementCache(capacity: 64)
     @exclusivity(unchecked) var callbacks = Callbacks()
-    /// Why a tokenizer has failed, which the engine's message does not say. Not one of `callbacks`,
-    /// which each step reads: with another text in it, the compiler copies it each time.
+    /// Why a tokenizer has failed, which the engine's message does not say.
+    ///
+    /// Not one of `callbacks`, which each step reads: with another text in it, the compiler copies
+    /// it each time.
     @exclusivity(unchecked) var tokenizerMessage: String?
     let authorizer = AuthorizerState()
     let waits = WaitState()
