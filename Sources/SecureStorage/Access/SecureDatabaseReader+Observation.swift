@@ -1,5 +1,13 @@
 extension SecureDatabaseReader {
-    /// Returns the changes committed from now on, through this queue or pool and by others.
+    /// Returns the changes that are committed through this queue or pool and by others.
+    ///
+    /// Observing begins with `makeAsyncIterator()`, which a `for await` calls when its task runs,
+    /// perhaps after the next write. To miss none, call it before the first write:
+    ///
+    /// ```swift
+    /// var changes = queue.changes(in: ["note"]).makeAsyncIterator()
+    /// while let change = await changes.next() { print(change.tables) }
+    /// ```
     ///
     /// - Parameters:
     ///   - tables: Names, in any case, of tables of the main database; `sqlite_schema` for the

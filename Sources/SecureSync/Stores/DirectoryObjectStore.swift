@@ -6,8 +6,9 @@ internal import SecureStoragePlatform
 ///
 /// An object is written beside its place under another name, synced, and linked to its name with
 /// `link(2)`, which fails if the name exists. The file system must have hard links; FAT has none.
-/// The directory is created when it is first needed, readable by its owner only. Several processes
-/// and machines may use it together.
+/// The directory is created when it is first needed, if only that is missing, readable by its owner
+/// only. Several processes and machines may use it together. A share that is not mounted cannot be
+/// told from an empty store.
 ///
 /// Nothing is repeated by itself.
 public struct DirectoryObjectStore: SyncObjectStore {

@@ -413,6 +413,12 @@ import TestSupport
             }
             // end
         }
+        func missingNone() async throws {
+            // begin
+            var changes = queue.changes(in: ["note"]).makeAsyncIterator()
+            while let change = await changes.next() { print(change.tables) }
+            // end
+        }
         func values() async throws {
             // begin
             let counts = pool.values { db in
@@ -432,6 +438,7 @@ import TestSupport
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await changes() }
+            group.addTask { try await missingNone() }
             group.addTask { try await values() }
             group.addTask { try await themes() }
             try await pool.write { try $0.executeStatements("INSERT INTO note VALUES ('milk')") }

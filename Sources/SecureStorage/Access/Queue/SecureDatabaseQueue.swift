@@ -9,6 +9,8 @@ internal import Foundation
 /// }
 /// ```
 ///
+/// It is opened as a store is, with a key that is named: `queue.open(with: .passphrase(text))`.
+///
 /// Thread-safe. Calls run in order of arrival, each on the calling thread, which waits for its
 /// turn. A call from inside a block of the same queue runs immediately, as part of that block. If a
 /// block uses a second queue, all threads must nest the two in the same order, as with any lock; a
