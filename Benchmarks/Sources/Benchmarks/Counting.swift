@@ -18,6 +18,8 @@ enum Counting {
         var name: String
         /// Instructions per operation, by side.
         var instructions: [Side: Double]
+        /// Those of the library with an observer of statements.
+        var observed: Double?
 
         func above(_ side: Side) -> Double? {
             guard let c = instructions[.c], let own = instructions[side] else { return nil }
@@ -27,6 +29,12 @@ enum Counting {
         var ratio: Double? {
             guard let ours = above(.ours), let grdb = above(.grdb) else { return nil }
             return ours / grdb
+        }
+
+        /// The whole cost with an observer of statements, as a multiple of that without.
+        var observedRatio: Double? {
+            guard let observed, let ours = instructions[.ours] else { return nil }
+            return observed / ours
         }
 
         var line: String {
@@ -40,20 +48,29 @@ enum Counting {
     static func measure(_ files: Files, only names: [String]) throws -> [Count] {
         let wanted = cases.filter { names.isEmpty || names.contains($0.name) }
         var counts = wanted.map { Count(name: $0.name, instructions: [:]) }
-        for side in Side.encrypted {
-            let totals = try totals(of: wanted, side, files)
-            for (index, total) in totals.enumerated() {
+        func perOperation(_ totals: [Int]) -> [Double] {
+            totals.enumerated().map { index, total in
                 // As `Job.writes`: of single calls that write there are fewer.
-                let operations = wanted[index].writesEachCall ? rows / 20 : rows
-                counts[index].instructions[side] = Double(total) / Double(operations)
+                Double(total) / Double(wanted[index].writesEachCall ? rows / 20 : rows)
             }
+        }
+        for side in Side.encrypted {
+            let totals = try totals(of: wanted.map { ($0.name, $0.template) }, side, files)
+            for (index, count) in perOperation(totals).enumerated() {
+                counts[index].instructions[side] = count
+            }
+        }
+        let observed = try totals(
+            of: wanted.map { ($0.name + "-observed", $0.template) }, .ours, files)
+        for (index, count) in perOperation(observed).enumerated() {
+            counts[index].observed = count
         }
         return counts
     }
 
     /// Returns the instructions of each case's region.
     private static func totals(
-        of cases: [Case], _ side: Side, _ files: Files
+        of cases: [(name: String, template: Template)], _ side: Side, _ files: Files
     ) throws -> [Int] {
         let directory = try files.makeDirectory("counts-\(side.rawValue)")
         let valgrind = [
@@ -84,8 +101,21 @@ enum Counting {
 
     // MARK: - Bars
 
-    /// Returns a line for each case with a limit of its own cost.
+    /// The most that an observer of statements may cost, as a multiple of the whole.
+    static let observedLimit = 1.10
+
+    /// Returns a line for each case with a limit of its own cost, and for the observer.
     static func barLines(_ counts: [Count]) -> [String] {
+        let observed = counts.compactMap { count in
+            count.observedRatio.map { ratio in
+                "bar \(count.name.padded(20)) observed/not \(ratio.threeDecimals) "
+                    + "<= \(observedLimit.ratio) " + (ratio <= observedLimit ? "met" : "missed")
+            }
+        }
+        return ownBarLines(counts) + observed
+    }
+
+    private static func ownBarLines(_ counts: [Count]) -> [String] {
         counts.compactMap { count in
             guard case .atMost(let limit) = Case.named(count.name)?.ownCost,
                 let ratio = count.ratio
@@ -99,7 +129,7 @@ enum Counting {
 
     /// Compares the counts with those of a table, each line of which is one of `Count.line`.
     ///
-    /// - Returns: What has grown too much.
+    /// - Returns: What has grown too much, and where an observer of statements costs too much.
     static func growth(of counts: [Count], since table: String) -> [String] {
         var kept: [String: Double] = [:]
         for line in table.split(separator: "\n") {
@@ -107,13 +137,19 @@ enum Counting {
             guard words.count > 5, words[0] == "count", words[4] == "ours-above-c" else { continue }
             kept[words[1]] = Double(words[5])
         }
-        return counts.compactMap { count in
-            guard let now = count.above(.ours) else { return nil }
-            guard let before = kept[count.name] else {
-                return "\(count.name) is not in the table"
-            }
-            guard now > before * tolerance else { return nil }
-            return "\(count.name): \(Int(now)) instructions above C, \(Int(before)) in the table"
+        let observed = counts.compactMap { count -> String? in
+            guard let ratio = count.observedRatio, ratio > observedLimit else { return nil }
+            return "\(count.name): \(ratio.threeDecimals) with an observer of statements"
         }
+        return observed
+            + counts.compactMap { count in
+                guard let now = count.above(.ours) else { return nil }
+                guard let before = kept[count.name] else {
+                    return "\(count.name) is not in the table"
+                }
+                guard now > before * tolerance else { return nil }
+                return
+                    "\(count.name): \(Int(now)) instructions above C, \(Int(before)) in the table"
+            }
     }
 }

@@ -64,6 +64,7 @@ extension String {
 
 extension Double {
     var ratio: String { String(format: "%.2f", self) }
+    var threeDecimals: String { String(format: "%.3f", self) }
 
     /// Seconds, formatted as milliseconds.
     var milliseconds: String { String(format: "%.1f", self * 1000) }

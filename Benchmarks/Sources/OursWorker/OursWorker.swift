@@ -7,11 +7,13 @@ enum OursWorker {
     static func main() {
         Worker.main {
             let cipher = try SecureDatabaseStore.cipherVersion
+            let cases =
+                WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
+                + WorkerCase.groupCases + WorkerCase.blobCases + WorkerCase.valueCases
+                + WorkerCase.vaultCases
             return (
                 "SQLCipher \(cipher) on SQLite \(try SecureDatabaseStore.sqliteVersion)",
-                WorkerCase.rowCases + WorkerCase.queueCases + WorkerCase.openingCases
-                    + WorkerCase.groupCases + WorkerCase.blobCases + WorkerCase.valueCases
-                    + WorkerCase.vaultCases
+                cases + cases.map { $0.observed() }
             )
         }
     }
@@ -22,6 +24,9 @@ extension SecureDatabaseConfiguration {
         var configuration = SecureDatabaseConfiguration()
         configuration.synchronous = .normal
         configuration.cacheSize = cacheSize
+        if let observer = ReportSums.current {
+            configuration.statementObserver = { observer.add($0) }
+        }
         return configuration
     }
 }
@@ -52,5 +57,28 @@ extension WorkerCase {
             guard let check else { return outcome }
             return outcome.checked(by: try store.int64(forQuery: check))
         }
+    }
+}
+
+extension WorkerCase {
+    /// The case with an observer of statements, under the name with `-observed`.
+    fileprivate func observed() -> WorkerCase {
+        WorkerCase(name + "-observed") { job in
+            try ReportSums.$current.withValue(ReportSums()) { try run(job) }
+        }
+    }
+}
+
+/// An observer of statements that notes the least that is of use.
+private final class ReportSums: @unchecked Sendable {
+    // @unchecked: the counted cases run on one thread.
+    @TaskLocal static var current: ReportSums?
+
+    @exclusivity(unchecked) private var statements = 0
+    @exclusivity(unchecked) private var rows = 0
+
+    func add(_ report: StatementReport) {
+        statements += 1
+        rows += report.rowCount
     }
 }

@@ -3,7 +3,7 @@ internal import Region
 /// A piece of work as one side performs it.
 package struct WorkerCase: Sendable {
     package let name: String
-    let run: @Sendable (Job) throws -> Outcome
+    package let run: @Sendable (Job) throws -> Outcome
 
     package init(_ name: String, _ run: @escaping @Sendable (Job) throws -> Outcome) {
         self.name = name

@@ -19,7 +19,7 @@ extension SecureDatabaseStore {
                         + "commit it or roll it back there first, or begin it in a block of the queue"
                 )
             }
-            if let monitor = connection.monitor { monitor.turnWait = turn.waitTime }
+            connection.noteTurnWait(turn.waitTime)
         }
         interruption.beginBlock()
         let open = session.resultSetCount

@@ -36,7 +36,12 @@ final class Connection {
     /// What the connections of the store have done; the store's own, once it has this connection.
     @exclusivity(unchecked) var activity = Activity()
     /// Measures each statement; nil unless the configuration has an observer or a threshold.
-    @exclusivity(unchecked) private(set) var monitor: StatementMonitor?
+    ///
+    /// Unmanaged, since each statement would retain it twice; `ownedMonitor` keeps it.
+    @exclusivity(unchecked) private(set) var monitor: Unmanaged<StatementMonitor>?
+    private var ownedMonitor: StatementMonitor? {
+        didSet { monitor = ownedMonitor.map { .passUnretained($0) } }
+    }
     /// The commits that wait for the disk together; most connections have none.
     private(set) lazy var groupCommit = GroupCommit()
     /// Whether some of them may not be on the disk.
@@ -102,7 +107,7 @@ final class Connection {
             connection.installCheckpointing(engine)
             try connection.installTransactionHooks()
             // Not before, since the statements of the opening are nobody's.
-            connection.monitor = StatementMonitor(configuration)
+            connection.ownedMonitor = StatementMonitor(configuration)
             return connection
         } catch {
             connection.close()

@@ -114,7 +114,9 @@ final class Statement {
         // Lent, since each use of a property would retain the connection.
         try owner._withUnsafeGuaranteedRef { connection in
             guard let monitor = connection.monitor else { return try step(on: connection) }
-            return try monitoredStep(on: connection, monitor)
+            return try monitor._withUnsafeGuaranteedRef {
+                try monitoredStep(on: connection, $0)
+            }
         }
     }
 
@@ -207,7 +209,7 @@ final class Statement {
         execution.hasBegun = false
         execution.hasEnded = false
         if connection.recorder != nil { connection.publishCommitted() }
-        if monitored.isRunning { endMonitoringEarly() }
+        if monitored.isRunning { owner._withUnsafeGuaranteedRef(endMonitoringEarly) }
     }
 
     /// Whether the current row may be read: not in a child made with `fork()`.
@@ -234,7 +236,7 @@ final class Statement {
             execution.hasBegun = false
             execution.hasEnded = false
             if connection.recorder != nil { connection.publishCommitted() }
-            if monitored.isRunning { endMonitoringEarly() }
+            if monitored.isRunning { owner._withUnsafeGuaranteedRef(endMonitoringEarly) }
         }
         guard use.isCached else { return finalize() }
         // Repeats the outcome of the last step, which was already reported.

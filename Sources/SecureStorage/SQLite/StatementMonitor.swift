@@ -42,6 +42,7 @@ final class StatementMonitor {
 /// A run of a statement that is being measured.
 struct MonitoredRun {
     fileprivate(set) var isRunning = false
+    fileprivate var hasRunBefore = false
     fileprivate var start: Int64 = 0
     fileprivate var lockWaitTime: Int64 = 0
     fileprivate var rowCount = 0
@@ -74,7 +75,11 @@ extension Statement {
         monitored.isRunning = true
         monitored.rowCount = 0
         monitored.lockWaitTime = connection.activity.lockWaitTime
-        monitored.cacheMisses = connection.status(SQLITE_DBSTATUS_CACHE_MISS)
+        // Asked for only after a preparation, which may read pages: each step has asked for them.
+        monitored.cacheMisses =
+            monitored.hasRunBefore
+            ? connection.damage.knownCacheMisses : connection.status(SQLITE_DBSTATUS_CACHE_MISS)
+        monitored.hasRunBefore = true
         if !isQuery, let handle = connection.handle {
             monitored.cacheWrites = connection.status(SQLITE_DBSTATUS_CACHE_WRITE)
             monitored.totalChanges = sqlite3_total_changes64(handle)
@@ -83,10 +88,9 @@ extension Statement {
     }
 
     /// Reports a run that was not taken to its end.
-    func endMonitoringEarly() {
-        let connection = connection
+    func endMonitoringEarly(_ connection: Connection) {
         guard let monitor = connection.monitor else { return }
-        endMonitoring(connection, monitor, nil)
+        monitor._withUnsafeGuaranteedRef { endMonitoring(connection, $0, nil) }
     }
 
     private func endMonitoring(
@@ -99,14 +103,17 @@ extension Statement {
         let duration = MonotonicTime.now - monitored.start
         let turnWait = monitor.turnWait
         monitor.turnWait = 0
+        // A step that succeeds has asked for them.
+        let cacheMisses =
+            failure == nil
+            ? connection.damage.knownCacheMisses : connection.status(SQLITE_DBSTATUS_CACHE_MISS)
         let report = StatementReport(
             sql: textWithoutLiterals, nanoseconds: duration, turnNanoseconds: turnWait,
             lockNanoseconds: connection.activity.lockWaitTime - monitored.lockWaitTime,
             rowCount: monitored.rowCount,
             changedRowCount: isQuery
                 ? 0 : Int(sqlite3_total_changes64(handle) - monitored.totalChanges),
-            pagesRead: Int(
-                connection.status(SQLITE_DBSTATUS_CACHE_MISS) &- monitored.cacheMisses),
+            pagesRead: Int(cacheMisses &- monitored.cacheMisses),
             pagesWritten: isQuery
                 ? 0
                 : Int(connection.status(SQLITE_DBSTATUS_CACHE_WRITE) &- monitored.cacheWrites),
@@ -120,6 +127,14 @@ extension Statement {
             connection.callbacks.isReporting = wasReporting
         }
         monitor.report(report, lasting: duration)
+    }
+}
+
+extension Connection {
+    /// Notes how long a call has waited for its turn, for the report on its first statement.
+    @inline(__always)
+    func noteTurnWait(_ nanoseconds: Int64) {
+        monitor?._withUnsafeGuaranteedRef { $0.turnWait = nanoseconds }
     }
 }
 

@@ -40,7 +40,7 @@ extension SecureDatabasePool {
             if !isUsable { connections.discard(reader) }
             connections.leave(slot.place, with: isUsable ? reader : nil)
         }
-        reader.connection?.monitor?.turnWait = slot.waitTime
+        reader.connection?.noteTurnWait(slot.waitTime)
         try reader.beginSnapshot()
         defer { isUsable = reader.endSnapshot() }
         return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
