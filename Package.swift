@@ -52,6 +52,9 @@ let package = Package(
             name: "SystemSQLCipher",
             description: "the system's SQLCipher 4, through pkg-config (default elsewhere)"),
         .trait(name: "PostgreSQL", description: "objects in PostgreSQL, through libpq"),
+        .trait(name: "Metrics", description: "metrics of databases, through swift-metrics"),
+        .trait(
+            name: "Tracing", description: "spans of databases, through swift-distributed-tracing"),
     ],
     dependencies: [
         // Of one minor version, since traits, their defaults and the engine change with the next.
@@ -61,6 +64,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        // Not fetched without the traits of the same names.
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
     ],
     targets: [
         .systemLibrary(
@@ -99,6 +105,12 @@ let package = Package(
                 "CSecureStoragePlatform", "CSQLCipher", "SecureKeys", "SecureStoragePlatform",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "CoreMetrics", package: "swift-metrics",
+                    condition: .when(traits: ["Metrics"])),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])),
             ],
             resources: [.copy("PrivacyInfo.xcprivacy")],
             swiftSettings: swiftSettings),
@@ -269,6 +281,12 @@ let package = Package(
             dependencies: [
                 "FaultyDisk", "LargeFiles", "SecureStorage", "TestSupport",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(
+                    name: "MetricsTestKit", package: "swift-metrics",
+                    condition: .when(traits: ["Metrics"])),
+                .product(
+                    name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])),
             ],
             resources: [.copy("Fixtures")],
             swiftSettings: swiftSettings),

@@ -21,12 +21,15 @@ final class RowCursor<Element: Sendable>: EndableRows, @unchecked Sendable {
     /// Returns the next rows, at most 64 and at most those of a millisecond, and whether they are
     /// the last.
     func nextBatch() async throws -> ([Element], isLast: Bool) {
-        try await AsyncCall.perform { call in
+        let context = CallerContext()
+        return try await AsyncCall.perform { call in
             worker.async { [self] in
                 do {
                     if call.isWaiting {
                         let reader = try openReader()
-                        try reader.run { try call.run(on: reader.store, readBatch) }
+                        try reader.run {
+                            try context.run { try call.run(on: reader.store, readBatch) }
+                        }
                     }
                     call.finish()
                 } catch {
@@ -93,7 +96,9 @@ extension SecureDatabaseStore {
     convenience init(reading source: Reopening, configuration: SecureDatabaseConfiguration) {
         var readOnly = configuration
         readOnly.isReadOnly = true
-        self.init(fullDatabasePath: source.path, configuration: readOnly)
+        self.init(
+            path: source.path, fileName: nil, configuration: readOnly,
+            instruments: configuration.instrumentation.instruments)
         session.reopening = source
     }
 }

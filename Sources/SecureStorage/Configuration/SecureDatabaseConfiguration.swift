@@ -194,6 +194,9 @@ public struct SecureDatabaseConfiguration: Sendable {
     /// the duration and the counts of a ``StatementReport``.
     public var slowStatementThreshold: Duration?
 
+    /// Set with the package traits `Metrics` and `Tracing`.
+    var instrumentation = Instrumentation()
+
     /// Creates a configuration with the defaults documented at each property.
     public init() {}
 }

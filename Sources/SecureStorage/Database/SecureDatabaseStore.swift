@@ -30,6 +30,9 @@ public class SecureDatabaseStore {
     /// The settings, fixed at initialization.
     public let configuration: SecureDatabaseConfiguration
 
+    /// Receives calls and statements for metrics and traces; nil if neither is set.
+    let instruments: Instruments?
+
     /// The path as given: `URL` would convert a NUL into something else and so hide it.
     let givenPath: String
     /// The file name; non-nil for a file in the default directory.
@@ -138,13 +141,20 @@ public class SecureDatabaseStore {
         self.init(path: path, fileName: nil, configuration: configuration)
     }
 
-    private init(
-        path: String, fileName: String?, configuration: SecureDatabaseConfiguration
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - fileName: The name that was given instead of a path.
+    ///   - configuration: Validated by `open`.
+    ///   - instruments: Those of the queue or pool that reads with this store; nil makes them.
+    init(
+        path: String, fileName: String?, configuration: SecureDatabaseConfiguration,
+        instruments: Instruments? = nil
     ) {
         givenPath = path
         databaseURL = URL(fileURLWithPath: path, isDirectory: false)
         givenFileName = fileName
-        self.configuration = configuration
+        self.configuration = configuration.instrumented(forFileAt: path, instruments)
+        self.instruments = self.configuration.instrumentation.instruments
     }
 
     deinit {

@@ -158,7 +158,7 @@ extension SecureKeyValueStore {
     public func getAll<T: Codable & Sendable>(
         keys: [String], as type: T.Type
     ) async throws -> [String: T] {
-        try await perform { try $0.getAll(keys: keys, as: T.self) }
+        try await perform(.read) { try $0.getAll(keys: keys, as: T.self) }
     }
 
     /// Atomically replaces a value if it equals the expected one.
@@ -199,7 +199,7 @@ extension SecureKeyValueStore {
     /// - Returns: The keys, all loaded into memory.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func keys() async throws -> Set<String> {
-        try await perform { try $0.keys() }
+        try await perform(.read) { try $0.keys() }
     }
 
     /// Returns the keys that begin with `prefix`, compared byte by byte.
@@ -208,7 +208,7 @@ extension SecureKeyValueStore {
     /// - Returns: The keys in the order of their UTF-8 bytes.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func keys(withPrefix prefix: String) async throws -> [String] {
-        try await perform { try $0.keys(withPrefix: prefix) }
+        try await perform(.read) { try $0.keys(withPrefix: prefix) }
     }
 
     /// Returns whether `key` holds a value or an explicit nil.
@@ -225,16 +225,17 @@ extension SecureKeyValueStore {
     /// - Returns: The number, including explicit nils but not expired values.
     /// - Throws: As the synchronous call; `CancellationError`.
     public func count() async throws -> Int {
-        try await perform { try $0.count() }
+        try await perform(.read) { try $0.count() }
     }
 
     // MARK: - Access
 
     /// Runs a synchronous call of this store in the queue's turn, where it does not wait.
     func perform<T: Sendable>(
+        _ kind: CallKind = .access,
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {
-        try await queue.inDatabase { [self] _ in try body(self) }
+        try await queue.perform(kind) { [self] _ in try body(self) }
     }
 
     /// Runs a synchronous call that writes, as `perform(_:)` does; its commit may wait for the disk
@@ -242,11 +243,11 @@ extension SecureKeyValueStore {
     private func performWrite<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) throws -> T
     ) async throws -> T {
-        try await queue.performWrite { [self] _ in try body(self) }
+        try await queue.perform(.write, groups: true) { [self] _ in try body(self) }
     }
 
     func entry(_ key: String) async throws -> KeyValueTable.Entry? {
-        try await perform { try $0.entry(key) }
+        try await perform(.read) { try $0.entry(key) }
     }
 
     private func put(

@@ -184,7 +184,7 @@ open class SecureKeyValueStore: @unchecked Sendable {
     func read<T>(
         _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
     ) throws -> sending T {
-        try queue.inDatabase { db in
+        try queue.perform(.read) { db in
             try body(db, table(in: db))
         }
     }
@@ -193,14 +193,14 @@ open class SecureKeyValueStore: @unchecked Sendable {
     func change<T>(
         _ body: (SecureDatabaseStore, KeyValueTable) throws -> sending T
     ) throws -> sending T {
-        try queue.performWrite { db in
+        try queue.perform(.write, groups: true) { db in
             try body(db, table(in: db))
         }
     }
 
     /// Runs `body` with the store's table in an exclusive transaction.
     func write(_ body: (SecureDatabaseStore, KeyValueTable) throws -> Void) throws {
-        try queue.performWrite { db in
+        try queue.perform(.write, groups: true) { db in
             // Before the transaction: `table(in:)` caches nothing inside one.
             let table = try table(in: db)
             try db.inTransaction(.exclusive) { db in

@@ -31,7 +31,7 @@ public struct StatementReport: Sendable {
     /// The error's extended code; nil if the statement succeeded or was not run to its end.
     public let failure: SQLiteResultCode?
 
-    private let nanoseconds: Int64
+    let nanoseconds: Int64
     private let turnNanoseconds: Int64
     private let lockNanoseconds: Int64
 

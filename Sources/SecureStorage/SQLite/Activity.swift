@@ -11,6 +11,8 @@ final class Activity {
     @exclusivity(unchecked) var lockWaitTime: Int64 = 0
     /// Whether SQLite has begun to commit in the running step, which may still fail.
     @exclusivity(unchecked) var isCommitting = false
+    /// The call that the connection runs, if calls are measured.
+    @exclusivity(unchecked) var call: MeasuredCall?
     /// The counts of the connections that are closed.
     var closed = PageCounts()
 

@@ -11,27 +11,32 @@ final class StatementMonitor {
     /// In nanoseconds; nothing takes longer than `.max`.
     private let threshold: Int64
     private let logger: Logger
+    private let instruments: Instruments?
     /// How long the present call waited for its turn, until its first statement has reported it.
     @exclusivity(unchecked) var turnWait: Int64 = 0
     /// Whether the observer is running; its own statements are not reported, or it would not end.
     @exclusivity(unchecked) fileprivate(set) var isReporting = false
 
     init?(_ configuration: SecureDatabaseConfiguration) {
-        guard configuration.statementObserver != nil || configuration.slowStatementThreshold != nil
+        instruments = configuration.instrumentation.instruments
+        guard
+            configuration.statementObserver != nil || configuration.slowStatementThreshold != nil
+                || instruments != nil
         else { return nil }
         observer = configuration.statementObserver
         threshold = configuration.slowStatementThreshold?.clampedNanoseconds ?? .max
         logger = configuration.logger
     }
 
-    fileprivate func report(_ report: StatementReport, lasting nanoseconds: Int64) {
+    fileprivate func report(_ report: StatementReport, of call: @autoclosure () -> MeasuredCall?) {
         observer?(report)
-        guard nanoseconds >= threshold else { return }
+        if let instruments { instruments.statementEnded(report, in: call()) }
+        guard report.nanoseconds >= threshold else { return }
         logger.warning(
             "slow statement",
             metadata: [
                 "sql": "\(report.sql)",
-                "milliseconds": "\(StatementReport.milliseconds(nanoseconds))",
+                "milliseconds": "\(StatementReport.milliseconds(report.nanoseconds))",
                 "rows": "\(report.rowCount)", "changed": "\(report.changedRowCount)",
                 "pages_read": "\(report.pagesRead)", "pages_written": "\(report.pagesWritten)",
                 "lock_wait": "\(report.lockWait)", "turn_wait": "\(report.turnWait)",
@@ -126,7 +131,7 @@ extension Statement {
             monitor.isReporting = false
             connection.callbacks.isReporting = wasReporting
         }
-        monitor.report(report, lasting: duration)
+        monitor.report(report, of: connection.activity.call)
     }
 }
 

@@ -12,12 +12,23 @@ extension SecureDatabasePool {
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
         try requireHome()
-        return try await AsyncCall.perform { call in
+        guard let instruments = configuration.instrumentation.instruments else {
+            return try await readInSlot(nil, block)
+        }
+        let call = instruments.begin(.read)
+        return try await call.measure { try await readInSlot(call, block) }
+    }
+
+    private func readInSlot<T: Sendable>(
+        _ measured: MeasuredCall?,
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await AsyncCall.perform { call in
             connections.enqueue { [self] slot in
                 do {
                     let slot = try slot.get()
                     if call.isWaiting {
-                        try read(in: slot) { try call.run(on: $0, block) }
+                        try read(in: slot, measured) { try call.run(on: $0, block) }
                     } else {
                         connections.leave(slot.place, with: slot.reader)
                     }
@@ -39,7 +50,7 @@ extension SecureDatabasePool {
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await performWrite(groups: true) { writer in
+        try await performWrite(.write, groups: true) { writer in
             try writer.inImmediateTransaction { try block($0) }
         }
     }
@@ -52,14 +63,29 @@ extension SecureDatabasePool {
     public func writeWithoutTransaction<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await performWrite(groups: false, block)
+        try await performWrite(.access, groups: false, block)
     }
 
     private func performWrite<T: Sendable>(
-        groups: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+        _ kind: CallKind, groups: Bool,
+        _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
         try requireHome()
-        return try await AsyncCall.perform { call in
+        guard let instruments = configuration.instrumentation.instruments else {
+            return try await writeInTurn(groups: groups, block)
+        }
+        let call = instruments.begin(kind)
+        return try await call.measure {
+            try await writeInTurn(groups: groups) { store in
+                try store.run(call) { try block($0) }
+            }
+        }
+    }
+
+    private func writeInTurn<T: Sendable>(
+        groups: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
+    ) async throws -> T {
+        try await AsyncCall.perform { call in
             connections.writer.turn.enqueue { [self] in
                 do {
                     var commits: CommitsInFlight?

@@ -1,3 +1,5 @@
+internal import SecureStoragePlatform
+
 extension SecureDatabasePool {
     /// Runs `block` with a read-only connection that sees the file as it is when the block begins.
     ///
@@ -19,12 +21,24 @@ extension SecureDatabasePool {
         if let outer = PoolBlock.current(of: self) {
             return try runInside(outer, block)
         }
-        return try read(in: connections.enter(), block)
+        guard let instruments = configuration.instrumentation.instruments else {
+            return try read(in: connections.enter(), nil, block)
+        }
+        let call = instruments.begin(.read)
+        return try call.measure { try read(in: connections.enter(), call, block) }
     }
 
     /// Runs `block` with the connection of a slot, and gives the slot back in any case.
+    ///
+    /// - Parameters:
+    ///   - slot: A slot of the pool.
+    ///   - call: The call, if calls are measured.
+    ///   - block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: As `read(_:)`.
     func read<T>(
-        in slot: PoolConnections.Slot, _ block: (SecureDatabaseStore) throws -> sending T
+        in slot: PoolConnections.Slot, _ call: MeasuredCall?,
+        _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         // A copy is kept as long as a block reads it.
         defer { withExtendedLifetime(slot.source) {} }
@@ -41,12 +55,18 @@ extension SecureDatabasePool {
             connections.leave(slot.place, with: isUsable ? reader : nil)
         }
         reader.connection?.noteTurnWait(slot.waitTime)
+        if let call { reader.beginRunning(call) }
+        defer { if let call { reader.endRunning(call) } }
         try reader.beginSnapshot()
         defer { isUsable = reader.endSnapshot() }
-        return try PoolBlock.run(.reading, of: self, on: reader) { try block(reader) }
+        return try PoolBlock.run(.reading, of: self, on: reader) {
+            guard let call else { return try block(reader) }
+            return try call.inContext { try block(reader) }
+        }
     }
 
     func makeReader(for slot: PoolConnections.Slot) throws -> SecureDatabaseStore {
+        let start = MonotonicTime.now
         let reader = SecureDatabaseStore(reading: slot.source, configuration: configuration)
         if slot.place == .file {
             reader.sharing.suspensionFlag = connections.writer.sharing.suspensionFlag
@@ -59,6 +79,7 @@ extension SecureDatabasePool {
             throw error
         }
         connections.add(reader, slot.place)
+        reader.instruments?.connectionOpened(in: MonotonicTime.now - start)
         return reader
     }
 

@@ -16,7 +16,7 @@ extension SecureDatabasePool {
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performWrite(groups: true) { try $0.inImmediateTransaction(block) }
+        try performWrite(.write, groups: true) { try $0.inImmediateTransaction(block) }
     }
 
     /// Runs `block` with the writer, without a transaction around it.
@@ -31,17 +31,31 @@ extension SecureDatabasePool {
     public func writeWithoutTransaction<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performWrite(groups: false, block)
+        try performWrite(.access, groups: false, block)
     }
 
     private func performWrite<T>(
-        groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
+        _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         try requireHome()
         if let outer = PoolBlock.current(of: self) {
             guard outer.kind != .reading else { throw SecureStorageError.writeInsideRead }
             return try runInside(outer, block)
         }
+        guard let instruments = configuration.instrumentation.instruments else {
+            return try writeInTurn(groups: groups, block)
+        }
+        let call = instruments.begin(kind)
+        return try call.measure {
+            try writeInTurn(groups: groups) { try $0.run(call, block) }
+        }
+    }
+
+    /// Runs `block` with the writer when its turn comes, and then waits until all that it may have
+    /// seen is on the disk.
+    private func writeInTurn<T>(
+        groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
         var commits: CommitsInFlight?
         // Unsafe only to the compiler: nothing else has the value.
         nonisolated(unsafe) let value = try writeInTurn(groups: groups, &commits, block)

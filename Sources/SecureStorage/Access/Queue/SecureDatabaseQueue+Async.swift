@@ -17,22 +17,30 @@ extension SecureDatabaseQueue {
     public func inDatabase<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await perform(groups: false, block)
+        try await perform(.access, block)
     }
 
-    /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
-    /// calls.
-    func performWrite<T: Sendable>(
+    /// Runs `block` with exclusive access to the store; the asynchronous form.
+    func perform<T: Sendable>(
+        _ kind: CallKind, groups: Bool = false,
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await perform(groups: true, block)
+        try store.turn.requireHome()
+        guard let instruments = store.instruments else {
+            return try await performInTurn(groups: groups, block)
+        }
+        let call = instruments.begin(kind)
+        return try await call.measure {
+            try await performInTurn(groups: groups) { store in
+                try store.run(call) { try block($0) }
+            }
+        }
     }
 
-    private func perform<T: Sendable>(
+    private func performInTurn<T: Sendable>(
         groups: Bool, _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try store.turn.requireHome()
-        return try await AsyncCall.perform { call in
+        try await AsyncCall.perform { call in
             enqueue { store in
                 do {
                     try store.runOutermost(grouping: groups) { try call.run(on: $0, block) }
@@ -52,7 +60,7 @@ extension SecureDatabaseQueue {
     public func inExclusiveTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
-        try await inDatabase { try $0.inTransaction(.exclusive, block) }
+        try await perform(.write) { try $0.inTransaction(.exclusive, block) }
     }
 
     /// Runs `block` in a deferred transaction, which takes locks when it needs them.
@@ -72,7 +80,7 @@ extension SecureDatabaseQueue {
     public func inImmediateTransaction(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> Bool
     ) async throws {
-        try await inDatabase { try $0.inTransaction(.immediate, block) }
+        try await perform(.write) { try $0.inTransaction(.immediate, block) }
     }
 
     /// Runs `block` in an exclusive transaction, as FMDB's `inTransaction` does.

@@ -14,7 +14,7 @@ extension SecureDatabaseQueue {
     /// - Parameter block: Runs on the calling thread; true rolls back, false commits.
     /// - Throws: As `inExclusiveTransaction(_:)`.
     public func inImmediateTransaction(_ block: (SecureDatabaseStore) throws -> Bool) throws {
-        try inDatabase { try $0.inTransaction(.immediate, block) }
+        try perform(.write) { try $0.inTransaction(.immediate, block) }
     }
 
     /// Runs `block` in a separate savepoint, which outside a transaction begins a deferred one.

@@ -13,7 +13,7 @@ extension SecureDatabaseQueue {
     public func read<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try inDatabase { try $0.inReadBlock(block) }
+        try perform(.read) { try $0.inReadBlock(block) }
     }
 
     /// Runs `block` with exclusive access to the store, in a read-only transaction.
@@ -24,7 +24,7 @@ extension SecureDatabaseQueue {
     public func read<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await inDatabase { db in try db.inReadBlock { try block($0) } }
+        try await perform(.read) { db in try db.inReadBlock { try block($0) } }
     }
 
     /// Runs `block` in an immediate transaction that is committed when the block returns.
@@ -41,7 +41,7 @@ extension SecureDatabaseQueue {
     public func write<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try performWrite { db in
+        try perform(.write, groups: true) { db in
             try db.requireOutsideReadBlock()
             return try db.inImmediateTransaction(block)
         }
@@ -55,7 +55,7 @@ extension SecureDatabaseQueue {
     public func write<T: Sendable>(
         _ block: @escaping @Sendable (SecureDatabaseStore) throws -> T
     ) async throws -> T {
-        try await performWrite { db in
+        try await perform(.write, groups: true) { db in
             try db.requireOutsideReadBlock()
             return try db.inImmediateTransaction { try block($0) }
         }

@@ -58,7 +58,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     public func inDatabase<T>(
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try perform(block)
+        try perform(.access, block)
     }
 
     /// Runs `block` with exclusive access to the store; for a block that is a function or a
@@ -73,7 +73,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     public func inDatabase<T: Sendable>(
         _ block: (SecureDatabaseStore) throws -> T
     ) throws -> T {
-        try perform { try block($0) }
+        try perform(.access) { try block($0) }
     }
 
     /// Runs `block` in an exclusive transaction: no other connection writes in the meantime.
@@ -89,7 +89,7 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     public func inExclusiveTransaction(
         _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
-        try perform { try $0.inTransaction(.exclusive, block) }
+        try perform(.write) { try $0.inTransaction(.exclusive, block) }
     }
 
     /// Runs `block` in a deferred transaction, which takes locks when it needs them.
@@ -102,25 +102,33 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     public func inDeferredTransaction(
         _ block: (SecureDatabaseStore) throws -> Bool
     ) throws {
-        try perform { try $0.inTransaction(.deferred, block) }
+        try perform(.access) { try $0.inTransaction(.deferred, block) }
     }
 
-    private func perform<T>(
+    /// Runs `block` with exclusive access to the store.
+    ///
+    /// - Parameters:
+    ///   - kind: What the call is, for metrics and traces.
+    ///   - groups: Whether its commits may wait for the disk with those of other calls.
+    ///   - block: Runs on the calling thread.
+    /// - Returns: What the block returns.
+    /// - Throws: As `inDatabase(_:)`.
+    func perform<T>(
+        _ kind: CallKind, groups: Bool = false,
         _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
-        try perform(groups: false, block)
-    }
-
-    /// Runs `block` as `inDatabase(_:)` does; its commits may wait for the disk with those of other
-    /// calls.
-    func performWrite<T>(
-        _ block: (SecureDatabaseStore) throws -> sending T
-    ) throws -> sending T {
-        try perform(groups: true, block)
+        // A nested call is a part of the outer one.
+        guard let instruments = store.instruments, !store.turn.isHeld else {
+            return try performInTurn(groups: groups, block)
+        }
+        let call = instruments.begin(kind)
+        return try call.measure {
+            try performInTurn(groups: groups) { try $0.run(call, block) }
+        }
     }
 
     /// Runs `block` in its turn, and then waits until all that it may have seen is on the disk.
-    private func perform<T>(
+    private func performInTurn<T>(
         groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         var commits: CommitsInFlight?
