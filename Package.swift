@@ -282,10 +282,16 @@ let package = Package(
                 "FaultyDisk", "LargeFiles", "SecureStorage", "TestSupport",
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(
+                    name: "CoreMetrics", package: "swift-metrics",
+                    condition: .when(traits: ["Metrics"])),
+                .product(
                     name: "MetricsTestKit", package: "swift-metrics",
                     condition: .when(traits: ["Metrics"])),
                 .product(
                     name: "InMemoryTracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
                     condition: .when(traits: ["Tracing"])),
             ],
             resources: [.copy("Fixtures")],

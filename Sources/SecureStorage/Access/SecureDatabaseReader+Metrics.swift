@@ -2,7 +2,7 @@
     internal import SecureStoragePlatform
 
     extension SecureDatabaseReader {
-        /// Records the counts of ``statistics()-(_)`` as metrics of
+        /// Records the counts of `statistics()` as metrics of
         /// ``SecureDatabaseConfiguration/metricsFactory``: now, and then at regular times.
         ///
         /// Returns when the task is cancelled or the database is closed; for a task beside the
@@ -25,7 +25,7 @@
             }
         }
 
-        /// Records the counts of ``statistics()-(_)`` once, as metrics of
+        /// Records the counts of `statistics()` once, as metrics of
         /// ``SecureDatabaseConfiguration/metricsFactory``.
         ///
         /// Does nothing without a factory. Exists only with the package trait `Metrics`.

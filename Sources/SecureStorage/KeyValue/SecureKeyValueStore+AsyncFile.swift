@@ -69,6 +69,6 @@ extension SecureKeyValueStore {
     private func uncancelled<T: Sendable>(
         _ body: @escaping @Sendable (SecureKeyValueStore) -> T
     ) async -> T? {
-        await Task { try? await perform(body) }.value
+        await Task { try? await perform(.access, body) }.value
     }
 }

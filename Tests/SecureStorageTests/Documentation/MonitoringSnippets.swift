@@ -3,6 +3,11 @@ import SecureStorage
 import Testing
 import TestSupport
 
+#if Metrics && Tracing
+    import CoreMetrics
+    import Tracing
+#endif
+
 /// The snippets of `Docs/Monitoring.md`, compiled and run; see `DocumentationTests`.
 @Suite struct MonitoringSnippets {
     let database: TemporaryDatabase
@@ -40,4 +45,24 @@ import TestSupport
         // end
         #expect(try db.explain("SELECT * FROM note").children.count == 1)
     }
+
+    #if Metrics && Tracing
+        @Test func `metrics and traces`() async throws {
+            // begin
+            var configuration = SecureDatabaseConfiguration()
+            configuration.metricsFactory = MetricsSystem.factory
+            configuration.tracer = InstrumentationSystem.tracer
+            let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
+            // end
+            try pool.open(with: .passphrase("correct horse battery staple"))
+            let records = Task {
+                // begin
+                try await pool.recordMetrics(every: .seconds(15))
+                // end
+            }
+            records.cancel()
+            try await records.value
+            pool.close()
+        }
+    #endif
 }

@@ -1,0 +1,99 @@
+#if Metrics && Tracing
+    import CoreMetrics
+    import Foundation
+    import InMemoryTracing
+    import MetricsTestKit
+    import SecureStorage
+    import Testing
+    import TestSupport
+
+    /// Values, literals, keys and names of values that must not leave the process by a metric or a
+    /// span.
+    @Suite struct InstrumentCanaryTests {
+        private static let canary = "canary4711"
+        private static let key = "canary4711 is the passphrase"
+
+        @Test func `no metric and no span has a value, a literal, a key or a name of a value`()
+            async throws
+        {
+            let database = try TemporaryDatabase()
+            let metrics = TestMetrics()
+            let tracer = InMemoryTracer()
+            var configuration = SecureDatabaseConfiguration()
+            configuration.metricsFactory = metrics
+            configuration.tracer = tracer
+            let canary = Self.canary
+            let key = DatabaseKey.passphrase(Self.key)
+
+            let pool = SecureDatabasePool(
+                fullDatabasePath: database.path, configuration: configuration)
+            try pool.open(with: key)
+            try await pool.write { db in
+                try db.executeStatements(
+                    """
+                    CREATE TABLE t (a TEXT DEFAULT '\(canary)' UNIQUE, b CHECK (b <> '\(canary)'));
+                    INSERT INTO t (a, b) VALUES ('\(canary)', 47114711); -- \(canary)
+                    SELECT '\(canary)' AS '\(canary)', x'4711', 4711.5e3 FROM t /* \(canary) */
+                    """)
+                try db.executeUpdate("SAVEPOINT \(canary)")
+                try db.executeUpdate("RELEASE \(canary)")
+            }
+            for sql in [
+                "INSERT INTO t (a) VALUES ('\(canary)')", "INSERT INTO t (b) VALUES ('\(canary)')",
+                "SELECT abs(-9223372036854775808) FROM t WHERE a = '\(canary)'",
+                "PRAGMA key = '\(Self.key)'", "SELECT json('\(canary)')",
+            ] {
+                await #expect(throws: SecureStorageError.self) {
+                    try await pool.writeWithoutTransaction { _ = try $0.strings(sql) }
+                }
+                #expect(throws: SecureStorageError.self) {
+                    try pool.read { _ = try $0.strings(sql) }
+                }
+            }
+            let isFound = try await pool.read { db in
+                try db.int(forQuery: "SELECT count(*) FROM t WHERE a = ?", values: [canary]) == 1
+            }
+            #expect(isFound)
+            try await pool.recordMetrics()
+            try pool.changeEncryptionKey(with: .passphrase("\(canary) again"))
+            pool.close()
+            await #expect(throws: SecureStorageError.self) {
+                try await pool.open(with: .passphrase("\(canary), but wrong"))
+            }
+
+            let values = SecureKeyValueStore(
+                fullDatabasePath: database.directory.appendingPathComponent("kv.db").path,
+                configuration: configuration)
+            try values.open(with: key)
+            try values.put(canary, forKey: "\(canary) of a value")
+            try await values.put(canary, forKey: "\(canary) of another")
+            #expect(try values.getString("\(canary) of a value") == canary)
+            #expect(try values.keys().count == 2)
+            try values.remove("\(canary) of a value")
+            values.close()
+
+            var shown: [String] = []
+            for span in tracer.finishedSpans {
+                shown.append(span.operationName)
+                span.attributes.forEach { name, value in shown.append("\(name) \(value)") }
+                shown += span.events.map { "\($0.name) \($0.attributes)" }
+                shown.append("\(span.status as Any) \(span.errors)")
+            }
+            func note(_ label: String, _ dimensions: [(String, String)]) {
+                shown.append("\(label) \(dimensions)")
+            }
+            for metric in metrics.counters { note(metric.label, metric.dimensions) }
+            for metric in metrics.meters { note(metric.label, metric.dimensions) }
+            for metric in metrics.recorders { note(metric.label, metric.dimensions) }
+            for metric in metrics.timers { note(metric.label, metric.dimensions) }
+            #expect(tracer.activeSpans.isEmpty)
+            #expect(tracer.finishedSpans.count > 60)
+            #expect(tracer.finishedSpans.contains { $0.status?.code == .error })
+            #expect(metrics.timers.count > 20)
+            for line in shown {
+                #expect(!line.contains("canary"))
+                #expect(!line.contains("4711"))
+            }
+        }
+    }
+#endif
