@@ -54,7 +54,7 @@ import TestSupport
             configuration.tracer = InstrumentationSystem.tracer
             let pool = SecureDatabasePool(fullDatabasePath: path, configuration: configuration)
             // end
-            try pool.open(with: .passphrase("correct horse battery staple"))
+            try await pool.open(with: .passphrase("correct horse battery staple"))
             let records = Task {
                 // begin
                 try await pool.recordMetrics(every: .seconds(15))
@@ -62,7 +62,7 @@ import TestSupport
             }
             records.cancel()
             try await records.value
-            pool.close()
+            await pool.close()
         }
     #endif
 }

@@ -6,12 +6,18 @@
     import SecureStorage
     import Testing
     import TestSupport
+    import Tracing
 
     /// Values, literals, keys and names of values that must not leave the process by a metric or a
     /// span.
     @Suite struct InstrumentCanaryTests {
         private static let canary = "canary4711"
         private static let key = "canary4711 is the passphrase"
+
+        /// The synchronous form.
+        private static func put(
+            _ value: String, _ key: String, _ values: SecureKeyValueStore
+        ) throws { try values.put(value, forKey: key) }
 
         @Test func `no metric and no span has a value, a literal, a key or a name of a value`()
             async throws
@@ -27,7 +33,7 @@
 
             let pool = SecureDatabasePool(
                 fullDatabasePath: database.path, configuration: configuration)
-            try pool.open(with: key)
+            try await pool.open(with: key)
             try await pool.write { db in
                 try db.executeStatements(
                     """
@@ -55,22 +61,23 @@
             }
             #expect(isFound)
             try await pool.recordMetrics()
-            try pool.changeEncryptionKey(with: .passphrase("\(canary) again"))
-            pool.close()
+            try await pool.changeEncryptionKey(with: .passphrase("\(canary) again"))
+            await pool.close()
             await #expect(throws: SecureStorageError.self) {
                 try await pool.open(with: .passphrase("\(canary), but wrong"))
             }
 
-            let values = SecureKeyValueStore(
+            let store = SecureDatabaseStore(
                 fullDatabasePath: database.directory.appendingPathComponent("kv.db").path,
                 configuration: configuration)
-            try values.open(with: key)
-            try values.put(canary, forKey: "\(canary) of a value")
+            try store.open(with: key)
+            let values = try SecureKeyValueStore(databaseStore: store, name: canary)
+            try Self.put(canary, "\(canary) of a value", values)
             try await values.put(canary, forKey: "\(canary) of another")
-            #expect(try values.getString("\(canary) of a value") == canary)
-            #expect(try values.keys().count == 2)
-            try values.remove("\(canary) of a value")
-            values.close()
+            #expect(try await values.getString("\(canary) of a value") == canary)
+            #expect(try await values.keys().count == 2)
+            try await values.remove("\(canary) of a value")
+            store.close()
 
             var shown: [String] = []
             for span in tracer.finishedSpans {

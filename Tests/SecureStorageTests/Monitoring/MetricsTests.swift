@@ -135,6 +135,9 @@
             #expect(values("use_time").count == 1)
         }
 
+        /// The synchronous form.
+        private static func read(_ pool: SecureDatabasePool) throws { try pool.read { _ in } }
+
         @Test func `a pool's readers are counted, and the time that opening them took`()
             async throws
         {
@@ -143,7 +146,7 @@
                 configuration.maximumReaderCount = 3
             }
             try await pool.read { _ in }
-            try pool.read { _ in }
+            try Self.read(pool)
             #expect(values("create_time").count == 1)
             #expect(values("wait_time").count == 2)
             try await pool.recordMetrics()
@@ -190,7 +193,7 @@
             while metrics.counters(label: "securestorage.cache.hits").isEmpty {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            queue.close()
+            await queue.close()
             try await records.value
             let cancelled = Task { try await queue.recordMetrics(every: .seconds(3600)) }
             cancelled.cancel()

@@ -182,14 +182,16 @@
 
         @Test func `the wait for a lock of another connection is a part of the run`() throws {
             let db = try open(.queue)
-            let other = try database.openStore()
-            try other.beginImmediateTransaction()
-            let unlocker = Thread {
-                Thread.sleep(forTimeInterval: 0.1)
-                try? other.commit()
+            let other = SecureDatabaseQueue(databaseStore: try database.openStore())
+            let hasLock = DispatchSemaphore(value: 0)
+            let holder = Thread {
+                try? other.write { _ in
+                    hasLock.signal()
+                    Thread.sleep(forTimeInterval: 0.1)
+                }
             }
-            // `other` is used by that thread only from here on.
-            unlocker.start()
+            holder.start()
+            hasLock.wait()
             try db.write { try $0.executeUpdate("INSERT INTO t VALUES (1)") }
             for name in ["write notes", "BEGIN"] {
                 #expect(try seconds("securestorage.lock.wait_time", span(name)) > 0.03)
