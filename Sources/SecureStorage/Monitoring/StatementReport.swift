@@ -6,9 +6,10 @@
 public struct StatementReport: Sendable {
     /// The statement as it was prepared, without literals and comments.
     ///
-    /// Each literal is replaced by `?`, as are the arguments of PRAGMA and of ATTACH, and blanks
-    /// are reduced to one. Placeholders stay as they are: equal statements with different values
-    /// have equal texts. At most 4 KiB; a longer text ends with `…`.
+    /// Each literal is replaced by `?`, as are the arguments of PRAGMA and of ATTACH and the names
+    /// of savepoints, and blanks are reduced to one. Placeholders stay as they are: equal
+    /// statements with different values have equal texts. At most 4 KiB; a longer text ends with
+    /// `…`.
     public let sql: String
 
     /// The number of rows that it returned.

@@ -5,7 +5,8 @@ extension SQLText {
     ///
     /// A text in double quotes is a name: the engine's connections do not accept it as a string.
     /// Only ATTACH, DETACH and VACUUM do, and also words without quotes; of these only SQL's own
-    /// words stay. The arguments of a PRAGMA are left out whole.
+    /// words stay. So it is with the names of savepoints, which are an app's own at each use. The
+    /// arguments of a PRAGMA are left out whole.
     static func withoutLiterals(_ sql: String) -> String {
         var text = sql
         return text.withUTF8 { bytes in
@@ -20,6 +21,10 @@ private struct LiteralFreeText {
     private static let limit = 4096
     private static let keptWords: Set<String> = [
         "ATTACH", "DATABASE", "AS", "KEY", "DETACH", "VACUUM", "INTO", "EXPLAIN", "QUERY", "PLAN",
+        "SAVEPOINT", "RELEASE", "ROLLBACK", "TRANSACTION", "TO",
+    ]
+    private static let hidingWords: Set<String> = [
+        "ATTACH", "DETACH", "VACUUM", "SAVEPOINT", "RELEASE", "ROLLBACK",
     ]
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -115,7 +120,7 @@ private struct LiteralFreeText {
         if !knowsKind, !["EXPLAIN", "QUERY", "PLAN"].contains(word) {
             knowsKind = true
             isPragma = word == "PRAGMA"
-            hidesWords = ["ATTACH", "DETACH", "VACUUM"].contains(word)
+            hidesWords = Self.hidingWords.contains(word)
         }
         guard hidesWords, !Self.keptWords.contains(word) else { return write(from: start) }
         write(UInt8(ascii: "?"))

@@ -28,6 +28,7 @@
             var configuration = SecureDatabaseConfiguration()
             configuration.metricsFactory = metrics
             configuration.tracer = tracer
+            configuration.cipher.kdfIterations = 1000
             let canary = Self.canary
             let key = DatabaseKey.passphrase(Self.key)
 

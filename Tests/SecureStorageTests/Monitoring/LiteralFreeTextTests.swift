@@ -19,6 +19,9 @@ import Testing
         ("ATTACH 'a.db' AS x KEY 'secret'", "ATTACH ? AS ? KEY ?"),
         ("attach database \"a.db\" as x key secret", "attach database ? as ? key ?"),
         ("\u{feff}/**/ATTACH [a.db] AS x KEY `secret`", "ATTACH ? AS ? KEY ?"),
+        ("SAVEPOINT secret", "SAVEPOINT ?"),
+        ("release savepoint \"secret\"", "release savepoint ?"),
+        ("ROLLBACK TRANSACTION TO secret", "ROLLBACK TRANSACTION TO ?"), ("ROLLBACK", "ROLLBACK"),
         ("EXPLAIN QUERY PLAN SELECT 1", "EXPLAIN QUERY PLAN SELECT ?"), ("", ""),
     ]) func `literals are replaced, names and placeholders stay`(sql: String, expected: String) {
         #expect(SQLText.withoutLiterals(sql) == expected)

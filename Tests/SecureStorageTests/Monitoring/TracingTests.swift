@@ -284,7 +284,6 @@
             #expect(try parent(of: "inside the write") == "write notes")
             let write = try span("write notes")
             #expect(write.attributes.get("error.type") == "CancellationError")
-            #expect(try parent(of: "ROLLBACK") == "write notes")
         }
 
         @Test func `only the first statements of a call have spans, and all are counted`() throws {
