@@ -35,16 +35,23 @@ final class Instruments: Sendable {
 
     init?(_ settings: Instrumentation, fileName: String) {
         name = settings.name ?? fileName
-        var isUsed = false
         #if Metrics
             metrics = settings.metricsFactory.map { [name] in DatabaseMetrics(name: name, $0) }
-            isUsed = isUsed || metrics != nil
         #endif
         #if Tracing
             tracing = settings.tracer.map { [name] in DatabaseTracing(name: name, $0) }
-            isUsed = isUsed || tracing != nil
         #endif
         guard isUsed else { return nil }
+    }
+
+    private var isUsed: Bool {
+        #if Metrics
+            if metrics != nil { return true }
+        #endif
+        #if Tracing
+            if tracing != nil { return true }
+        #endif
+        return false
     }
 
     /// Notes the arrival of a call.
@@ -56,12 +63,39 @@ final class Instruments: Sendable {
     ///   - report: The statement.
     ///   - call: The call that it is a part of; nil for one of a store without a queue.
     func statementEnded(_ report: StatementReport, in call: MeasuredCall?) {
-        let number = call?.note(report) ?? 0
         #if Metrics
             metrics?.statementEnded(report)
         #endif
         #if Tracing
-            tracing?.statementEnded(report, number: number, in: call?.span)
+            tracing?.statementEnded(report, number: call?.note(report) ?? 0, in: call?.span)
+        #endif
+    }
+
+    /// Notes that a call waits.
+    func callArrived() {
+        #if Metrics
+            metrics?.callArrives()
+        #endif
+    }
+
+    /// Notes that a call has ended without having run.
+    func callLeft() {
+        #if Metrics
+            metrics?.callLeaves()
+        #endif
+    }
+
+    /// Notes that a call no longer waits.
+    func callBegan(after nanoseconds: Int64) {
+        #if Metrics
+            metrics?.callBegins(after: nanoseconds)
+        #endif
+    }
+
+    /// Notes that a call no longer has its connection.
+    func callRan(for nanoseconds: Int64) {
+        #if Metrics
+            metrics?.callRan(for: nanoseconds)
         #endif
     }
 

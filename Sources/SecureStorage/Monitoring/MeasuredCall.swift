@@ -31,9 +31,7 @@ final class MeasuredCall: Sendable {
         #if Tracing
             span = instruments.tracing?.begin(kind)
         #endif
-        #if Metrics
-            instruments.metrics?.callArrives()
-        #endif
+        instruments.callArrived()
     }
 
     /// Notes that the wait for the turn or for a connection has ended.
@@ -43,9 +41,7 @@ final class MeasuredCall: Sendable {
         #if Tracing
             span?.beginRunning()
         #endif
-        #if Metrics
-            instruments.metrics?.callBegins(after: waited)
-        #endif
+        instruments.callBegan(after: waited)
     }
 
     /// Notes that the connection is free again.
@@ -56,9 +52,7 @@ final class MeasuredCall: Sendable {
             progress.ran = ran
             return ran
         }
-        #if Metrics
-            instruments.metrics?.callRan(for: ran)
-        #endif
+        instruments.callRan(for: ran)
     }
 
     /// Notes a statement of the call; returns how many there were before.
@@ -76,10 +70,12 @@ final class MeasuredCall: Sendable {
         // One that was cancelled or refused before it began has only waited.
         if progress.ran == nil {
             progress.waited = MonotonicTime.now - arrival
-            #if Metrics
-                instruments.metrics?.callLeaves()
-            #endif
+            instruments.callLeft()
         }
+        endSpan(progress, error)
+    }
+
+    private func endSpan(_ progress: CallProgress, _ error: (any Error)?) {
         #if Tracing
             span?.end(progress, error)
         #endif
