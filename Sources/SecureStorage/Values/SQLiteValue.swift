@@ -15,6 +15,21 @@ public enum SQLiteValue: Sendable, Equatable {
     case blob(Data)
 }
 
+extension SQLiteValue {
+    /// Whether both are of one storage class and equal as SQLite compares them: texts by their
+    /// bytes, so that composed and decomposed letters differ, numbers by their amount.
+    public static func == (left: SQLiteValue, right: SQLiteValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left == right
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+}
+
 extension SQLiteValue: SQLiteDatatypeBridgeable {
     /// The value itself.
     public var sqliteValue: SQLiteValue { self }

@@ -175,4 +175,14 @@ import TestSupport
             storageError { _ = try rs.object(forColumnIndex: 2) as Identifier? }
                 == .typeConversionFailed)
     }
+
+    @Test func `two texts are equal if SQLite holds them for equal, not if Swift does`() throws {
+        let db = try database.openStore()
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        #expect(composed == decomposed)
+        #expect(SQLiteValue.text(composed) != .text(decomposed))
+        #expect(try db.int(forQuery: "SELECT ? = ?", values: [composed, decomposed]) == 0)
+        #expect(SQLiteValue.text(composed) == .text(composed))
+        #expect(SQLiteValue.real(1) != .integer(1))
+    }
 }
