@@ -53,7 +53,8 @@ extension SyncError: CustomStringConvertible {
         case .noMirror(let name):
             "the store has no complete mirror \"\(name)\" of that time"
         case .damaged(let name, let reason):
-            "the object \"\(name)\" is damaged: \(reason); restore an earlier point in time"
+            "the object \"\(name)\" is damaged: \(reason); check the key; if it is right, restore an "
+                + "earlier point in time"
         case .newerFormat(let name):
             "the object \"\(name)\" was written by a newer version of this library; update it"
         case .store(let code, let message, let isTransient):

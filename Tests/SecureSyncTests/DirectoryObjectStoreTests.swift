@@ -21,4 +21,18 @@ import TestSupport
         try await StoreConformance(under: "test/") { DirectoryObjectStore(directory: directory) }
             .run(check)
     }
+
+    @Test func `an error names the directory whose parent is missing, and nothing is made`()
+        async throws
+    {
+        let store = directory.appendingPathComponent("none/store")
+        let error = await #expect(throws: SyncError.self) {
+            _ = try await DirectoryObjectStore(directory: store).create("a", Data("a".utf8))
+        }
+        let message =
+            "cannot make the store's directory \"\(store.path)\": No such file or directory; "
+            + "make the directory that it is in, or mount it"
+        #expect(error == .store(code: "ENOENT", message: message, isTransient: false))
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
 }

@@ -232,7 +232,10 @@ public struct DirectoryObjectStore: SyncObjectStore {
     /// Runs `body` with a synced file of `bytes`, which is removed if it is still there afterwards.
     private func withDraft<R>(of bytes: Data, _ body: (String) throws -> R) throws -> R {
         guard mkdir(root, 0o700) == 0 || errno == EEXIST else {
-            throw Self.failure("make the store's directory")
+            let code = errno
+            // Not made here: the share that it is on may not be mounted.
+            let advice = code == ENOENT ? "; make the directory that it is in, or mount it" : ""
+            throw Self.failure("make the store's directory \"\(root)\"", code, advice)
         }
         let draft = "\(root)/.draft-\(UUID().uuidString)"
         defer { unlink(draft) }
@@ -280,10 +283,12 @@ public struct DirectoryObjectStore: SyncObjectStore {
         (path as NSString).deletingLastPathComponent
     }
 
-    private static func failure(_ action: String, _ code: Int32 = errno) -> SyncError {
+    private static func failure(
+        _ action: String, _ code: Int32 = errno, _ advice: String = ""
+    ) -> SyncError {
         .store(
             code: code == ENOENT ? "ENOENT" : code == ENOSPC ? "ENOSPC" : "errno \(code)",
-            message: "cannot \(action): \(String(cString: strerror(code)))",
+            message: "cannot \(action): \(String(cString: strerror(code)))\(advice)",
             isTransient: [EAGAIN, ENOSPC, EDQUOT, ESTALE, ETIMEDOUT, ENOTCONN, EIO].contains(code))
     }
 }

@@ -156,10 +156,11 @@ import TestSupport
         try add("two")
         try await mirror.flush()
         let url = URL(fileURLWithPath: home.path + "-restored")
-        await #expect(throws: SyncError.self) {
+        let error = await #expect(throws: SyncError.self) {
             try await DatabaseMirror.restore(
                 "notes", from: store, to: url, key: .raw(SecretBytes.random(count: 32)))
         }
+        #expect(error?.description.contains("with another key; check the key; if it is") == true)
         for entry in try await store.listAll("notes/") {
             let bytes = try #require(try await store.read(entry.name))
             for position in [0, 20, 40, 130, bytes.count / 2, bytes.count - 1] {
