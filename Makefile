@@ -13,10 +13,10 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments browse-check
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments browse-check check-static
 
 help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: ## install SQLCipher 4 and its headers if they are missing
 	@Scripts/setup
@@ -30,9 +30,16 @@ demo: setup ## the main job: an encrypted database of this machine's packages
 demo-mirror: setup ## a service's machine is lost, and all it acknowledged comes back (STORE=postgresql, STORE=s3)
 	@$(if $(filter-out directory,$(STORE)),Scripts/stores $(STORE) -- )Scripts/demo-mirror $(STORE)
 
-install: setup ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL)
+install: $(if $(STATIC),,setup) ## the tool, man pages and completions in ~/.local (PREFIX=/usr/local, DESTDIR=, TRAITS=PostgreSQL, STATIC=1)
+ifdef STATIC
+	@program=$$(TRAITS="$(TRAITS)" Scripts/static-tool) && PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install "$$program"
+else
 	swift build -c release --product securestorage $(if $(TRAITS),--traits default,$(TRAITS))
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install .build/release/securestorage
+endif
+
+check-static: ## the static tool on bare Debian 12 and 13: its libraries, its work, its start; needs root's rights
+	Scripts/check-static
 
 uninstall: ## remove what make install has installed (PREFIX, DESTDIR)
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" Scripts/install --remove

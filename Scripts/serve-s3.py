@@ -3,7 +3,7 @@
 One request at a time: moto looks whether an object exists, and writes it, in two steps, which is no
 condition as soon as two requests run concurrently.
 
-usage: serve-s3.py PORT-FILE BUCKET
+usage: serve-s3.py PORT-FILE BUCKET [CERTIFICATE KEY]   with these: over HTTPS
 """
 
 import hashlib
@@ -36,10 +36,11 @@ class WholeRequests:
 
 
 def main():
-    port_file, bucket = sys.argv[1:]
+    port_file, bucket = sys.argv[1:3]
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     application = DomainDispatcherApplication(create_backend_app)
-    server = make_server("127.0.0.1", 0, WholeRequests(application), threaded=False)
+    tls = tuple(sys.argv[3:]) or None
+    server = make_server("127.0.0.1", 0, WholeRequests(application), threaded=False, ssl_context=tls)
     # Only what is signed for S3 reaches its part of moto; it does not check the signature.
     scope = "AKIDEXAMPLE/20150830/us-east-1/s3/aws4_request"
     answer = Client(application).put(

@@ -66,6 +66,15 @@ import Testing
         #expect(program.text.isEmpty && program.errors.isEmpty, "\(program.text)\(program.errors)")
     }
 
+    @Test func `a static tool with PostgreSQL is refused before anything is built`() throws {
+        let program = try workspace.shell(
+            "make -C '\(Self.root)' --no-print-directory install STATIC=1 TRAITS=PostgreSQL PREFIX=$PWD/own"
+        )
+        #expect(program.status == 2)
+        #expect(program.errors.contains("cannot link statically with the traits PostgreSQL"))
+        #expect(!workspace.exists("own"))
+    }
+
     @Test func `the completion scripts can be read by their shells`() throws {
         let program = try workspace.shell(
             """
