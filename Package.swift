@@ -152,12 +152,14 @@ let package = Package(
         // What every store has to do, for those who write one.
         .target(
             name: "SyncTestKit", dependencies: ["SecureSync"], swiftSettings: swiftSettings),
+        .target(name: "CSecureStorageTool"),
         // The program `securestorage`. Its folder is not named so: where a file system does not
         // tell capitals apart, that would be the library's.
         .executableTarget(
             name: "SecureStorageTool",
             dependencies: [
-                "CSecureStoragePlatform", "SecureStorage", "SecureStoragePlatform", "SecureSync",
+                "CSecureStoragePlatform", "CSecureStorageTool", "SecureStorage",
+                "SecureStoragePlatform", "SecureSync",
                 .target(name: "SyncPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -49,9 +49,6 @@ struct Failure: Error {
         Failure(message, kind, isShown: true)
     }
 
-    /// A failure whose message was shown before.
-    static let silent = shown("failed", .failed)
-
     /// Returns the failure with the place that it concerns, such as a line of a script.
     func at(_ place: String, ending: String = "", _ kind: FailureKind? = nil) -> Failure {
         Failure("\(place): \(message)\(ending)", hint: hint, kind ?? self.kind)

@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import CSecureStoragePlatform
+internal import CSecureStorageTool
 internal import Foundation
 internal import Logging
 
@@ -38,15 +40,48 @@ struct Tool: ParsableCommand {
     static func main() {
         fillStandardDescriptors()
         letSignalsThrough()
+        leaveNoTraces()
         LoggingSystem.bootstrap { _ in ToolLog() }
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(Array(arguments().dropFirst()))
             try command.run()
             try Output.standard.flush()
         } catch {
             Foundation.exit(end(with: error))
         }
     }
+
+    /// Returns the arguments, the first of which is the program.
+    ///
+    /// - Throws: `Failure` if there is not even the program: to show the help, and to end with 0,
+    ///   would be wrong for `securestorage verify …`.
+    static func arguments() throws -> [String] {
+        let found = CommandLine.arguments
+        guard found.isEmpty else { return found }
+        var count: Int32 = 0
+        let passed = ctool_arguments(&count)
+        guard let passed, count > 0 else {
+            throw Failure("the arguments cannot be read", hint: "mount /proc")
+        }
+        return (0..<Int(count)).compactMap { passed[$0].map { String(cString: $0) } }
+    }
+
+    /// Leaves no memory on the screen or on the disk if the program crashes, since it holds rows.
+    private static func leaveNoTraces() {
+        // The handlers of Swift's runtime print the registers, and the bytes that they point to.
+        for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP]
+        where cplatform_is_ignored(number) == 0 {
+            signal(number, SIG_DFL)
+        }
+        var none = rlimit()
+        setrlimit(coreLimit, &none)
+    }
+
+    #if canImport(Glibc)
+        private static let coreLimit = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+    #else
+        private static let coreLimit = RLIMIT_CORE
+    #endif
 
     /// Opens standard descriptors that the parent has closed, because an opened file must not get
     /// such a number and receive messages.

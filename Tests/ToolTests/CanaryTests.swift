@@ -47,7 +47,7 @@ import Testing
             KEY=$(cat key) securestorage shell a.db --key-env KEY --kdf-iterations 1 --json < script
             KEY=$(cat key) securestorage shell a.db --key-env KEY --kdf-iterations 1 < script
             """)
-        #expect(program.status == 1)
+        #expect(program.status == 8)
         let output = String(decoding: try workspace.read("output"), as: UTF8.self)
         // It has been at work.
         for line in ["query: 8", "info: 0", "verify: 0", "rekey: 17", "import: 2", "mirror: 0"] {

@@ -19,6 +19,7 @@ import Testing
         bytes[5000] ^= 1
         try workspace.write(bytes, to: "damaged.db")
         try workspace.write("a,b\n1\n", to: "bad.csv")
+        try workspace.write("", to: "empty.db")
         try workspace.write(Data([0x30]), to: "open", mode: 0o644)
     }
 
@@ -36,6 +37,10 @@ import Testing
         ("query a.db 'SELECT 1' --nonsense", .usage),
         ("info plain.db \(key)", .notEncrypted),
         ("info . \(key)", .access),
+        ("info empty.db \(key)", .notEncrypted),
+        ("diagnose empty.db \(key)", .notEncrypted),
+        ("kv get empty.db k \(key)", .notEncrypted),
+        ("mirror empty.db --to store --once \(key)", .notEncrypted),
         ("verify damaged.db \(key)", .damaged),
         ("diagnose damaged.db \(key)", .damaged),
         ("diagnose a.db --key-file sesame", .wrongKey),
@@ -101,6 +106,52 @@ import Testing
             #expect(!text.contains(Workspace.rawKey) && !text.contains("sesame-canary"))
             #expect(!text.contains("do-not-show"))
         }
+    }
+
+    /// Lines of a script, and the code of the error that it ends with.
+    private static let scripts: [(String, FailureKind)] = [
+        ("SELECT no;", .sql),
+        ("INSERT INTO t VALUES ('row');", .sql),
+        ("SELECT no", .sql),
+        ("BEGIN;", .failed),
+        (".nonsense", .usage),
+        (".mode cvs", .usage),
+        (".once 'open", .usage),
+        (".import --nonsense bad.csv", .usage),
+        (".import bad.csv new", .data),
+        (".import bad.csv t", .sql),
+        (".import none.csv t", .noFile),
+        (".read none", .noFile),
+        (".dump none", .notFound),
+        (".once kv.db", .exists),
+        (".backup kv.db", .exists),
+    ]
+
+    @Test(arguments: scripts.indices)
+    func `a script of the shell ends with the status of its first error`(_ index: Int) throws {
+        let (script, kind) = Self.scripts[index]
+        // A statement without a semicolon, or an open transaction, is a failure at the end only.
+        let isEnd = ["SELECT no", "BEGIN;"].contains(script)
+        try workspace.write(
+            script + (isEnd ? "" : "\nINSERT INTO t VALUES ('after');\n"), to: "script")
+        for json in ["", "--json"] {
+            let program = try workspace.shell(
+                "securestorage shell a.db \(Self.key) \(json) < script")
+            #expect(program.status == kind.status, "\(program.errors)")
+            #expect(json.isEmpty || program.errors.contains("\"code\":\"\(kind.name)\""))
+        }
+        let rows = try workspace.run("query", "a.db", "SELECT x FROM t", "--json-lines")
+        #expect(rows.text == "{\"x\":\"row\"}\n")
+    }
+
+    @Test func `a script that reads a damaged page, or an other encoding, says so`() throws {
+        let damaged = try workspace.run("shell", "damaged.db", input: "SELECT * FROM t;")
+        #expect(damaged.status == 7, "\(damaged.errors)")
+        let latin = try Program(
+            ["shell", "a.db", "--key-file", "key", "--raw-key"],
+            input: Data("SELECT 'caf".utf8) + [0xe9] + Data("';".utf8), directory: workspace.path)
+        #expect(latin.status == 16, "\(latin.errors)")
+        #expect(latin.errors.contains("line 1: the statement at line 1 is not UTF-8"))
     }
 
     @Test func `a file that another program writes to is busy`() throws {

@@ -111,7 +111,7 @@ import Testing
         #expect(encrypted.status == 0, "\(encrypted.errors)")
         let count = try run("query again.db 'SELECT count(*) AS c FROM t' --csv \(Self.key)")
         #expect(count.text == "c\r\n300\r\n")
-        #expect(try run("encrypt a.db x.db \(Self.key)").status != 0)
+        #expect(try run("encrypt a.db x.db \(Self.key)").status == 5)
     }
 
     @Test func `undamaged rows are salvaged, and a loss ends with that of damage`() throws {

@@ -289,16 +289,18 @@ import Testing
 
     @Test func `no message contains a key`() throws {
         try make()
-        for arguments in [
-            "query a.db \"PRAGMA key = 'sesame-2'\"",
-            "query a.db \"ATTACH 'x' AS x KEY 'sesame-2\"",
-            "query a.db \"PRAGMA rekey = 'sesame-2'\"", "query a.db \"PRGMA hexkey = 'sesame-2'\"",
-            "rekey a.db --new-key-env NEW --new-raw-key", "rekey a.db --new-key-env EMPTY",
+        for (arguments, status) in [
+            ("query a.db \"PRAGMA key = 'sesame-2'\"", 8),
+            ("query a.db \"ATTACH 'x' AS x KEY 'sesame-2\"", 8),
+            ("query a.db \"PRAGMA rekey = 'sesame-2'\"", 8),
+            ("query a.db \"PRGMA hexkey = 'sesame-2'\"", 8),
+            ("rekey a.db --new-key-env NEW --new-raw-key", 17),
+            ("rekey a.db --new-key-env EMPTY", 17),
         ] {
             let program = try workspace.shell(
                 "securestorage \(arguments) --key-env KEY --kdf-iterations 1",
                 environment: ["KEY": "sesame", "NEW": "sesame-2", "EMPTY": ""])
-            #expect([8, 17].contains(program.status), "\(arguments): \(program.errors)")
+            #expect(program.status == status, "\(arguments): \(program.errors)")
             #expect(!program.errors.contains("sesame") && !program.text.contains("sesame"))
         }
     }

@@ -21,12 +21,13 @@ import Testing
         try workspace.run("shell", "a.db", input: script)
     }
 
-    /// Expects that a command fails with a message and changes nothing after it.
+    /// Expects that a command fails with a status and a message, and runs nothing after it.
     private func expectFailure(
-        _ command: String, _ message: String, sourceLocation: SourceLocation = #_sourceLocation
+        _ command: String, _ status: Int32, _ message: String,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let program = try shell(command + "\nSELECT 'after';\n")
-        #expect(program.status == 1, sourceLocation: sourceLocation)
+        #expect(program.status == status, sourceLocation: sourceLocation)
         #expect(program.text == "", sourceLocation: sourceLocation)
         #expect(
             program.errors.hasPrefix("securestorage: line 1: " + message),
@@ -83,8 +84,8 @@ import Testing
 
     @Test func `.mode names the forms when there is no such one`() throws {
         try expectFailure(
-            ".mode nonsense", "unknown format \"nonsense\"\nhint: the formats are table")
-        try expectFailure(".mode", "unknown format \"\"")
+            ".mode nonsense", 2, "unknown format \"nonsense\"\nhint: the formats are table")
+        try expectFailure(".mode", 2, "unknown format \"\"")
     }
 
     @Test func `inserted rows are the same rows`() throws {
@@ -106,7 +107,7 @@ import Testing
             SELECT text FROM note WHERE text IS NULL;
             """)
         #expect(program.lines == ["1      buy milk  2.5", "2             -  X'0…", "NULL"])
-        try expectFailure(".width wide", "usage: .width")
+        try expectFailure(".width wide", 2, "usage: .width")
     }
 
     // MARK: - Plans
@@ -173,11 +174,11 @@ import Testing
 
     @Test func `.output and .once leave what exists, unless they are forced`() throws {
         try workspace.write("mine", to: "rows")
-        try expectFailure(".once rows", "\"rows\" already exists\nhint: use --force")
-        try expectFailure(".output a.db", "\"a.db\" already exists")
+        try expectFailure(".once rows", 12, "\"rows\" already exists\nhint: use --force")
+        try expectFailure(".output a.db", 12, "\"a.db\" already exists")
         try expectFailure(
-            ".output none/rows", "\"none/rows\" cannot be created: No such file or directory")
-        try expectFailure(".once", "usage: .once [--force] FILE")
+            ".output none/rows", 14, "\"none/rows\" cannot be created: No such file or directory")
+        try expectFailure(".once", 2, "usage: .once [--force] FILE")
         #expect(try workspace.read("rows") == Data("mine".utf8))
         let program = try shell(".once --force rows\nSELECT 1 AS a;\n")
         #expect(program.status == 0)
@@ -185,7 +186,7 @@ import Testing
     }
 
     @Test func `a failed statement leaves no file of .once`() throws {
-        #expect(try shell(".once rows\nSELECT nonsense;\n").status == 1)
+        #expect(try shell(".once rows\nSELECT nonsense;\n").status == 8)
         #expect(!workspace.exists("rows"))
     }
 
@@ -209,18 +210,18 @@ import Testing
                 "imported 1 row into note, not committed yet", "ok, rolled back", "count(*)",
                 "────────", "       4",
             ])
-        try expectFailure(".import twice.csv other", "line 3: UNIQUE constraint failed: other.x")
-        try expectFailure(".import none.csv note", "\"none.csv\" cannot be read: No such file")
-        try expectFailure(".import more.txt note", "the file's name does not tell its format")
-        try expectFailure(".import --nonsense more.csv", "unknown option \"--nonsense\"")
-        try expectFailure(".import", "usage: .import")
+        try expectFailure(".import twice.csv other", 8, "line 3: UNIQUE constraint failed: other.x")
+        try expectFailure(".import none.csv note", 10, "\"none.csv\" cannot be read: No such file")
+        try expectFailure(".import more.txt note", 2, "the file's name does not tell its format")
+        try expectFailure(".import --nonsense more.csv", 2, "unknown option \"--nonsense\"")
+        try expectFailure(".import", 2, "usage: .import")
         #expect(try shell(".headers off\nSELECT count(*) FROM other;\n").text == "0\n")
     }
 
     @Test func `.read says which file is missing`() throws {
         try expectFailure(
-            ".read none.sql", "\"none.sql\" cannot be read: No such file or directory")
-        try expectFailure(".read", "usage: .read FILE")
+            ".read none.sql", 10, "\"none.sql\" cannot be read: No such file or directory")
+        try expectFailure(".read", 2, "usage: .read FILE")
         try workspace.write("SELECT 1 AS a;", to: "with blanks.sql")
         #expect(try shell(".read with blanks.sql\n").text == "a\n─\n1\n")
         #expect(try shell(".read \"with blanks.sql\"\n").text == "a\n─\n1\n")
@@ -230,8 +231,8 @@ import Testing
         let program = try shell(".backup copy.db\n.dump other\n")
         #expect(program.lines.first == "backed up to copy.db" && program.lines.last == "COMMIT;")
         #expect(try workspace.run("query", "copy.db", "SELECT count(*) FROM note").status == 0)
-        try expectFailure(".backup copy.db", "cannot")
-        try expectFailure(".dump none", "no such table: \"none\"")
+        try expectFailure(".backup copy.db", 12, "\"copy.db\" already exists")
+        try expectFailure(".dump none", 11, "no such table: \"none\"")
     }
 
     // MARK: - Others
@@ -252,7 +253,7 @@ import Testing
         #expect(
             program.lines[3].firstMatch(of: /^time \d+\.\d{3} s, user \d+\.\d{3}, system \d/) != nil
         )
-        try expectFailure(".timer", "usage: .timer on|off")
+        try expectFailure(".timer", 2, "usage: .timer on|off")
     }
 
     @Test(arguments: ["quit", ".quit", "exit", ".exit", "QUIT;", "  exit ;"])
@@ -267,8 +268,8 @@ import Testing
             #expect(program.text.contains(name))
         }
         #expect(try shell(".help mode\n").text.hasPrefix(".mode FORM [TABLE]"))
-        try expectFailure(".help nonsense", "\"nonsense\" is not a shell command")
-        try expectFailure(".nonsense", "\".nonsense\" is not a shell command")
+        try expectFailure(".help nonsense", 2, "\"nonsense\" is not a shell command")
+        try expectFailure(".nonsense", 2, "\".nonsense\" is not a shell command")
     }
 
     @Test func `.show lists the settings`() throws {

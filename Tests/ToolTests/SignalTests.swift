@@ -120,6 +120,92 @@ import Testing
                 """)
             #expect(program.lines.last == "\(status)", "\(program.text)\(program.errors)")
         }
+
+        private static let endless =
+            "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n;"
+
+        @Test(arguments: signals.indices)
+        func `a script of the shell ends in the same way, and keeps what it has committed`(
+            _ index: Int
+        ) throws {
+            try workspace.fill("a.db", "CREATE TABLE t (x)")
+            let (signal, status) = Self.signals[index]
+            try workspace.write(
+                """
+                INSERT INTO t VALUES ('begun');
+                .read endless
+                INSERT INTO t VALUES ('after');
+                """, to: "script")
+            try workspace.write(Self.endless, to: "endless")
+            let program = try workspace.shell(
+                """
+                set -m
+                securestorage shell a.db \(Self.key) < script > out 2> err &
+                program=$!
+                until grep -q ok out; do sleep 0.02; done
+                kill -\(signal) $program; wait $program; echo $?
+                cat err; securestorage query a.db "SELECT x FROM t" --json-lines \(Self.key)
+                """)
+            #expect(
+                program.lines
+                    == ["\(status)", "securestorage: line 2: interrupted", "{\"x\":\"begun\"}"])
+        }
+
+        @Test(arguments: signals.indices)
+        func `a script that waits for its next line ends at a signal`(_ index: Int) throws {
+            try workspace.fill("a.db", "CREATE TABLE t (x)")
+            let (signal, status) = Self.signals[index]
+            let program = try workspace.shell(
+                """
+                set -m
+                mkfifo gate
+                securestorage shell a.db \(Self.key) < gate > out 2> err &
+                program=$!
+                exec 9> gate
+                echo "INSERT INTO t VALUES ('begun');" >&9
+                until grep -q ok out; do sleep 0.02; done
+                until grep -q '^State:.*sleeping' /proc/$program/status; do sleep 0.02; done
+                kill -\(signal) $program; wait $program; echo $?; cat err
+                """)
+            #expect(program.lines == ["\(status)", "securestorage: line 1: interrupted"])
+        }
+
+        @Test(arguments: signals.indices)
+        func `a script at its end leaves no part of a result's file and of a copy`(
+            _ index: Int
+        ) throws {
+            try fillLarge()
+            let (signal, status) = Self.signals[index]
+            for script in [".once rows\n\(Self.endless)\n", ".backup copy.db\n"] {
+                try workspace.write(script, to: "script")
+                let before = try names()
+                let program = try interrupt("shell a.db \(Self.key) < script", with: signal)
+                #expect(program.lines == ["\(status)"], "\(script)")
+                #expect(try names() == before, "\(script)")
+            }
+        }
+
+        @Test(arguments: signals.indices)
+        func `a mirror that runs once is ended by the signal, and the next one completes it`(
+            _ index: Int
+        ) throws {
+            try fillLarge()
+            let (signal, status) = Self.signals[index]
+            let program = try workspace.shell(
+                """
+                set -m
+                securestorage mirror a.db --to store --once \(Self.key) > out 2> err &
+                program=$!
+                until [ -d store ]; do sleep 0.01; done
+                kill -\(signal) $program || echo "ended before"
+                wait $program; echo $?
+                securestorage mirror a.db --to store --once \(Self.key) > out && \
+                    securestorage restore b.db --from store --name a.db \(Self.key) > out && \
+                    securestorage query b.db "SELECT count(*) AS c FROM t" \
+                        --json-lines \(Self.key)
+                """)
+            #expect(program.lines == ["\(status)", "{\"c\":40000}"], "\(program.errors)")
+        }
     #endif
 
     @Test func `an error in JSON names the signal`() throws {

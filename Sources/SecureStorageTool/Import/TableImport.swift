@@ -71,6 +71,7 @@ final class TableImport {
         _ values: [(any SQLiteDatatypeBridgeable)?], with statement: SecureDatabaseStatement
     ) throws {
         // In the shell; one that comes between two statements interrupts none.
+        try StopSignals.check()
         guard !Interrupts.hasCome else { throw Failure("interrupted") }
         try statement.executeUpdate(values: values)
         rowCount += 1

@@ -72,6 +72,13 @@ struct MirrorStoreOptions: ParsableArguments {
         guard scheme == "postgresql" || (postgresql == nil && postgresqlFile == nil) else {
             throw Failure.usage("--postgresql and --postgresql-file are for a store postgresql:…")
         }
+        #if os(Linux)
+            // Dispatch and Foundation's networking look into it, and end the program without it.
+            guard access("/proc/self/stat", F_OK) == 0 else {
+                throw Failure(
+                    "mirrors need /proc, which is not mounted", hint: "mount -t proc proc /proc")
+            }
+        #endif
         if let url = try directory(address) { return DirectoryObjectStore(directory: url) }
         switch scheme {
         case "s3": return try s3(address, patience)

@@ -10,8 +10,6 @@ enum Interrupts {
     // interrupts it.
     nonisolated(unsafe) private static var count: sig_atomic_t = 0
     nonisolated(unsafe) private static var pipeEnd: Int32 = -1
-    // nonisolated(unsafe): written once, before the first signal.
-    nonisolated(unsafe) private static var source: (any DispatchSourceRead)?
 
     /// Whether Ctrl-C has been pressed since ``clear()``.
     static var hasCome: Bool { count != 0 }
@@ -53,20 +51,14 @@ enum Interrupts {
     ) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw Failure.system("signals cannot be caught") }
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         pipeEnd = ends[1]
         let readEnd = ends[0]
-        let source = DispatchSource.makeReadSource(fileDescriptor: readEnd)
-        source.setEventHandler {
+        Thread.startWithoutSignals {
             var bytes = [UInt8](repeating: 0, count: 64)
-            while read(readEnd, &bytes, bytes.count) > 0 {}
-            body()
+            while read(readEnd, &bytes, bytes.count) > 0 { body() }
         }
-        source.resume()
-        self.source = source
         for signal in signals {
             // A read for the next line must return.
             guard cplatform_catch(signal, handler, nil) == 0 else {

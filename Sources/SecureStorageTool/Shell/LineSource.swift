@@ -63,7 +63,7 @@ final class PlainLines: LineSource {
         let count = read(descriptor, &chunk, chunk.count)
         if count < 0, errno == EINTR {
             if showsPrompt { try Output.standard.write("\n") }
-            return !Interrupts.hasCome
+            return !Interrupts.hasCome && !StopSignals.hasCome
         }
         guard count >= 0 else { throw Failure.system("the input cannot be read") }
         isAtEnd = count == 0

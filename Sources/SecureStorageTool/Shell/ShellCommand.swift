@@ -87,7 +87,7 @@ enum ShellWords {
                 word = (word ?? "") + String(character)
             }
         }
-        guard quote == nil else { throw Failure("a quote has no end") }
+        guard quote == nil else { throw Failure.usage("a quote has no end") }
         if let word { words.append(word) }
         return words
     }

@@ -24,12 +24,12 @@ struct ShellImport {
             case "--tsv": form = .csv(UInt8(ascii: "\t"))
             case "--json-lines": form = .jsonLines
             case "--no-header": hasHeader = false
-            case _ where word.hasPrefix("--"): throw Failure("unknown option \"\(word)\"")
+            case _ where word.hasPrefix("--"): throw Failure.usage("unknown option \"\(word)\"")
             default: names.append(word)
             }
         }
         guard (1...2).contains(names.count) else {
-            throw Failure("usage: .import [OPTIONS] FILE [TABLE]")
+            throw Failure.usage("usage: .import [OPTIONS] FILE [TABLE]")
         }
         path = ShellSession.expanded(names[0])
         let url = URL(fileURLWithPath: path)
@@ -43,9 +43,9 @@ struct ShellImport {
         case "csv": return .csv(UInt8(ascii: ","))
         case "tsv": return .csv(UInt8(ascii: "\t"))
         case "jsonl", "ndjson": return .jsonLines
-        case "sql": throw Failure("a script is not a table", hint: ".read runs it")
+        case "sql": throw Failure.usage("a script is not a table", hint: ".read runs it")
         default:
-            throw Failure(
+            throw Failure.usage(
                 "the file's name does not tell its format",
                 hint: "use --csv, --tsv or --json-lines")
         }

@@ -7,7 +7,7 @@ extension ShellSession {
         let name = String(line.prefix { !$0.isWhitespace })
         let rest = line.dropFirst(name.count).trimmingCharacters(in: .whitespaces)
         guard let command = ShellCommand.named(name) else {
-            throw Failure("\"\(line)\" is not a shell command", hint: ".help lists them")
+            throw Failure.usage("\"\(line)\" is not a shell command", hint: ".help lists them")
         }
         // Files may have blanks in their names without quotes, as in earlier versions.
         let isWhole = [".read", ".print", ".nullvalue", ".backup"].contains(name)
@@ -43,7 +43,7 @@ extension ShellSession {
     }
 
     private static func wrong(_ command: ShellCommand) -> Failure {
-        Failure("usage: \(command.name) \(command.usage)")
+        Failure.usage("usage: \(command.name) \(command.usage)")
     }
 
     private static func unquoted(_ text: String) -> String {
@@ -90,7 +90,7 @@ extension ShellSession {
             let name = words.first == "column" ? "table" : words.first ?? ""
             guard let format = OutputFormat(rawValue: name) else {
                 let forms = OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure("unknown format \"\(name)\"", hint: "the formats are \(forms)")
+                throw Failure.usage("unknown format \"\(name)\"", hint: "the formats are \(forms)")
             }
             runner.format = format
             if words.count > 1 { runner.options.insertTable = words[1] }
@@ -132,7 +132,7 @@ extension ShellSession {
     private func help(_ name: String?, _ output: Output) throws {
         guard let name else { return try output.write(line: ShellCommand.list) }
         guard let command = ShellCommand.named(name.hasPrefix(".") ? name : "." + name) else {
-            throw Failure("\"\(name)\" is not a shell command", hint: ".help lists them")
+            throw Failure.usage("\"\(name)\" is not a shell command", hint: ".help lists them")
         }
         try output.write(line: "\(command.name) \(command.usage)  \(command.help)")
     }
@@ -193,7 +193,7 @@ extension ShellSession {
             let found = try store.names(
                 "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
                 table)
-            guard !found.isEmpty else { throw Failure("no such table: \"\(table)\"") }
+            guard !found.isEmpty else { throw Failure("no such table: \"\(table)\"", .notFound) }
         }
         let progress = ProgressBar("dumping", total: nil)
         defer { progress.finish() }
@@ -202,12 +202,14 @@ extension ShellSession {
     }
 
     private func backup(to path: String) throws {
+        guard !Shell.exists(path) else { throw Failure("\"\(path)\" already exists", .exists) }
         let progress = ProgressBar("backing up", total: nil)
         defer { progress.finish() }
         try store.backup(to: URL(fileURLWithPath: path)) {
             guard !Interrupts.hasCome else {
                 throw Failure("interrupted; nothing was changed")
             }
+            try StopSignals.check()
             progress.advance(to: $0)
         }
         progress.finish()

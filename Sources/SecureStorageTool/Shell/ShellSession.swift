@@ -38,8 +38,8 @@ final class ShellSession {
 
     /// Reads to the end of the input.
     ///
-    /// - Returns: False when a script has failed, which ends it.
-    func run(_ lines: any LineSource) throws -> Bool {
+    /// - Throws: the first failure of a script, which ends it.
+    func run(_ lines: any LineSource) throws {
         if isInteractive { for entry in history.entries { lines.remember(entry) } }
         while true {
             let prompt = statements.isInStatement ? Self.continuation : Self.prompt
@@ -47,9 +47,10 @@ final class ShellSession {
             case .end: return try end()
             case .interrupted:
                 forget()
-                if !isInteractive { return false }
+                if !isInteractive { try checkSignals(lines) }
             case .line(let text):
                 do {
+                    if !isInteractive { try checkSignals(lines) }
                     // Before it runs, because a failed statement is the one that the user wants to
                     // correct.
                     remember(text, lines)
@@ -58,9 +59,8 @@ final class ShellSession {
                     guard let failure = Failure(error) else { throw error }
                     forget()
                     guard isInteractive else {
-                        Failure("line \(lines.number): \(failure.message)", hint: failure.hint)
-                            .report()
-                        return false
+                        try checkSignals(lines)
+                        throw failure.at("line \(lines.number)")
                     }
                     // The terminal has shown ^C, and the cursor is after it.
                     if Interrupts.hasCome { try Output.standard.write("\n") }
@@ -73,19 +73,18 @@ final class ShellSession {
     }
 
     /// Handles the rest at the end of the input; a script's last statement needs no semicolon.
-    private func end() throws -> Bool {
-        var isGood = true
-        do {
-            if !isInteractive, let last = try statements.finish() { try run(last.sql) }
-            try endRedirection()
-        } catch {
-            guard let failure = Failure(error) else { throw error }
-            failure.report()
-            isGood = false
-        }
-        guard try store.isInTransaction() else { return isGood }
-        Failure("a transaction was left open and has been rolled back").report()
-        return isInteractive
+    private func end() throws {
+        if !isInteractive, let last = try statements.finish() { try run(last.sql) }
+        try endRedirection()
+        guard try store.isInTransaction() else { return }
+        let failure = Failure("a transaction was left open and has been rolled back")
+        guard isInteractive else { throw failure }
+        failure.report()
+    }
+
+    /// - Throws: the failure of a script that a signal has ended.
+    private func checkSignals(_ lines: any LineSource) throws {
+        try StopSignals.check("line \(lines.number): interrupted")
     }
 
     private func forget() {
@@ -148,8 +147,7 @@ final class ShellSession {
                     if try take(line, depth: depth + 1) == .quit { return .quit }
                 } catch {
                     guard let failure = Failure(error) else { throw error }
-                    throw Failure(
-                        "\(path), line \(script.number): \(failure.message)", hint: failure.hint)
+                    throw failure.at("\(path), line \(script.number)")
                 }
             case .interrupted: throw Failure("interrupted")
             case .end:

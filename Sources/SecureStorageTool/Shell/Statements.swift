@@ -54,7 +54,7 @@ struct Statements {
         guard scanner.hasStatement else { return nil }
         let sql = String(decoding: bytes, as: UTF8.self)
         guard sql.utf8.elementsEqual(bytes) else {
-            throw Failure("the statement at line \(firstLine) is not UTF-8")
+            throw Failure("the statement at line \(firstLine) is not UTF-8", .data)
         }
         return Statement(sql: sql, line: firstLine)
     }

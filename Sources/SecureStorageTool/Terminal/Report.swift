@@ -3,7 +3,7 @@ internal import Foundation
 /// Messages for programs: with `--json`, each line of standard error is one object.
 enum Report {
     /// Whether the user wants JSON; the arguments say so even if they cannot be parsed.
-    static let isJSON = wantsJSON(CommandLine.arguments.dropFirst())
+    static let isJSON = wantsJSON(((try? Tool.arguments()) ?? []).dropFirst())
 
     static func wantsJSON(_ arguments: some Sequence<String>) -> Bool {
         arguments.prefix { $0 != "--" }.contains { $0 == "--json" || $0 == "--json-lines" }

@@ -26,8 +26,8 @@ enum StopSignals {
     static var hasCome: Bool { caught != 0 }
 
     /// - Throws: the failure of work that a signal has ended.
-    static func check() throws {
-        if hasCome { throw Failure("interrupted; nothing was changed", .signal(caught)) }
+    static func check(_ message: String = "interrupted; nothing was changed") throws {
+        if hasCome { throw Failure(message, .signal(caught)) }
     }
 
     /// Runs work that reports no progress for long, such as a statement, and calls `interrupt`, on
@@ -36,16 +36,33 @@ enum StopSignals {
         _ interrupt: @escaping @Sendable () -> Void, _ work: () throws -> R
     ) throws -> R {
         try catchAll()
-        let timer = DispatchSource.makeTimerSource()
-        timer.schedule(deadline: .now(), repeating: .milliseconds(50))
-        timer.setEventHandler { if hasCome { interrupt() } }
-        timer.resume()
-        defer { timer.cancel() }
+        let end = DispatchSemaphore(value: 0)
+        Thread.startWithoutSignals {
+            while end.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+                if hasCome { interrupt() }
+            }
+        }
+        defer { end.signal() }
         do {
             return try work()
         } catch {
-            try check()
+            // Work that has looked itself says more.
+            if (error as? Failure)?.status != 128 + caught { try check() }
             throw error
+        }
+    }
+}
+
+extension Thread {
+    /// Runs `body` on a new thread that gets no signals, so that they end the reads of others.
+    ///
+    /// Not on one of Dispatch's, which need `/proc`: without it they end the program.
+    static func startWithoutSignals(_ body: @escaping @Sendable () -> Void) {
+        detachNewThread {
+            var all = sigset_t()
+            sigfillset(&all)
+            pthread_sigmask(SIG_BLOCK, &all, nil)
+            body()
         }
     }
 }

@@ -34,6 +34,17 @@ extension FileVerb {
         guard force || !Self.exists(path) else { throw Failure.exists(path) }
     }
 
+    /// - Throws: the failure of a file that is too short for a database; for the library, that is
+    ///   one of many reasons why a file cannot be opened.
+    func requireContent() throws {
+        var status = stat()
+        guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size < 2
+        else { return }
+        throw Failure(
+            "\"\(file)\" has \(status.st_size) bytes: it was truncated, or never was a database",
+            hint: "restore it from a backup, or remove it to start over", .notEncrypted)
+    }
+
     /// Returns a closed store on the file, and its key; `ofStrangers` is for SQL from untrusted
     /// sources.
     func storeAndKey(
@@ -43,6 +54,7 @@ extension FileVerb {
         guard exists || use == .creating else {
             throw Failure.noFile(file)
         }
+        try requireContent()
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.isReadOnly = use == .reading

@@ -105,6 +105,7 @@ struct MirrorFile: FileVerb {
 
     private func openPool() throws -> SecureDatabasePool {
         guard exists else { throw Failure.noFile(file) }
+        try requireContent()
         var configuration = SecureDatabaseConfiguration()
         configuration.cipher = cipher.configuration
         configuration.keepsJournalMode = true

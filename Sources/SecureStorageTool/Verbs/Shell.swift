@@ -16,7 +16,7 @@ struct Shell: FileVerb {
 
             Results longer than the screen are shown in the pager that PAGER names, else in less.
 
-            In a script, without a terminal, the first error ends the shell with status 1.
+            In a script, without a terminal, the first error ends the shell, with the status of that error.
 
             EXAMPLES
               securestorage shell notes.db
@@ -51,16 +51,19 @@ struct Shell: FileVerb {
             pager: isScreen ? Pager.usual(environment) : nil)
         // Other threads may only interrupt a store, and only through a queue.
         let queue = SecureDatabaseQueue(databaseStore: store)
-        try Interrupts.call { queue.interrupt() }
-        if isInteractive {
-            try Output.standard.write(
-                line: "SQLCipher \(SecureDatabaseStore.cipherVersion), "
-                    + "SQLite \(SecureDatabaseStore.sqliteVersion); .help lists the commands")
+        guard isInteractive else {
+            return try StopSignals.interrupting({ queue.interrupt() }) {
+                try session.run(PlainLines(STDIN_FILENO, showsPrompt: false))
+            }
         }
+        try Interrupts.call { queue.interrupt() }
+        try Output.standard.write(
+            line: "SQLCipher \(SecureDatabaseStore.cipherVersion), "
+                + "SQLite \(SecureDatabaseStore.sqliteVersion); .help lists the commands")
         let canEdit = isScreen && environment["TERM"] ?? "dumb" != "dumb"
         let lines: any LineSource =
             canEdit ? editor(store) : PlainLines(STDIN_FILENO, showsPrompt: isScreen)
-        guard try session.run(lines) else { throw Failure.silent }
+        try session.run(lines)
     }
 
     private func editor(_ store: SecureDatabaseStore) -> LineEditor {
