@@ -4,17 +4,26 @@ internal import Foundation
 /// Ends long work cleanly at Ctrl-C, SIGTERM and SIGHUP: the work stops, what it has begun is
 /// removed, and the status is 128 plus the signal's number.
 enum StopSignals {
-    // nonisolated(unsafe): a single word, written by the main thread and by the signal handler that
-    // interrupts it.
-    nonisolated(unsafe) private static var caught: sig_atomic_t = 0
+    // nonisolated(unsafe): read and written atomically, by the handler on whichever thread the signal
+    // interrupts.
+    nonisolated(unsafe) private static let signal: UnsafeMutablePointer<Int32> = {
+        let signal = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+        signal.initialize(to: 0)
+        return signal
+    }()
+
+    /// The signal that has come, or 0.
+    private static var caught: Int32 { cplatform_load(signal) }
 
     /// Catches the signals from now on; a second one ends the program at once.
     static func catchAll() throws {
+        // Before a handler can run, which must not allocate.
+        _ = caught
         // What the parent ignores, as under nohup, stays ignored.
         for signal in [SIGINT, SIGTERM, SIGHUP] where cplatform_is_ignored(signal) == 0 {
             let handler: @convention(c) (Int32) -> Void = { signal in
                 guard StopSignals.caught == 0 else { _exit(128 + signal) }
-                StopSignals.caught = signal
+                cplatform_store(StopSignals.signal, signal)
             }
             guard cplatform_catch(signal, handler, nil) == 0 else {
                 throw Failure.system("signals cannot be caught")
