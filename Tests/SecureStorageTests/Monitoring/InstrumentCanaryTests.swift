@@ -83,7 +83,11 @@
             var shown: [String] = []
             for span in tracer.finishedSpans {
                 shown.append(span.operationName)
-                span.attributes.forEach { name, value in shown.append("\(name) \(value)") }
+                span.attributes.forEach { name, value in
+                    // A measured time may have any digits.
+                    if case .double = value { return }
+                    shown.append("\(name) \(value)")
+                }
                 shown += span.events.map { "\($0.name) \($0.attributes)" }
                 shown.append("\(span.status as Any) \(span.errors)")
             }
