@@ -86,7 +86,8 @@ struct VaultPromptTests {
                 "short", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD1", "P4sSw0rD2", "P4sSw0rD1",
                 "P4s$w0rD2",
             ])
-        #expect(said[1...2] == ["the password is too short", "[no vault: create]"])
+        #expect(said[1].hasSuffix("fewer characters than the policy's minLength"))
+        #expect(said[2] == "[no vault: create]")
         let need = "the password needs one of ~!@#$%^&*()-+"
         let state = "[the password breaks a rule, special: passwd]"
         #expect(
