@@ -28,9 +28,11 @@ final class StatementMonitor {
         logger = configuration.logger
     }
 
-    fileprivate func report(_ report: StatementReport, of call: @autoclosure () -> MeasuredCall?) {
+    fileprivate func report(_ report: StatementReport, on connection: Connection) {
         observer?(report)
-        if let instruments { instruments.statementEnded(report, in: call()) }
+        if let instruments {
+            instruments.statementEnded(report, in: connection.activity.call)
+        }
         guard report.nanoseconds >= threshold else { return }
         logger.warning(
             "slow statement",
@@ -131,7 +133,7 @@ extension Statement {
             monitor.isReporting = false
             connection.callbacks.isReporting = wasReporting
         }
-        monitor.report(report, of: connection.activity.call)
+        monitor.report(report, on: connection)
     }
 }
 

@@ -30,13 +30,15 @@ extension DataVaultError: CustomStringConvertible {
         case .rolledBack(let rollback):
             "\(rollback); if that was intended, call acceptRollback(password:)"
         case .passwordRequired: "the password must not be empty"
-        case .passwordUnderMinLength: "the password has fewer characters than the policy's minLength"
+        case .passwordUnderMinLength:
+            "the password has fewer characters than the policy's minLength"
         case .passwordRequiresDigit: "the password needs a digit"
         case .passwordRequiresUpper: "the password needs an upper-case letter"
         case .passwordRequiresLower: "the password needs a lower-case letter"
         case .passwordRequiresSpecial:
             "the password needs one of \(DataVaultPasswordPolicy.specialCharacters)"
-        case .passwordUnderMinUnique: "the password has fewer different characters than the policy's minUniqueChars"
+        case .passwordUnderMinUnique:
+            "the password has fewer different characters than the policy's minUniqueChars"
         case .passwordExpired: "the password has expired; change it"
         }
     }
