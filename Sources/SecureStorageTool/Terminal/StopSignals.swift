@@ -4,8 +4,8 @@ internal import Foundation
 /// Ends long work cleanly at Ctrl-C, SIGTERM and SIGHUP: the work stops, what it has begun is
 /// removed, and the status is 128 plus the signal's number.
 enum StopSignals {
-    // nonisolated(unsafe): read and written atomically, by the handler on whichever thread the signal
-    // interrupts.
+    // nonisolated(unsafe): read and written atomically; the handler runs on the thread that the
+    // signal interrupts.
     nonisolated(unsafe) private static let signal: UnsafeMutablePointer<Int32> = {
         let signal = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
         signal.initialize(to: 0)
