@@ -7,7 +7,8 @@ internal import SecureStoragePlatform
 /// let db = SecureDatabaseStore(fullDatabasePath: path)
 /// try db.open(with: "correct horse battery staple")
 ///
-/// try db.executeUpdate("CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT, at INTEGER)")
+/// try db.executeUpdate(
+///     "CREATE TABLE IF NOT EXISTS note (id INTEGER PRIMARY KEY, text TEXT, at INTEGER)")
 /// try db.executeUpdate(
 ///     "INSERT INTO note (text, at) VALUES (?, ?)", values: ["buy milk", Date()])
 /// ```
