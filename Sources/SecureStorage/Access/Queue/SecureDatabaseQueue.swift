@@ -113,9 +113,19 @@ public class SecureDatabaseQueue: SecureDatabaseWriter, @unchecked Sendable {
     ///   - block: Runs on the calling thread.
     /// - Returns: What the block returns.
     /// - Throws: As `inDatabase(_:)`.
+    // Inlined: a call that is not measured must not pay for those that are.
+    @inline(__always)
     func perform<T>(
         _ kind: CallKind, groups: Bool = false,
         _ block: (SecureDatabaseStore) throws -> sending T
+    ) throws -> sending T {
+        guard store.instruments == nil else { return try measure(kind, groups: groups, block) }
+        return try performInTurn(groups: groups, block)
+    }
+
+    @inline(never)
+    private func measure<T>(
+        _ kind: CallKind, groups: Bool, _ block: (SecureDatabaseStore) throws -> sending T
     ) throws -> sending T {
         // A nested call is a part of the outer one.
         guard let instruments = store.instruments, !store.turn.isHeld else {
