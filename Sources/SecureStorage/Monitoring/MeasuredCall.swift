@@ -17,7 +17,6 @@ enum CallKind: String {
 /// It begins on the caller's thread or task, runs on the thread that has the connection, and ends
 /// on the caller's again.
 final class MeasuredCall: Sendable {
-    let kind: CallKind
     private let instruments: Instruments
     private let arrival = MonotonicTime.now
     private let progress = Locked(CallProgress())
@@ -26,7 +25,6 @@ final class MeasuredCall: Sendable {
     #endif
 
     init(_ kind: CallKind, _ instruments: Instruments) {
-        self.kind = kind
         self.instruments = instruments
         #if Tracing
             span = instruments.tracing?.begin(kind)
