@@ -1,0 +1,61 @@
+/// A synced table as the file's schema and its declaration describe it.
+package struct TableShape: Equatable, Sendable {
+    package var name: String
+    /// The number of the table in this file: part of the names of its bookkeeping tables.
+    package var number: Int64
+    /// The columns of the primary key, in the key's order.
+    package var key: [String]
+    /// The other columns that can be written, in groups that win or lose together; a generated
+    /// column is in none.
+    package var groups: [[String]]
+    /// The columns of each UNIQUE constraint and unique index other than the primary key's.
+    package var uniques: [Unique]
+    package var foreignKeys: [ForeignKey]
+    /// Whether the table has a CHECK, or is STRICT: a merged row may then be refused.
+    package var hasChecks: Bool
+
+    package init(
+        name: String, number: Int64, key: [String], groups: [[String]], uniques: [Unique] = [],
+        foreignKeys: [ForeignKey] = [], hasChecks: Bool = false
+    ) {
+        self.name = name
+        self.number = number
+        self.key = key
+        self.groups = groups
+        self.uniques = uniques
+        self.foreignKeys = foreignKeys
+        self.hasChecks = hasChecks
+    }
+
+    package struct Unique: Equatable, Sendable {
+        package var columns: [String]
+        /// The collation of each column, which decides what is equal.
+        package var collations: [String]
+
+        package init(columns: [String], collations: [String]) {
+            self.columns = columns
+            self.collations = collations
+        }
+    }
+
+    /// A reference to another synced table.
+    package struct ForeignKey: Equatable, Sendable {
+        package var columns: [String]
+        package var parent: String
+        package var parentColumns: [String]
+        /// The action of ON DELETE, in capitals: `CASCADE`, `NO ACTION`.
+        package var onDelete: String
+
+        package init(columns: [String], parent: String, parentColumns: [String], onDelete: String) {
+            self.columns = columns
+            self.parent = parent
+            self.parentColumns = parentColumns
+            self.onDelete = onDelete
+        }
+    }
+
+    /// All columns that travel: the key's, then the groups'.
+    package var columns: [String] { key + groups.joined() }
+    package var markTable: String { "securestorage_sync_mark_\(number)" }
+    package var clockTable: String { "securestorage_sync_row_\(number)" }
+}

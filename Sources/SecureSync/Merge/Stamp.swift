@@ -1,0 +1,32 @@
+/// When a value was written, and by whom: of two values of one place, that of the greater stamp
+/// wins.
+///
+/// A time is the milliseconds since 1970 in its upper 48 bits, and a counter in its lower 16. A
+/// writer always stamps above what it overwrites, so that its clock decides only between writes
+/// that did not know each other; see `Capture/Stamping`.
+package struct Stamp: Hashable, Sendable {
+    package var time: UInt64
+    package var member: MemberID
+
+    package init(time: UInt64, member: MemberID) {
+        self.time = time
+        self.member = member
+    }
+
+    /// What a row has that was there before the table was synced, or whose clock is forgotten:
+    /// below every stamp that a writer gives.
+    package static let floor = Stamp(time: 0, member: .none)
+
+    /// The time of so many milliseconds since 1970, with a counter of 0.
+    package static func time(milliseconds: UInt64) -> UInt64 {
+        min(milliseconds, UInt64.max >> 16) << 16
+    }
+
+    package var milliseconds: UInt64 { time >> 16 }
+}
+
+extension Stamp: Comparable {
+    package static func < (left: Stamp, right: Stamp) -> Bool {
+        (left.time, left.member) < (right.time, right.member)
+    }
+}
