@@ -27,7 +27,7 @@ public final class DatabaseMirror: Sendable {
     private let writer: MirrorWriter
     private let shipping = WorkLine()
     private let maintenance = WorkLine()
-    private let changes = StatusChanges()
+    private let changes = StatusChanges(Status())
 
     /// Creates a mirror; nothing happens before ``run()`` or ``flush()``.
     ///

@@ -14,7 +14,7 @@ actor MirrorGeneration {
     nonisolated let key: SymmetricKey
     private let place: MirrorPlace
     private let salt: [UInt8]
-    private let status: StatusChanges
+    private let status: StatusChanges<DatabaseMirror.Status>
 
     /// Where the log was when `source` began.
     private let start: LogPosition
@@ -54,7 +54,7 @@ actor MirrorGeneration {
 
     init(
         _ number: UInt64, of source: CommittedPages, in place: MirrorPlace,
-        _ status: StatusChanges
+        _ status: StatusChanges<DatabaseMirror.Status>
     ) {
         self.number = number
         self.source = source

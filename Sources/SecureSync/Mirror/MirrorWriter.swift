@@ -11,7 +11,7 @@ internal import SecureStoragePlatform
 actor MirrorWriter {
     private let database: any SecureDatabaseReader
     private let place: MirrorPlace
-    private let status: StatusChanges
+    private let status: StatusChanges<DatabaseMirror.Status>
 
     private var isProbed = false
     /// The greatest number of a generation that this mirror has begun or gone on with.
@@ -26,7 +26,8 @@ actor MirrorWriter {
     private var compaction: MirrorCompaction?
 
     init(
-        _ database: any SecureDatabaseReader, _ place: MirrorPlace, _ status: StatusChanges
+        _ database: any SecureDatabaseReader, _ place: MirrorPlace,
+        _ status: StatusChanges<DatabaseMirror.Status>
     ) {
         self.database = database
         self.place = place
