@@ -28,6 +28,34 @@ public enum SyncError: Error, Sendable, Hashable {
 
     /// A newer version of this library has written the object.
     case newerFormat(String)
+
+    /// The file belongs to no group, or no more: this member was removed.
+    case notAMember
+
+    /// The file belongs to a group already.
+    case alreadyMember
+
+    /// The invitation does not let this file join; the text is the reason, and what to do.
+    case invitationNotAccepted(String)
+
+    /// The group's rules do not allow the change; the text is the rule.
+    case notAllowed(String)
+
+    /// The system lacks HPKE: sync needs iOS 17, macOS 14 or later.
+    case needsNewerSystem
+
+    /// The store shows less of a member's log than it has shown before: it was put back to an older
+    /// state, or objects were removed.
+    case storeHasForgotten(member: String, have: UInt64, found: UInt64)
+
+    /// The store does not show a batch of a member though another member has applied it.
+    case withheld(member: String, number: UInt64)
+
+    /// A row of this table has more than 16 MiB, which is more than sync takes.
+    case rowTooLarge(String)
+
+    /// Another engine works on this file at the same time.
+    case otherEngine
 }
 
 extension SyncError {
@@ -35,6 +63,14 @@ extension SyncError {
     public var isTransient: Bool {
         if case .store(_, _, let isTransient) = self { return isTransient }
         return false
+    }
+
+    /// Whether other members or the store may repair it, while this one goes on.
+    var mayBeRepaired: Bool {
+        switch self {
+        case .withheld, .storeHasForgotten, .damaged: true
+        default: false
+        }
     }
 }
 
@@ -57,6 +93,27 @@ extension SyncError: CustomStringConvertible {
                 + "earlier point in time"
         case .newerFormat(let name):
             "the object \"\(name)\" was written by a newer version of this library; update it"
+        case .notAMember:
+            "the file is not a member of a group, or was removed from it; create a group, or join one"
+        case .alreadyMember:
+            "the file is a member of a group already; leave that first"
+        case .invitationNotAccepted(let reason):
+            "the invitation is not accepted: \(reason)"
+        case .notAllowed(let rule):
+            "the group does not allow it: \(rule)"
+        case .needsNewerSystem:
+            "this system has no HPKE; sync needs macOS 14, iOS 17, tvOS 17, watchOS 10 or later"
+        case .storeHasForgotten(let member, let have, let found):
+            "the store has forgotten batches of member \(member): number \(have) was applied, and it "
+                + "has \(found); wait if it is being restored, otherwise reset the group"
+        case .withheld(let member, let number):
+            "the store does not show batch \(number) of member \(member), which another member has "
+                + "applied; wait, then check the store"
+        case .rowTooLarge(let table):
+            "a row of \"\(table)\" has more than 16 MiB and is not sent; keep large content in files, or "
+                + "in several rows"
+        case .otherEngine:
+            "another engine works on this file; use one for each file among all processes"
         case .store(let code, let message, let isTransient):
             "the store failed\(isTransient ? " for now" : ""): \(message) [\(code)]"
         }

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Writes CBOR ([RFC 8949](https://www.rfc-editor.org/rfc/rfc8949)) in its deterministic form
 /// (section 4.2): shortest lengths, definite ones only.
@@ -25,6 +25,9 @@ package struct CBORWriter {
             bytes.append(contentsOf: $0)
         }
     }
+
+    /// Appends what another writer has written.
+    package mutating func append(_ other: CBORWriter) { bytes += other.bytes }
 
     /// Begins an array of so many items, which follow.
     package mutating func array(_ count: Int) { head(4, UInt64(count)) }
@@ -158,6 +161,13 @@ package struct CBORReader {
     /// Consumes a null, if the next item is one.
     package mutating func null() -> Bool {
         guard position < end, bytes[position] == 0xf6 else { return false }
+        position += 1
+        return true
+    }
+
+    /// Consumes a true, if the next item is one.
+    package mutating func isTrue() -> Bool {
+        guard position < end, bytes[position] == 0xf5 else { return false }
         position += 1
         return true
     }

@@ -1,0 +1,234 @@
+internal import Crypto
+package import Foundation
+
+/// One change of the group's membership: signed, and bound to all that precede it.
+///
+/// Entry n is created in the store once, so that all members read the same ones in the same order.
+package struct ChainEntry: Equatable, Sendable {
+    package var group: Data
+    /// From 1.
+    package var number: UInt64
+    /// The SHA-256 of the entry before; zeros for the first one.
+    package var previous: Data
+    package var author: MemberID
+    package var action: Action
+
+    package enum Action: Equatable, Sendable {
+        /// The founder, and the first key.
+        case found(Member, EpochKeys)
+        /// A device, or an invitation; the current key is wrapped for it.
+        case add(Member, key: Data)
+        /// A member is gone, and its batches count up to this one; the others get a new key.
+        case remove(LogHead, EpochKeys)
+        /// A new key for all.
+        case rotate(EpochKeys)
+        /// The author goes; its last batch.
+        case leave(LogHead)
+        /// The author's file has a copy: the copy goes on as this member, after this batch.
+        case fork(Member, key: Data, after: LogHead)
+    }
+
+    /// A member as it is added.
+    package struct Member: Hashable, Sendable {
+        package var id: MemberID
+        package var keys: PublicKeys
+        package var kind: Kind
+        /// The name of the device, sealed with the key of the epoch.
+        package var sealedName: Data
+        package var nameEpoch: UInt64
+        /// For an invitation: shows to the holder of its secret that this chain is the one that it
+        /// was made in.
+        package var mac: Data
+    }
+
+    package enum Kind: UInt8, Sendable {
+        case device
+        /// Adds one device, and is used up.
+        case invitation
+        /// Adds devices until it is removed.
+        case recovery
+    }
+
+    /// A group's key of an epoch, wrapped for each member.
+    package struct EpochKeys: Equatable, Sendable {
+        package var number: UInt64
+        package var wrapped: [MemberID: Data]
+        /// The key before, sealed with this one; empty for the first.
+        package var previous: Data
+    }
+
+    static let version: UInt64 = 1
+    static let signatureCount = 64
+    static let longest = 1 << 20
+    static let longestName = 400
+}
+
+// MARK: - Bytes
+
+extension ChainEntry {
+    /// The bytes of the entry without its signature.
+    func content() -> Data {
+        var writer = CBORWriter()
+        writer.array(7)
+        writer.unsigned(Self.version)
+        writer.data(group)
+        writer.unsigned(number)
+        writer.data(previous)
+        writer.data(author.bytes)
+        switch action {
+        case .found(let member, let keys):
+            writer.unsigned(0)
+            writer.array(2)
+            writer.member(member)
+            writer.epoch(keys)
+        case .add(let member, let key):
+            writer.unsigned(1)
+            writer.array(2)
+            writer.member(member)
+            writer.data(key)
+        case .remove(let head, let keys):
+            writer.unsigned(2)
+            writer.array(2)
+            writer.head(head)
+            writer.epoch(keys)
+        case .rotate(let keys):
+            writer.unsigned(3)
+            writer.array(1)
+            writer.epoch(keys)
+        case .leave(let head):
+            writer.unsigned(4)
+            writer.array(1)
+            writer.head(head)
+        case .fork(let member, let key, let head):
+            writer.unsigned(5)
+            writer.array(3)
+            writer.member(member)
+            writer.data(key)
+            writer.head(head)
+        }
+        return Data(writer.bytes)
+    }
+
+    /// What is signed.
+    static func message(_ content: Data) -> Data {
+        Data("SecureStorage sync chain 1".utf8) + Data(SHA256.hash(data: content))
+    }
+
+    /// The bytes of the object.
+    func signed(by keys: MemberKeys) throws -> Data {
+        let content = content()
+        return content + (try keys.signature(of: Self.message(content)))
+    }
+
+    /// Reads an entry; its signature and its place are checked by `MembershipState`.
+    ///
+    /// - Throws: `CBORError`; `NewerFormat`.
+    static func read(_ bytes: Data) throws -> (entry: ChainEntry, content: Data, signature: Data) {
+        guard bytes.count > signatureCount, bytes.count <= longest else {
+            throw CBORError("an entry has another size")
+        }
+        let content = Data(bytes.dropLast(signatureCount))
+        var reader = CBORReader([UInt8](content))
+        try reader.array(count: 7)
+        guard try reader.unsigned() == version else { throw NewerFormat() }
+        let group = Data(try reader.data(count: 16))
+        let number = try reader.unsigned()
+        let previous = Data(try reader.data(count: 32))
+        let author = try reader.memberID()
+        let action: Action
+        switch (try reader.unsigned(), try reader.array()) {
+        case (0, 2): action = .found(try reader.chainMember(), try reader.epoch())
+        case (1, 2): action = .add(try reader.chainMember(), key: Data(try reader.data()))
+        case (2, 2): action = .remove(try reader.head(), try reader.epoch())
+        case (3, 1): action = .rotate(try reader.epoch())
+        case (4, 1): action = .leave(try reader.head())
+        case (5, 3):
+            action = .fork(
+                try reader.chainMember(), key: Data(try reader.data()), after: try reader.head())
+        default: throw CBORError("an unknown action")
+        }
+        try reader.expectEnd()
+        let entry = ChainEntry(
+            group: group, number: number, previous: previous, author: author, action: action)
+        return (entry, content, Data(bytes.suffix(signatureCount)))
+    }
+}
+
+extension CBORWriter {
+    fileprivate mutating func member(_ member: ChainEntry.Member) {
+        array(7)
+        data(member.id.bytes)
+        data(member.keys.signing)
+        data(member.keys.agreement)
+        unsigned(UInt64(member.kind.rawValue))
+        data(member.sealedName)
+        unsigned(member.nameEpoch)
+        data(member.mac)
+    }
+
+    fileprivate mutating func epoch(_ epoch: ChainEntry.EpochKeys) {
+        array(3)
+        unsigned(epoch.number)
+        array(epoch.wrapped.count)
+        for (member, key) in epoch.wrapped.sorted(by: { $0.key < $1.key }) {
+            array(2)
+            data(member.bytes)
+            data(key)
+        }
+        data(epoch.previous)
+    }
+
+    fileprivate mutating func head(_ head: LogHead) {
+        array(3)
+        data(head.member.bytes)
+        unsigned(head.number)
+        data(head.hash)
+    }
+}
+
+extension CBORReader {
+    fileprivate mutating func memberID() throws -> MemberID {
+        guard let id = MemberID(try data(count: MemberID.byteCount)), id != .none else {
+            throw CBORError("no member")
+        }
+        return id
+    }
+
+    fileprivate mutating func chainMember() throws -> ChainEntry.Member {
+        try array(count: 7)
+        let id = try memberID()
+        let keys = PublicKeys(
+            signing: Data(try data(count: 32)), agreement: Data(try data(count: 32)))
+        guard let kind = ChainEntry.Kind(rawValue: try unsigned(as: UInt8.self)) else {
+            throw CBORError("an unknown kind of member")
+        }
+        let name = Data(try data())
+        guard name.count <= ChainEntry.longestName else { throw CBORError("a name is too long") }
+        let nameEpoch = try unsigned()
+        let mac = Data(try data())
+        guard mac.count == (kind == .device ? 0 : 32) else { throw CBORError("no MAC") }
+        return ChainEntry.Member(
+            id: id, keys: keys, kind: kind, sealedName: name, nameEpoch: nameEpoch, mac: mac)
+    }
+
+    fileprivate mutating func epoch() throws -> ChainEntry.EpochKeys {
+        try array(count: 3)
+        let number = try unsigned()
+        var wrapped: [MemberID: Data] = [:]
+        for _ in 0..<(try array()) {
+            try array(count: 2)
+            let member = try memberID()
+            guard wrapped.updateValue(Data(try data()), forKey: member) == nil else {
+                throw CBORError("a member occurs twice")
+            }
+        }
+        return ChainEntry.EpochKeys(
+            number: number, wrapped: wrapped, previous: Data(try data()))
+    }
+
+    fileprivate mutating func head() throws -> LogHead {
+        try array(count: 3)
+        return LogHead(
+            member: try memberID(), number: try unsigned(), hash: Data(try data(count: 32)))
+    }
+}

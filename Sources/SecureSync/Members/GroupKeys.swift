@@ -1,0 +1,41 @@
+package import Foundation
+package import SecureKeys
+
+/// What a member needs to write and read batches: a group's members and keys at one moment.
+package struct GroupKeys: Sendable {
+    package let group: Data
+    package let member: MemberID
+    private let own: MemberKeys
+    private let state: MembershipState
+    private let keys: [UInt64: DataEncryptionKey]
+
+    init(
+        group: Data, own: MemberKeys, state: MembershipState,
+        keys: [UInt64: DataEncryptionKey]
+    ) {
+        self.group = group
+        self.own = own
+        member = own.id
+        self.state = state
+        self.keys = keys
+    }
+
+    package var currentEpoch: UInt64 { state.epoch }
+
+    /// All that ever wrote, this member and removed ones included.
+    package var writers: [MemberID] { state.everyone.filter { $0.kind == .device }.map(\.id) }
+
+    /// The last batch of each removed member that counts, as far as the chain says.
+    package var removed: [MemberID: UInt64] { state.removed.mapValues(\.number) }
+
+    package func key(ofEpoch number: UInt64) throws -> DataEncryptionKey {
+        guard let key = keys[number] else { throw CBORError("its key is not known") }
+        return key
+    }
+
+    package func sign(_ message: Data) throws -> Data { try own.signature(of: message) }
+
+    package func isValid(_ signature: Data, for message: Data, by member: MemberID) -> Bool {
+        state.member(member)?.keys.isValid(signature, for: message) ?? false
+    }
+}

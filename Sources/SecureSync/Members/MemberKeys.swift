@@ -1,0 +1,114 @@
+internal import Crypto
+package import Foundation
+internal import SecureKeys
+
+/// A member's private keys: one signs what it writes, with the other one it receives the group's
+/// keys.
+///
+/// They are in a key store of the device, so that a copy of the file elsewhere cannot speak for it.
+struct MemberKeys: Sendable {
+    let id: MemberID
+    /// The bytes of the Ed25519 key, then of the X25519 key.
+    private let secret: SecretBytes
+
+    static let byteCount = 64
+
+    private init(id: MemberID, secret: SecretBytes) {
+        self.id = id
+        self.secret = secret
+    }
+
+    /// New keys, for a new member.
+    static func random() -> MemberKeys {
+        MemberKeys(id: .random(), secret: .random(count: byteCount))
+    }
+
+    /// The keys that follow from the secret of an invitation, with the id that follows from it.
+    init(of secret: SecretBytes) {
+        func derived(_ purpose: String) -> SymmetricKey {
+            KeyDerivation.hkdf(
+                secret, salt: [], info: Array("SecureStorage sync \(purpose) 1".utf8))
+        }
+        let id = derived("invitation id").withUnsafeBytes { MemberID(Array($0.prefix(16))) }
+        let (signing, agreement) = (derived("signing"), derived("agreement"))
+        self.init(
+            id: id ?? .none,
+            secret: SecretBytes(count: Self.byteCount) { bytes in
+                signing.withUnsafeBytes { bytes[..<32].copyBytes(from: $0) }
+                agreement.withUnsafeBytes { bytes[32...].copyBytes(from: $0) }
+            })
+    }
+
+    // MARK: - The key store
+
+    /// The keys under a name of the key store.
+    ///
+    /// - Throws: `KeyStoreError`.
+    init(named name: String, in store: any KeyStore) throws {
+        let bytes = try store.read(name)
+        guard bytes.count == MemberID.byteCount + Self.byteCount,
+            let id = bytes.withUnsafeBytes({ MemberID(Array($0.prefix(MemberID.byteCount))) })
+        else { throw KeyStoreError.damaged(name: name, reason: "no keys of a member") }
+        self.init(
+            id: id,
+            secret: SecretBytes(count: Self.byteCount) { keys in
+                bytes.withUnsafeBytes { keys.copyBytes(from: $0[MemberID.byteCount...]) }
+            })
+    }
+
+    /// Stores the keys, before anyone learns of the member.
+    func save(as name: String, in store: any KeyStore) throws {
+        let bytes = SecretBytes(count: MemberID.byteCount + Self.byteCount) { bytes in
+            bytes.copyBytes(from: id.bytes)
+            secret.withUnsafeBytes { secret in
+                UnsafeMutableRawBufferPointer(rebasing: bytes[MemberID.byteCount...])
+                    .copyBytes(from: secret)
+            }
+        }
+        try store.store(bytes, forName: name)
+    }
+
+    /// The name of a member's keys.
+    static func name(_ group: Data, _ member: MemberID) -> String {
+        "securestorage-sync-\(group.base64EncodedString())-\(member)"
+    }
+
+    // MARK: - Use
+
+    var publicKeys: PublicKeys {
+        get throws {
+            PublicKeys(
+                signing: try signingKey().publicKey.rawRepresentation,
+                agreement: try agreementKey().publicKey.rawRepresentation)
+        }
+    }
+
+    func signature(of message: Data) throws -> Data { try signingKey().signature(for: message) }
+
+    private func signingKey() throws -> Curve25519.Signing.PrivateKey {
+        try secret.withUnsafeBytes {
+            try Curve25519.Signing.PrivateKey(rawRepresentation: $0[..<32])
+        }
+    }
+
+    func agreementKey() throws -> Curve25519.KeyAgreement.PrivateKey {
+        try secret.withUnsafeBytes {
+            try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0[32...])
+        }
+    }
+}
+
+/// What everybody may know of a member's keys.
+package struct PublicKeys: Hashable, Sendable {
+    /// An Ed25519 key, 32 bytes.
+    package var signing: Data
+    /// An X25519 key, 32 bytes.
+    package var agreement: Data
+
+    package func isValid(_ signature: Data, for message: Data) -> Bool {
+        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: signing) else {
+            return false
+        }
+        return key.isValidSignature(signature, for: message)
+    }
+}
