@@ -56,6 +56,13 @@ public enum SyncError: Error, Sendable, Hashable {
 
     /// Another engine works on this file at the same time.
     case otherEngine
+
+    /// The table cannot be synced; the second text is the reason, and what to change.
+    case unsuitableTable(String, String)
+
+    /// Changes of the table may have been lost: a trigger that captures them is missing, or is not
+    /// that of the table's columns.
+    case captureWasOff(String)
 }
 
 extension SyncError {
@@ -114,6 +121,11 @@ extension SyncError: CustomStringConvertible {
                 + "in several rows"
         case .otherEngine:
             "another engine works on this file; use one for each file among all processes"
+        case .unsuitableTable(let table, let reason):
+            "the table \"\(table)\" cannot be synced: \(reason)"
+        case .captureWasOff(let table):
+            "changes of the table \"\(table)\" may not have been captured: its triggers are not those "
+                + "of its columns; install them after each migration, before rows change"
         case .store(let code, let message, let isTransient):
             "the store failed\(isTransient ? " for now" : ""): \(message) [\(code)]"
         }

@@ -23,6 +23,14 @@ package struct Stamp: Hashable, Sendable {
     }
 
     package var milliseconds: UInt64 { time >> 16 }
+
+    /// The greatest time that a member's clock can give, in the year 4199, whatever the clock says:
+    /// so there is always room above.
+    package static let greatestClock = time(milliseconds: 1 << 46)
+
+    /// The greatest time of a stamp; a batch with a greater one is refused. It is an `Int64`, and
+    /// so far above ``greatestClock`` that counting never gets there.
+    package static let greatestTime = UInt64(Int64.max)
 }
 
 extension Stamp: Comparable {

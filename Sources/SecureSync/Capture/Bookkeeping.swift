@@ -1,0 +1,122 @@
+package import Foundation
+package import SecureStorage
+
+/// The tables of the file in which capture keeps what it knows; see
+/// `Docs/Decisions/0035-changes-captured-by-triggers.md`.
+enum Bookkeeping {
+    static let format: Int64 = 1
+
+    /// What the triggers ask first; while it is 1, rows are written without being captured.
+    static let isCapturing = "(SELECT applying FROM securestorage_sync_state) = 0"
+
+    /// The time in milliseconds since 1970, as a number; SQLite 3.41 has no `subsec`.
+    static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+
+    static func create(in db: SecureDatabaseStore) throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_state (
+                id INTEGER PRIMARY KEY CHECK (id = 1),
+                applying INTEGER NOT NULL DEFAULT 0,
+                format INTEGER NOT NULL,
+                member INTEGER,
+                last INTEGER NOT NULL DEFAULT 0,
+                floor INTEGER NOT NULL DEFAULT 0);
+            INSERT OR IGNORE INTO main.securestorage_sync_state (id, format) VALUES (1, \(format));
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_member (
+                number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_table (
+                number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+                keys INTEGER NOT NULL, compact_at INTEGER NOT NULL DEFAULT \(compactionLimit));
+            CREATE TABLE IF NOT EXISTS main.securestorage_sync_column (
+                tbl INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
+                PRIMARY KEY (tbl, number), UNIQUE (tbl, name)) WITHOUT ROWID;
+            """)
+    }
+
+    /// How many marks a table has before equal ones are first looked for: a few megabytes, and more
+    /// than an app that is synced now and then ever has.
+    static let compactionLimit = 65536
+
+    static func createTables(of shape: TableShape, in db: SecureDatabaseStore) throws {
+        let keys = shape.keyNames.joined(separator: ", ")
+        try db.executeStatements(
+            """
+            CREATE TABLE IF NOT EXISTS main.\(shape.markTable) (
+                id INTEGER PRIMARY KEY, \(keys), mask INTEGER NOT NULL, at INTEGER NOT NULL);
+            CREATE TABLE IF NOT EXISTS main.\(shape.clockTable) (
+                \(keys), clock BLOB NOT NULL, PRIMARY KEY (\(keys))) WITHOUT ROWID;
+            """)
+    }
+
+    /// Returns the number of a table, which it keeps as long as it has the name; gives it one the
+    /// first time, and gives its columns theirs.
+    static func register(
+        _ table: String, keyCount: Int, columns: [String], in db: SecureDatabaseStore
+    ) throws {
+        try db.executeUpdate(
+            "INSERT OR IGNORE INTO main.securestorage_sync_table (name, keys) VALUES (?, ?)",
+            values: [table, keyCount])
+        guard let number = try self.number(of: table, in: db) else { return }
+        let keys = try db.int64(
+            "SELECT keys FROM main.securestorage_sync_table WHERE number = \(number)")
+        if keys != Int64(keyCount) {
+            // Clocks of another key mean other rows.
+            try db.executeStatements(
+                """
+                DROP TABLE IF EXISTS main.securestorage_sync_mark_\(number);
+                DROP TABLE IF EXISTS main.securestorage_sync_row_\(number);
+                UPDATE main.securestorage_sync_table SET keys = \(keyCount),
+                    compact_at = \(compactionLimit) WHERE number = \(number);
+                """)
+        }
+        for column in columns {
+            try db.executeUpdate(
+                """
+                INSERT OR IGNORE INTO main.securestorage_sync_column (tbl, number, name)
+                SELECT ?1, (SELECT ifnull(max(number), -1) + 1 FROM main.securestorage_sync_column
+                    WHERE tbl = ?1), ?2
+                WHERE NOT EXISTS (SELECT 1 FROM main.securestorage_sync_column
+                    WHERE tbl = ?1 AND name = ?2)
+                """, values: [number, column])
+        }
+    }
+
+    static func number(of table: String, in db: SecureDatabaseStore) throws -> Int64? {
+        let rows = try db.executeQuery(
+            "SELECT number FROM main.securestorage_sync_table WHERE name = ?", values: [table])
+        defer { rows.close() }
+        guard try rows.next() else { return nil }
+        return try rows.value(forColumnIndex: 0)
+    }
+
+    /// The numbers of a table's columns, by ``Swift/String/sqlNameKey``.
+    static func columnNumbers(
+        ofTable number: Int64, in db: SecureDatabaseStore
+    ) throws -> [String: Int64] {
+        let rows = try db.executeQuery(
+            "SELECT name, number FROM main.securestorage_sync_column WHERE tbl = ?",
+            values: [number])
+        defer { rows.close() }
+        var numbers: [String: Int64] = [:]
+        while try rows.next() {
+            let name: String? = try rows.value(forColumnIndex: 0)
+            if let name { numbers[name.sqlNameKey] = try rows.value(forColumnIndex: 1) }
+        }
+        return numbers
+    }
+}
+
+extension SecureDatabaseResultSet {
+    /// Returns a column of the current row as it is stored.
+    package func sqliteValue(at index: Int) throws -> SQLiteValue {
+        try value(forColumnIndex: index) ?? .null
+    }
+
+    func text(at index: Int) throws -> String { try value(forColumnIndex: index) ?? "" }
+    func number(at index: Int) throws -> Int64 { try value(forColumnIndex: index) ?? 0 }
+}
+
+extension [UInt8] {
+    package var asData: Data { Data(self) }
+}

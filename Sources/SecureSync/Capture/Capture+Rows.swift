@@ -1,0 +1,101 @@
+package import SecureStorage
+
+extension Capture {
+    // MARK: - The member that writes
+
+    /// Sets the member whose name stamps get from now on.
+    package func setMember(_ id: MemberID, in db: SecureDatabaseStore) throws {
+        let number = try MemberNumbers(in: db).number(of: id)
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET member = ?", values: [number])
+    }
+
+    /// Returns nil before ``setMember(_:in:)``.
+    package func member(in db: SecureDatabaseStore) throws -> MemberID? {
+        guard let number = try db.int64("SELECT member FROM main.securestorage_sync_state") else {
+            return nil
+        }
+        return try MemberNumbers(in: db).member(numbered: number)
+    }
+
+    // MARK: - Times
+
+    /// The greatest time of a stamp that was given or noted.
+    package func lastTime(in db: SecureDatabaseStore) throws -> UInt64 {
+        UInt64(bitPattern: try db.int64("SELECT last FROM main.securestorage_sync_state") ?? 0)
+    }
+
+    /// Notes that a stamp of this time was seen; earlier times change nothing.
+    package func noteTime(_ time: UInt64, in db: SecureDatabaseStore) throws {
+        let time = Int64(clamping: time)
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET last = ?1 WHERE last < ?1", values: [time])
+    }
+
+    /// The greatest time among clocks that were forgotten: what has no clock is stamped above it.
+    package func floorTime(in db: SecureDatabaseStore) throws -> UInt64 {
+        UInt64(bitPattern: try db.int64("SELECT floor FROM main.securestorage_sync_state") ?? 0)
+    }
+
+    /// Raises ``floorTime(in:)``; it never goes back.
+    package func raiseFloor(to time: UInt64, in db: SecureDatabaseStore) throws {
+        let time = Int64(clamping: time)
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET floor = ?1 WHERE floor < ?1", values: [time])
+    }
+
+    // MARK: - Rows
+
+    /// Writes rows without capturing what is written; in a write transaction.
+    ///
+    /// If `body` fails, the transaction must be rolled back, or capture stays off.
+    package func withoutCapturing<R>(
+        in db: SecureDatabaseStore, _ body: () throws -> R
+    ) throws -> R {
+        let before = try db.int("SELECT applying FROM main.securestorage_sync_state") ?? 0
+        try db.executeUpdate("UPDATE main.securestorage_sync_state SET applying = 1")
+        let result: R
+        do { result = try body() } catch {
+            // The error counts, not that of the attempt to go on after it.
+            try? db.executeUpdate(
+                "UPDATE main.securestorage_sync_state SET applying = ?", values: [before])
+            throw error
+        }
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_state SET applying = ?", values: [before])
+        return result
+    }
+
+    /// Marks every row of every synced table as if it had just been inserted.
+    package func markAllRows(in db: SecureDatabaseStore) throws {
+        for shape in try shapes(in: db) {
+            let keys = shape.key.map(\.sqlName)
+            try db.executeUpdate(
+                """
+                INSERT INTO main.\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)
+                SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(Bookkeeping.now)
+                FROM main.\(shape.name.sqlName)
+                WHERE \(keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
+                """)
+        }
+    }
+
+    /// Empties the synced tables, their marks and clocks, without capturing it.
+    ///
+    /// Foreign keys are checked when the transaction ends.
+    package func removeAllRows(in db: SecureDatabaseStore) throws {
+        let shapes = try shapes(in: db)
+        try db.executeStatements("PRAGMA defer_foreign_keys = ON")
+        try withoutCapturing(in: db) {
+            for shape in shapes {
+                try db.executeUpdate("DELETE FROM main.\(shape.name.sqlName)")
+            }
+        }
+        for shape in shapes {
+            try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
+            try db.executeUpdate("DELETE FROM main.\(shape.clockTable)")
+        }
+        try db.executeUpdate(
+            "UPDATE main.securestorage_sync_table SET compact_at = \(Bookkeeping.compactionLimit)")
+    }
+}

@@ -1,0 +1,195 @@
+package import SecureStorage
+
+/// Notes what any program writes to the synced tables of a file, through triggers in the file.
+///
+/// A value: all state is in the database. Nothing here begins or ends a transaction, unless said.
+package struct Capture: Sendable {
+    package let tables: SyncedTables
+    /// Milliseconds added to this machine's clock; tests only.
+    package let clockOffset: Int64
+
+    package init(_ tables: SyncedTables, clockOffset: Int64 = 0) {
+        self.tables = tables
+        self.clockOffset = clockOffset
+    }
+
+    /// Makes the bookkeeping tables and the triggers as the declaration and the schema are now.
+    ///
+    /// To be called in a write transaction, before rows change after a migration. Does nothing if
+    /// all is as it should be. A table that is no longer declared loses its triggers and keeps its
+    /// clocks.
+    ///
+    /// - Throws: `SyncError.unsuitableTable`; `SyncError.newerFormat`.
+    package func install(in db: SecureDatabaseStore) throws {
+        let readings = try readings(in: db)
+        try Bookkeeping.create(in: db)
+        try requireKnownFormat(in: db)
+        for (declaration, reading) in readings {
+            try requireNamedRows(of: reading, in: db)
+            _ = try groups(of: reading, declaration)
+            try Bookkeeping.register(
+                reading.name, keyCount: reading.key.count,
+                columns: reading.columns.indices.filter {
+                    !reading.key.contains($0) && !reading.columns[$0].isGenerated
+                }.map { reading.columns[$0].name }, in: db)
+        }
+        var needed: [(name: String, sql: String)] = []
+        for (declaration, reading) in readings {
+            let shape = try shape(of: reading, declaration, among: readings, in: db)
+            try Bookkeeping.createTables(of: shape, in: db)
+            needed += CaptureTriggers(shape: shape, reading: reading).texts
+        }
+        let present = try Self.triggers(in: db)
+        for (name, sql) in present
+        where !needed.contains(where: { $0.name == name && $0.sql == sql }) {
+            try db.executeUpdate("DROP TRIGGER main.\(name.sqlName)")
+        }
+        for (name, sql) in needed where present[name] != sql { try db.executeUpdate(sql) }
+    }
+
+    /// Checks that the triggers are those that ``install(in:)`` would make now.
+    ///
+    /// - Throws: `SyncError.captureWasOff` with the first table whose are not;
+    ///   `SyncError.unsuitableTable`.
+    package func verify(in db: SecureDatabaseStore) throws {
+        let present = try Self.triggers(in: db)
+        let readings = try readings(in: db)
+        for (declaration, reading) in readings {
+            guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
+            else { throw SyncError.captureWasOff(reading.name) }
+            let shape = try shape(of: reading, declaration, among: readings, in: db)
+            guard shape.columnNumbers.count == shape.groups.joined().count else {
+                throw SyncError.captureWasOff(reading.name)
+            }
+            for (name, sql) in CaptureTriggers(shape: shape, reading: reading).texts
+            where present[name] != sql {
+                throw SyncError.captureWasOff(reading.name)
+            }
+        }
+    }
+
+    /// The tables as they are now, in the order of the declaration.
+    ///
+    /// - Throws: `SyncError.unsuitableTable`; `SyncError.captureWasOff` for a table for which
+    ///   ``install(in:)`` was never called.
+    package func shapes(in db: SecureDatabaseStore) throws -> [TableShape] {
+        let readings = try readings(in: db)
+        return try readings.map { declaration, reading in
+            guard try isInstalled(in: db), try Bookkeeping.number(of: reading.name, in: db) != nil
+            else { throw SyncError.captureWasOff(reading.name) }
+            return try shape(of: reading, declaration, among: readings, in: db)
+        }
+    }
+
+    // MARK: - Reading the schema
+
+    private typealias Reading = (declaration: SyncedTables.Declaration, reading: TableReading)
+
+    private func readings(in db: SecureDatabaseStore) throws -> [Reading] {
+        let readings = try tables.declarations.map { ($0, try TableReading($0, in: db)) }
+        for (declaration, reading) in readings {
+            for key in reading.foreignKeys
+            where !readings.contains(where: { $0.1.name.isSameName(as: key.parent) }) {
+                throw SyncError.unsuitableTable(
+                    declaration.table,
+                    "it refers to \"\(key.parent)\", which is not synced; sync it too")
+            }
+        }
+        return readings
+    }
+
+    private func shape(
+        of reading: TableReading, _ declaration: SyncedTables.Declaration,
+        among readings: [Reading], in db: SecureDatabaseStore
+    ) throws -> TableShape {
+        let number = try Bookkeeping.number(of: reading.name, in: db) ?? 0
+        let numbers = try Bookkeeping.columnNumbers(ofTable: number, in: db)
+        let groups = try groups(of: reading, declaration)
+        var columnNumbers: [String: Int64] = [:]
+        for column in groups.joined() { columnNumbers[column] = numbers[column.sqlNameKey] }
+        return TableShape(
+            name: reading.name, number: number, key: reading.key.map { reading.columns[$0].name },
+            groups: groups, uniques: reading.uniques,
+            foreignKeys: reading.foreignKeys.map { key in
+                var key = key
+                guard
+                    let parent = readings.first(where: {
+                        $0.reading.name.isSameName(as: key.parent)
+                    })
+                else { return key }
+                key.parent = parent.reading.name
+                if key.parentColumns.contains("") {
+                    key.parentColumns = parent.reading.key.map { parent.reading.columns[$0].name }
+                }
+                return key
+            },
+            hasChecks: reading.hasChecks, columnNumbers: columnNumbers)
+    }
+
+    /// The columns that travel beside the key's, as the declaration groups them.
+    private func groups(
+        of reading: TableReading, _ declaration: SyncedTables.Declaration
+    ) throws -> [[String]] {
+        let columns = reading.columns.indices.filter {
+            !reading.key.contains($0) && !reading.columns[$0].isGenerated
+        }.map { reading.columns[$0].name }
+        if declaration.merging == .row { return columns.isEmpty ? [] : [columns] }
+        var groups: [[String]] = []
+        var grouped: Set<String> = []
+        for set in declaration.together {
+            let names = Set(set.map(\.sqlNameKey))
+            let members = columns.filter { names.contains($0.sqlNameKey) }
+            guard members.count == names.count else {
+                throw SyncError.unsuitableTable(
+                    declaration.table,
+                    "the columns \(set.joined(separator: ", ")), declared together, are not all columns of the table "
+                        + "beside its key")
+            }
+            guard grouped.isDisjoint(with: names) else {
+                throw SyncError.unsuitableTable(
+                    declaration.table, "a column is declared together with two sets of others")
+            }
+            grouped.formUnion(names)
+            groups.append(members)
+        }
+        groups += columns.filter { !grouped.contains($0.sqlNameKey) }.map { [$0] }
+        let ranks = Dictionary(uniqueKeysWithValues: zip(columns, columns.indices))
+        return groups.filter { !$0.isEmpty }.sorted { (ranks[$0[0]] ?? 0) < (ranks[$1[0]] ?? 0) }
+    }
+
+    /// Rows without a name are not captured; a table that has some would look synced, and is not.
+    private func requireNamedRows(of reading: TableReading, in db: SecureDatabaseStore) throws {
+        for column in reading.nullableKey {
+            let count = try db.int(
+                "SELECT EXISTS (SELECT 1 FROM main.\(reading.name.sqlName) WHERE \(column.sqlName) IS NULL)"
+            )
+            guard count == 0 else {
+                throw SyncError.unsuitableTable(
+                    reading.name,
+                    "the column \"\(column)\" of its key is NULL in some rows; give them a value, and declare it NOT NULL"
+                )
+            }
+        }
+    }
+
+    private func isInstalled(in db: SecureDatabaseStore) throws -> Bool {
+        try db.int(
+            "SELECT count(*) FROM main.sqlite_schema WHERE name = 'securestorage_sync_state'") == 1
+    }
+
+    private func requireKnownFormat(in db: SecureDatabaseStore) throws {
+        let format = try db.int64("SELECT format FROM main.securestorage_sync_state") ?? 0
+        guard format <= Bookkeeping.format else {
+            throw SyncError.newerFormat("securestorage_sync_state")
+        }
+    }
+
+    /// The library's triggers that are there now: texts by names.
+    private static func triggers(in db: SecureDatabaseStore) throws -> [String: String] {
+        var triggers: [String: String] = [:]
+        try db.rows(
+            "SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB 'securestorage_sync_[0-9]*'"
+        ) { triggers[try $0.text(at: 0)] = try $0.text(at: 1) }
+        return triggers
+    }
+}

@@ -1,0 +1,154 @@
+/// The triggers of one table, as text: plain SQL that any SQLCipher program runs when it writes,
+/// also one that knows nothing of this library.
+///
+/// Each appends a mark. To append is cheaper than to keep one mark for each row, and the few who
+/// change one row again and again get their log shortened, see `compaction`.
+struct CaptureTriggers {
+    let shape: TableShape
+    let reading: TableReading
+
+    /// The texts by the triggers' names, in the order of their creation.
+    var texts: [(name: String, sql: String)] {
+        [insertion, deletion, keyChange] + updates + replacements + [compaction]
+    }
+
+    private func trigger(
+        _ kind: String, _ event: String, on table: String? = nil, when condition: String,
+        _ body: [String]
+    ) -> (name: String, sql: String) {
+        let name = "securestorage_sync_\(shape.number)_\(kind)"
+        let sql = """
+            CREATE TRIGGER \(name) \(event) ON \(table ?? shape.name.sqlName) WHEN \(condition) BEGIN
+            \(body.map { $0 + ";" }.joined(separator: "\n"))
+            END
+            """
+        return (name, sql)
+    }
+
+    private func columns(_ names: [String], of row: String) -> [String] {
+        names.map { "\(row).\($0.sqlName)" }
+    }
+
+    /// SQLite allows NULL in the key of an ordinary table, for ever; such a row has no name, so it
+    /// is not captured. A write never fails because of capture.
+    private func isNamed(_ row: String) -> String {
+        columns(reading.nullableKey, of: row).map { " AND \($0) IS NOT NULL" }.joined()
+    }
+
+    private var markColumns: String {
+        "\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)"
+    }
+
+    private func mark(_ row: String, _ mask: String) -> String {
+        "INSERT INTO \(markColumns) VALUES (\(columns(shape.key, of: row).joined(separator: ", ")), \(mask), \(Bookkeeping.now))"
+    }
+
+    private var insertion: (name: String, sql: String) {
+        trigger(
+            "insert", "AFTER INSERT", when: Bookkeeping.isCapturing + isNamed("NEW"),
+            [mark("NEW", "\(Mark.inserted)")])
+    }
+
+    private var deletion: (name: String, sql: String) {
+        trigger(
+            "delete", "AFTER DELETE", when: Bookkeeping.isCapturing + isNamed("OLD"),
+            [mark("OLD", "\(Mark.deleted)")])
+    }
+
+    /// Whether an UPDATE changed a column: by bytes, whatever the column's collation, and by storage
+    /// class where equal values may differ in it.
+    private func isChanged(_ name: String) -> String {
+        let (old, new) = ("OLD.\(name.sqlName)", "NEW.\(name.sqlName)")
+        let comparison = "\(old) IS NOT \(new) COLLATE BINARY"
+        let column = reading.columns.first { $0.name == name }
+        guard column?.keepsStorageClasses ?? true else { return comparison }
+        return "(\(comparison) OR typeof(\(old)) <> typeof(\(new)))"
+    }
+
+    /// A row of another key is another row. Without `UPDATE OF`: a key that is the row id can be
+    /// set under other names.
+    private var keyChange: (name: String, sql: String) {
+        let changes = shape.key.map(isChanged).joined(separator: " OR ")
+        let nullable = !reading.nullableKey.isEmpty
+        func mark(_ row: String, _ mask: Int64) -> String {
+            guard nullable else { return self.mark(row, "\(mask)") }
+            return "INSERT INTO \(markColumns) SELECT "
+                + columns(shape.key, of: row).joined(separator: ", ")
+                + ", \(mask), \(Bookkeeping.now) WHERE 1\(isNamed(row))"
+        }
+        return trigger(
+            "key", "AFTER UPDATE", when: "\(Bookkeeping.isCapturing) AND (\(changes))",
+            [mark("OLD", Mark.deleted), mark("NEW", Mark.inserted)])
+    }
+
+    /// A trigger for each 48 columns.
+    private var updates: [(name: String, sql: String)] {
+        let numbered = shape.groups.joined().compactMap { name in
+            shape.columnNumbers[name].map { (name: name, number: $0) }
+        }
+        let words = Dictionary(grouping: numbered) { Mark.word(of: $0.number) }
+        return words.sorted { $0.key < $1.key }.map { word, columns in
+            let bits = columns.sorted { $0.number < $1.number }.map {
+                "(\(isChanged($0.name))) * \(Mark.bit(of: $0.number))"
+            }
+            let mask = bits.joined(separator: " + ")
+            let base = word << Mark.wordWidth
+            let changed = columns.sorted { $0.number < $1.number }.map { isChanged($0.name) }
+            return trigger(
+                "update_\(word)", "AFTER UPDATE",
+                when:
+                    "\(Bookkeeping.isCapturing)\(isNamed("NEW")) AND (\(changed.joined(separator: " OR ")))",
+                [mark("NEW", base == 0 ? mask : "\(base) + \(mask)")])
+        }
+    }
+
+    /// Marks of rows that have the value of a UNIQUE that a row is about to get: a REPLACE removes
+    /// them, and SQLite runs delete triggers for them only with `recursive_triggers`. If the rows
+    /// stay, the marks mean nothing.
+    private var replacements: [(name: String, sql: String)] {
+        guard !shape.uniques.isEmpty else { return [] }
+        func victims(_ unique: TableShape.Unique, _ condition: String) -> String {
+            let own = shape.name.sqlName
+            let equal = zip(unique.columns, unique.collations).map { column, collation in
+                "\(own).\(column.sqlName) = NEW.\(column.sqlName) COLLATE \(collation.sqlName)"
+            }
+            return "INSERT INTO \(markColumns) SELECT "
+                + columns(shape.key, of: own).joined(separator: ", ")
+                + ", \(Mark.perhapsReplaced), \(Bookkeeping.now) FROM \(own) WHERE "
+                + equal.joined(separator: " AND ") + isNamed(own) + condition
+        }
+        let isOther =
+            " AND NOT ("
+            + shape.key.map { "\(shape.name.sqlName).\($0.sqlName) IS OLD.\($0.sqlName)" }
+            .joined(separator: " AND ") + ")"
+        let changed = Set(shape.uniques.flatMap(\.columns)).sorted().map(isChanged)
+            .joined(separator: " OR ")
+        return [
+            trigger(
+                "replace", "BEFORE INSERT", when: Bookkeeping.isCapturing,
+                shape.uniques.map { victims($0, "") }),
+            trigger(
+                "replace_update", "BEFORE UPDATE",
+                when: "\(Bookkeeping.isCapturing) AND (\(changed))",
+                shape.uniques.map { victims($0, isOther) }),
+        ]
+    }
+
+    /// Leaves the last of equal marks, each time that there are twice as many as needed, so that a
+    /// row that is changed a million times before the next stamping does not fill the file.
+    private var compaction: (name: String, sql: String) {
+        let keys = shape.keyNames.joined(separator: ", ")
+        let limit = Bookkeeping.compactionLimit
+        let own = "securestorage_sync_table"
+        return trigger(
+            "compact", "AFTER INSERT", on: shape.markTable,
+            when:
+                "NEW.id % 4096 = 0 AND NEW.id >= (SELECT compact_at FROM \(own) WHERE number = \(shape.number))",
+            [
+                "DELETE FROM \(shape.markTable) WHERE id NOT IN "
+                    + "(SELECT max(id) FROM \(shape.markTable) GROUP BY \(keys), mask)",
+                "UPDATE \(own) SET compact_at = NEW.id + max(\(limit), "
+                    + "3 * (SELECT count(*) FROM \(shape.markTable))) WHERE number = \(shape.number)",
+            ])
+    }
+}

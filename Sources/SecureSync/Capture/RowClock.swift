@@ -1,0 +1,99 @@
+/// The stamps of one row: when its life began or ended, and of each column that was written since.
+package struct RowClock: Equatable, Sendable {
+    package var life: Stamp
+    /// False for a deleted row, whose clock stays as its tombstone.
+    package var isAlive: Bool
+    /// By the column's number, see ``TableShape/columnNumbers``; never the life's own stamp.
+    package private(set) var columns: [Int64: Stamp]
+
+    package init(life: Stamp, isAlive: Bool, columns: [Int64: Stamp] = [:]) {
+        self.life = life
+        self.isAlive = isAlive
+        self.columns = columns.filter { $0.value != life }
+    }
+
+    /// The clock of a row that has none.
+    package static let floor = RowClock(life: .floor, isAlive: true)
+
+    package subscript(column: Int64) -> Stamp {
+        get { columns[column] ?? life }
+        set { columns[column] = newValue == life ? nil : newValue }
+    }
+
+    package var greatest: Stamp { columns.values.reduce(life, max) }
+}
+
+extension RowClock {
+    /// The clock as bytes: 10 for an inserted row, about 7 more for each time of an edit.
+    ///
+    /// A byte for the format and `isAlive`; the life's stamp: member's number, milliseconds,
+    /// counter; then for each other stamp: member's number, milliseconds after the life's, counter,
+    /// the number of columns that have it, their numbers. All are variable-length numbers: 7 bits
+    /// a byte, the least first. Equal clocks have equal bytes.
+    package func encoded(number: (MemberID) throws -> Int64) rethrows -> [UInt8] {
+        var bytes: [UInt8] = [isAlive ? 1 : 0]
+        bytes.append(UInt64(bitPattern: try number(life.member)))
+        bytes.append(life.time >> 16)
+        bytes.append(life.time & 0xffff)
+        guard !columns.isEmpty else { return bytes }
+        let runs = Dictionary(grouping: columns.keys) { columns[$0] ?? life }
+        for (stamp, numbers) in runs.sorted(by: { $0.key < $1.key }) {
+            bytes.append(UInt64(bitPattern: try number(stamp.member)))
+            // Not below the life's, unless the clock comes from elsewhere: the difference wraps.
+            bytes.append((stamp.time >> 16) &- (life.time >> 16))
+            bytes.append(stamp.time & 0xffff)
+            bytes.append(UInt64(numbers.count))
+            for column in numbers.sorted() { bytes.append(UInt64(bitPattern: column)) }
+        }
+        return bytes
+    }
+
+    /// Returns nil for bytes that ``encoded(number:)`` does not write.
+    package init?(
+        decoding bytes: some Collection<UInt8>, member: (Int64) throws -> MemberID?
+    ) rethrows {
+        var rest = bytes[...]
+        guard let first = rest.popFirst(), first <= 1 else { return nil }
+        guard let lifeMember = rest.popNumber(), let milliseconds = rest.popNumber(),
+            let counter = rest.popNumber(), counter <= 0xffff, milliseconds <= UInt64.max >> 16,
+            let member0 = try member(Int64(bitPattern: lifeMember))
+        else { return nil }
+        self.init(
+            life: Stamp(time: milliseconds << 16 | counter, member: member0), isAlive: first == 1)
+        while !rest.isEmpty {
+            guard let writer = rest.popNumber(), let later = rest.popNumber(),
+                let counter = rest.popNumber(), counter <= 0xffff, let count = rest.popNumber(),
+                let id = try member(Int64(bitPattern: writer))
+            else { return nil }
+            let stamp = Stamp(time: (milliseconds &+ later) << 16 | counter, member: id)
+            for _ in 0..<min(count, UInt64(rest.count) + 1) {
+                guard let column = rest.popNumber() else { return nil }
+                columns[Int64(bitPattern: column)] = stamp
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Appends a number of up to 64 bits, 7 a byte, the least first.
+    fileprivate mutating func append(_ number: UInt64) {
+        var number = number
+        while number > 0x7f {
+            append(UInt8(number & 0x7f) | 0x80)
+            number >>= 7
+        }
+        append(UInt8(number))
+    }
+}
+
+extension Collection<UInt8> where SubSequence == Self {
+    fileprivate mutating func popNumber() -> UInt64? {
+        var number: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard let byte = popFirst() else { return nil }
+            number |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return number }
+        }
+        return nil
+    }
+}

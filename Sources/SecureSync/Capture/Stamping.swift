@@ -1,0 +1,230 @@
+package import SecureStorage
+
+extension Capture {
+    /// Turns all marks into changes with stamps, writes the clocks and removes the marks; in a
+    /// write transaction.
+    ///
+    /// A change has the values that its row has now: rows that were changed twice are one change,
+    /// and the whole is one state of the file. Each stamp is above all that it overwrites, so that
+    /// a clock that is wrong decides only between members that did not know of each other's write.
+    ///
+    /// - Returns: Empty if nothing was marked, or all marked rows are as they were.
+    /// - Precondition: ``setMember(_:in:)`` was called for the file.
+    package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
+        let shapes = try shapes(in: db).filter {
+            try db.int("SELECT EXISTS (SELECT 1 FROM main.\($0.markTable))") == 1
+        }
+        guard !shapes.isEmpty else { return [] }
+        guard let member = try member(in: db) else {
+            preconditionFailure("rows are stamped for a member; set it first")
+        }
+        let members = try MemberNumbers(in: db)
+        var stamping = Stamping(
+            member: member, floor: try floorTime(in: db), clockOffset: clockOffset)
+        var changes: [RowChange] = []
+        for shape in shapes {
+            try stamping.stamp(shape, members: members, in: db) { changes.append($0) }
+            try db.executeUpdate("DELETE FROM main.\(shape.markTable)")
+            // Numbers of marks begin again at 1.
+            try db.executeUpdate(
+                "UPDATE main.securestorage_sync_table SET compact_at = ? WHERE number = ?",
+                values: [Bookkeeping.compactionLimit, shape.number])
+        }
+        try noteTime(stamping.last, in: db)
+        return changes
+    }
+}
+
+/// Gives changes their stamps.
+struct Stamping {
+    let member: MemberID
+    /// What has no clock may have been written up to this time.
+    let floor: UInt64
+    let clockOffset: Int64
+    /// The greatest time given.
+    private(set) var last: UInt64 = 0
+
+    init(member: MemberID, floor: UInt64, clockOffset: Int64) {
+        self.member = member
+        self.floor = floor
+        self.clockOffset = clockOffset
+    }
+
+    /// All marks of one row.
+    struct Marks {
+        var key: [SQLiteValue]
+        /// When it was last inserted, deleted or perhaps replaced.
+        var hasInsertion = false
+        var hasDeletion = false
+        var isPerhapsReplaced = false
+        /// The time of the last mark of any kind, in milliseconds.
+        var at: Int64 = 0
+        /// When each column was last changed, by its number.
+        var columns: [Int64: Int64] = [:]
+
+        init(key: [SQLiteValue]) { self.key = key }
+
+        mutating func add(_ mask: Int64, at time: Int64) {
+            switch mask {
+            case Mark.inserted: hasInsertion = true
+            case Mark.deleted: hasDeletion = true
+            case Mark.perhapsReplaced: isPerhapsReplaced = true
+            default:
+                for column in Mark.columns(mask) {
+                    columns[column] = max(columns[column] ?? time, time)
+                }
+            }
+            at = max(at, time)
+        }
+    }
+
+    /// Returns the time of a mark, raised above `old`.
+    mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
+        let (sum, isOver) = milliseconds.addingReportingOverflow(clockOffset)
+        let clock = Stamp.time(milliseconds: isOver ? .max : UInt64(max(sum, 0)))
+        // Nothing that was accepted from another member is near the end; see Stamp.greatestTime.
+        let time = max(min(clock, Stamp.greatestClock), old == .max ? old : old + 1)
+        last = max(last, time)
+        return time
+    }
+
+    mutating func stamp(
+        _ shape: TableShape, members: MemberNumbers, in db: SecureDatabaseStore,
+        _ emit: (RowChange) -> Void
+    ) throws {
+        let clocks = try ClockTable(of: shape, members: members, in: db)
+        let rows = try RowReader(shape, in: db)
+        let keys = shape.keyNames.joined(separator: ", ")
+        let marks = try db.executeQuery(
+            """
+            SELECT \(keys), mask, max(at) FROM main.\(shape.markTable)
+            GROUP BY \(keys), mask ORDER BY \(keys), mask
+            """)
+        defer { marks.close() }
+        var current: Marks?
+        func finish(_ marks: Marks, _ stamping: inout Stamping) throws {
+            if let change = try stamping.change(of: marks, shape, clocks, rows) { emit(change) }
+        }
+        while try marks.next() {
+            let key = try shape.key.indices.map { try marks.sqliteValue(at: $0) }
+            let mask = try marks.number(at: key.count)
+            let at = try marks.number(at: key.count + 1)
+            if let known = current, !Self.isSameRow(known.key, key) {
+                try finish(known, &self)
+                current = nil
+            }
+            var row = current ?? Marks(key: key)
+            row.add(mask, at: at)
+            current = row
+        }
+        if let current { try finish(current, &self) }
+    }
+
+    /// As SQLite compares keys: 1 and 1.0 are one.
+    private static func isSameRow(_ left: [SQLiteValue], _ right: [SQLiteValue]) -> Bool {
+        zip(left, right).allSatisfy { left, right in
+            switch (left, right) {
+            case (.integer(let integer), .real(let real)), (.real(let real), .integer(let integer)):
+                Int64(exactly: real) == integer
+            default: left == right
+            }
+        }
+    }
+
+    private mutating func change(
+        of marks: Marks, _ shape: TableShape, _ clocks: ClockTable, _ rows: RowReader
+    ) throws -> RowChange? {
+        let known = try clocks.clock(of: marks.key)
+        let clock = known ?? .floor
+        let row = try rows.row(of: marks.key)
+        let greatest = known == nil ? floor : clock.greatest.time
+
+        guard let row else {
+            // A row that is gone without a mark of its end was removed uncaptured, by a migration.
+            guard marks.hasInsertion || marks.hasDeletion || marks.isPerhapsReplaced else {
+                return nil
+            }
+            // Dead before, and dead again: the tombstone stands.
+            guard clock.isAlive else { return nil }
+            // Without a clock, the row may be as old as the table. That other members never heard of
+            // it cannot be told from here, and a tombstone too many harms nobody.
+            let life = Stamp(time: time(marks.at, above: greatest), member: member)
+            try clocks.set(RowClock(life: life, isAlive: false), of: marks.key)
+            return RowChange(
+                table: shape.name, key: marks.key,
+                life: .init(stamp: life, isAlive: false, known: known?.greatest))
+        }
+
+        if marks.hasInsertion || marks.hasDeletion || !clock.isAlive {
+            // Perhaps replaced, and dead to the clock: nothing that a row could be.
+            guard marks.hasInsertion || marks.hasDeletion || !marks.columns.isEmpty else {
+                return nil
+            }
+            let life = Stamp(time: time(marks.at, above: greatest), member: member)
+            try clocks.set(RowClock(life: life, isAlive: true), of: row.key)
+            return RowChange(
+                table: shape.name, key: row.key,
+                life: .init(stamp: life, isAlive: true, known: known?.greatest),
+                registers: shape.groups.map {
+                    .init(columns: $0, values: row.values(of: $0), stamp: life)
+                })
+        }
+
+        var newClock = clock
+        var registers: [RowChange.Register] = []
+        for group in shape.groups {
+            let numbers = group.compactMap { shape.columnNumbers[$0] }
+            guard let at = numbers.compactMap({ marks.columns[$0] }).max() else { continue }
+            let old = numbers.map { clock[$0] }.max() ?? clock.life
+            let stamp = Stamp(
+                time: time(at, above: known == nil ? floor : old.time), member: member)
+            for number in numbers { newClock[number] = stamp }
+            registers.append(
+                .init(
+                    columns: group, values: row.values(of: group), stamp: stamp,
+                    known: known == nil ? nil : old))
+        }
+        guard !registers.isEmpty else { return nil }
+        try clocks.set(newClock, of: row.key)
+        return RowChange(
+            table: shape.name, key: row.key, life: .init(stamp: clock.life, isAlive: true),
+            registers: registers)
+    }
+}
+
+/// Reads rows of a synced table by their keys.
+package final class RowReader {
+    package struct Row {
+        package var key: [SQLiteValue]
+        /// By the columns' names.
+        package var columns: [String: SQLiteValue]
+
+        package func values(of names: [String]) -> [SQLiteValue] {
+            names.map { columns[$0] ?? .null }
+        }
+    }
+
+    private let names: [String]
+    private let keyCount: Int
+    private let statement: SecureDatabaseStatement
+
+    package init(_ shape: TableShape, in db: SecureDatabaseStore) throws {
+        names = shape.columns
+        keyCount = shape.key.count
+        let columns = names.map(\.sqlName).joined(separator: ", ")
+        let condition = shape.key.map { "\($0.sqlName) = ?" }.joined(separator: " AND ")
+        statement = try db.prepare(
+            "SELECT \(columns) FROM main.\(shape.name.sqlName) WHERE \(condition)")
+    }
+
+    /// Returns nil if there is no row of the key.
+    package func row(of key: [SQLiteValue]) throws -> Row? {
+        let rows = try statement.executeQuery(values: key)
+        defer { rows.close() }
+        guard try rows.next() else { return nil }
+        let values = try names.indices.map { try rows.sqliteValue(at: $0) }
+        return Row(
+            key: Array(values.prefix(keyCount)),
+            columns: Dictionary(uniqueKeysWithValues: zip(names, values).dropFirst(keyCount)))
+    }
+}

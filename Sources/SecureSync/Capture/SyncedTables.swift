@@ -1,0 +1,87 @@
+/// Which tables of a file are synced, and how their rows merge.
+package struct SyncedTables: Sendable {
+    /// In the order of their declaration; the later of two with one name counts.
+    package private(set) var declarations: [Declaration] = []
+
+    package init() {}
+
+    /// Syncs a table; the last writer wins, column by column.
+    ///
+    /// - Parameters:
+    ///   - table: Its name in the main database.
+    ///   - together: Columns that win or lose as one, each set without the key's.
+    ///   - ids: What an `INTEGER PRIMARY KEY` has.
+    package mutating func add(
+        _ table: String, together: [[String]] = [], ids: Identifiers = .declared
+    ) {
+        add(Declaration(table: table, merging: .columns, together: together, ids: ids))
+    }
+
+    /// Syncs a table whose rows merge as `merging` says.
+    package mutating func add(
+        _ table: String, merging: Merging, ids: Identifiers = .declared
+    ) {
+        add(Declaration(table: table, merging: merging, together: [], ids: ids))
+    }
+
+    private mutating func add(_ declaration: Declaration) {
+        declarations.removeAll { $0.table.isSameName(as: declaration.table) }
+        declarations.append(declaration)
+    }
+
+    /// What wins or loses as one.
+    package enum Merging: String, Sendable {
+        /// Each column.
+        case columns
+        /// The row.
+        case row
+    }
+
+    /// Where the values of the key come from.
+    package enum Identifiers: String, Sendable {
+        /// The key means something, or is an UUID: an `INTEGER PRIMARY KEY` is refused, since
+        /// members count it up from the same number.
+        case declared
+        /// The app gives each row a ``SyncedTables/randomID()``.
+        case random
+    }
+
+    package struct Declaration: Equatable, Sendable {
+        package var table: String
+        package var merging: Merging
+        package var together: [[String]]
+        package var ids: Identifiers
+    }
+
+    /// Returns a number for the key of a new row, of 62 random bits: a million rows collide with a
+    /// probability of 1 in 9 million.
+    package static func randomID() -> Int64 { .random(in: 1..<1 << 62) }
+}
+
+extension String {
+    /// Whether both are one name to SQLite, which ignores the case of ASCII letters only.
+    package func isSameName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
+
+    /// The same text for all spellings of a name.
+    package var sqlNameKey: String {
+        String(decoding: utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
+    }
+
+    /// The text as an identifier in SQL.
+    package var sqlName: String { quoted(in: "\"") }
+
+    /// The text as a literal in SQL.
+    package var sqlLiteral: String { quoted(in: "'") }
+
+    /// By scalars, as the engine reads: to Swift, a mark with an accent after it is another
+    /// character.
+    private func quoted(in mark: Unicode.Scalar) -> String {
+        var quoted = UnicodeScalarView([mark])
+        for scalar in unicodeScalars {
+            quoted.append(scalar)
+            if scalar == mark { quoted.append(mark) }
+        }
+        quoted.append(mark)
+        return String(quoted)
+    }
+}

@@ -1,0 +1,259 @@
+import SecureStorage
+
+/// What the file's schema says of one table, and whether it can be synced.
+struct TableReading {
+    let name: String
+    let columns: [Column]
+    /// Indices into `columns`, in the key's order.
+    let key: [Int]
+    let uniques: [TableShape.Unique]
+    let foreignKeys: [TableShape.ForeignKey]
+    let hasChecks: Bool
+
+    struct Column {
+        var name: String
+        var type: String
+        var isNotNull: Bool
+        var isGenerated: Bool
+
+        /// Whether two values that SQLite takes as equal may be of two storage classes: 1 and 1.0.
+        /// Other columns convert one to the other when they are written.
+        var keepsStorageClasses: Bool {
+            let type = type.uppercased()
+            if type.isEmpty || type == "ANY" { return true }
+            return type.contains("BLOB")
+                && !["INT", "CHAR", "CLOB", "TEXT"].contains { type.contains($0) }
+        }
+    }
+
+    /// Columns of the key in which SQLite allows NULL: rows that have it there are not captured.
+    var nullableKey: [String] {
+        allowsNullKeys ? key.map { columns[$0] }.filter { !$0.isNotNull }.map(\.name) : []
+    }
+
+    private let allowsNullKeys: Bool
+
+    /// - Throws: `SyncError.unsuitableTable`, with the reason and what to change.
+    init(_ declaration: SyncedTables.Declaration, in db: SecureDatabaseStore) throws {
+        let table = declaration.table
+        func refusal(_ reason: String) -> SyncError { .unsuitableTable(table, reason) }
+
+        var entry: (name: String, type: String, isWithoutRowID: Bool, isStrict: Bool)?
+        var isTemporary = false
+        try db.rows(
+            "SELECT name, type, wr, strict, schema FROM pragma_table_list WHERE name = ? COLLATE NOCASE",
+            [table]
+        ) {
+            switch try $0.text(at: 4) {
+            case "main":
+                entry = (
+                    try $0.text(at: 0), try $0.text(at: 1), try $0.number(at: 2) != 0,
+                    try $0.number(at: 3) != 0
+                )
+            case "temp": isTemporary = true
+            default: break
+            }
+        }
+        guard let entry else {
+            throw refusal(
+                isTemporary
+                    ? "it is temporary; sync a table of the file"
+                    : "there is no such table; create it before the triggers are installed")
+        }
+        switch entry.type {
+        case "table": break
+        case "view": throw refusal("it is a view; sync the tables that it reads")
+        case "virtual", "shadow":
+            throw refusal(
+                "it is a virtual table or part of one; sync the table that it is made of, and fill it by triggers"
+            )
+        default: throw refusal("it is no ordinary table")
+        }
+        guard !entry.name.lowercased().hasPrefix("securestorage_") else {
+            throw refusal("it belongs to this library")
+        }
+        name = entry.name
+
+        var columns: [Column] = []
+        var keyRanks: [(rank: Int64, index: Int)] = []
+        try db.rows(
+            "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
+            [name]
+        ) {
+            let rank = try $0.number(at: 3)
+            if rank > 0 { keyRanks.append((rank, columns.count)) }
+            columns.append(
+                Column(
+                    name: try $0.text(at: 0), type: try $0.text(at: 1),
+                    isNotNull: try $0.number(at: 2) != 0, isGenerated: try $0.number(at: 4) > 1))
+        }
+        self.columns = columns
+        key = keyRanks.sorted { $0.rank < $1.rank }.map(\.index)
+        guard !key.isEmpty else {
+            throw refusal("it has no PRIMARY KEY, by which members could name a row; declare one")
+        }
+
+        let sql = SQLWords(
+            try db.string(
+                "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
+                values: [name]) ?? "")
+        guard !sql.contains("AUTOINCREMENT") else {
+            throw refusal(
+                "its key is AUTOINCREMENT, which each member counts by itself; use a random key")
+        }
+        hasChecks = entry.isStrict || sql.contains("CHECK")
+
+        let indexes = try Self.indexes(of: name, in: db)
+        let primary = indexes.first { $0.origin == "pk" }
+        if primary == nil, !entry.isWithoutRowID, declaration.ids != .random {
+            throw refusal(
+                "its key is an INTEGER PRIMARY KEY, which each member counts by itself; use TEXT or BLOB keys, or give "
+                    + "each row a random number and declare ids: .random")
+        }
+        allowsNullKeys = primary != nil && !entry.isWithoutRowID
+        for (name, collation) in primary.map({ zip($0.columns, $0.collations) }).map(Array.init)
+            ?? []
+        where !collation.isSameName(as: "BINARY") {
+            throw refusal(
+                "the column \"\(name ?? "")\" of its key has the collation \(collation), which takes different bytes as one "
+                    + "row; declare it COLLATE BINARY")
+        }
+        uniques = try indexes.filter { $0.origin != "pk" }.map { index in
+            guard !index.isPartial else {
+                throw refusal("the unique index \"\(index.name)\" has a condition; use one without")
+            }
+            let columns = index.columns.compactMap { $0 }
+            guard columns.count == index.columns.count else {
+                throw refusal(
+                    "the unique index \"\(index.name)\" has an expression; use a generated column")
+            }
+            return TableShape.Unique(columns: columns, collations: index.collations)
+        }
+        foreignKeys = try Self.foreignKeys(of: name, in: db)
+    }
+
+    private struct Index {
+        var name: String
+        var origin: String
+        var isPartial: Bool
+        /// nil: an expression.
+        var columns: [String?] = []
+        var collations: [String] = []
+    }
+
+    private static func indexes(of table: String, in db: SecureDatabaseStore) throws -> [Index] {
+        var indexes: [Index] = []
+        try db.rows(
+            "SELECT name, origin, partial FROM pragma_index_list(?, 'main') WHERE \"unique\" = 1 ORDER BY name",
+            [table]
+        ) {
+            indexes.append(
+                Index(
+                    name: try $0.text(at: 0), origin: try $0.text(at: 1),
+                    isPartial: try $0.number(at: 2) != 0))
+        }
+        for position in indexes.indices {
+            try db.rows(
+                "SELECT cid, name, coll FROM pragma_index_xinfo(?, 'main') WHERE key = 1 ORDER BY seqno",
+                [indexes[position].name]
+            ) {
+                let isColumn = try $0.number(at: 0) >= 0
+                indexes[position].columns.append(isColumn ? try $0.text(at: 1) : nil)
+                indexes[position].collations.append(try $0.text(at: 2))
+            }
+        }
+        return indexes
+    }
+
+    private static func foreignKeys(
+        of table: String, in db: SecureDatabaseStore
+    ) throws -> [TableShape.ForeignKey] {
+        var keys: [Int64: TableShape.ForeignKey] = [:]
+        try db.rows(
+            """
+            SELECT id, "table", "from", "to", on_update, on_delete
+            FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq
+            """, [table]
+        ) {
+            let id = try $0.number(at: 0)
+            let onDelete = try $0.text(at: 5)
+            let onUpdate = try $0.text(at: 4)
+            let parent = try $0.text(at: 1)
+            guard ["NO ACTION", "CASCADE"].contains(onDelete) else {
+                throw SyncError.unsuitableTable(
+                    table,
+                    "its reference to \"\(parent)\" says ON DELETE \(onDelete), on which members cannot agree; use "
+                        + "CASCADE or NO ACTION")
+            }
+            guard ["NO ACTION", "CASCADE"].contains(onUpdate) else {
+                throw SyncError.unsuitableTable(
+                    table,
+                    "its reference to \"\(parent)\" says ON UPDATE \(onUpdate), on which members cannot agree; use "
+                        + "CASCADE or NO ACTION")
+            }
+            var key =
+                keys[id]
+                ?? TableShape.ForeignKey(
+                    columns: [], parent: parent, parentColumns: [], onDelete: onDelete)
+            key.columns.append(try $0.text(at: 2))
+            // NULL, so empty, for the parent's primary key.
+            key.parentColumns.append(try $0.text(at: 3))
+            keys[id] = key
+        }
+        return keys.sorted { $0.key < $1.key }.map(\.value)
+    }
+}
+
+/// The words of a statement outside of quotation marks and comments, in capitals.
+struct SQLWords {
+    private let words: Set<String>
+
+    init(_ sql: String) {
+        var words: Set<String> = []
+        var word: [UInt8] = []
+        var bytes = Array(sql.utf8)[...]
+        func end() {
+            if !word.isEmpty { words.insert(String(decoding: word, as: UTF8.self).uppercased()) }
+            word = []
+        }
+        func skip(past mark: String) {
+            let mark = Array(mark.utf8)
+            while !bytes.isEmpty, !bytes.starts(with: mark) { bytes.removeFirst() }
+            bytes = bytes.dropFirst(mark.count)
+        }
+        while let byte = bytes.popFirst() {
+            switch byte {
+            case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+                end()
+                skip(past: String(UnicodeScalar(byte)))
+            case UInt8(ascii: "["):
+                end()
+                skip(past: "]")
+            case UInt8(ascii: "-") where bytes.first == byte:
+                end()
+                skip(past: "\n")
+            case UInt8(ascii: "/") where bytes.first == UInt8(ascii: "*"):
+                end()
+                bytes.removeFirst()
+                skip(past: "*/")
+            case 65...90, 97...122, 48...57, UInt8(ascii: "_"), 0x80...: word.append(byte)
+            default: end()
+            }
+        }
+        end()
+        self.words = words
+    }
+
+    func contains(_ word: String) -> Bool { words.contains(word) }
+}
+
+extension SecureDatabaseStore {
+    /// Runs a query and passes each row.
+    func rows(
+        _ sql: String, _ values: [String] = [], _ body: (SecureDatabaseResultSet) throws -> Void
+    ) throws {
+        let rows = try executeQuery(sql, values: values)
+        defer { rows.close() }
+        while try rows.next() { try body(rows) }
+    }
+}
