@@ -29,8 +29,10 @@ struct CaptureTriggers {
         names.map { "\(row).\($0.sqlName)" }
     }
 
-    /// SQLite allows NULL in the key of an ordinary table, for ever; such a row has no name, so it
-    /// is not captured. A write never fails because of capture.
+    /// A condition that leaves out rows with NULL in their key.
+    ///
+    /// SQLite allows it in ordinary tables; such a row has no name, so it is not captured. A write
+    /// never fails because of capture.
     private func isNamed(_ row: String) -> String {
         columns(reading.nullableKey, of: row).map { " AND \($0) IS NOT NULL" }.joined()
     }
@@ -65,8 +67,9 @@ struct CaptureTriggers {
         return "(\(comparison) OR typeof(\(old)) <> typeof(\(new)))"
     }
 
-    /// A row of another key is another row. Without `UPDATE OF`: a key that is the row id can be
-    /// set under other names.
+    /// A row of another key is another row.
+    ///
+    /// Without `UPDATE OF`: a key that is the row id can be set under other names.
     private var keyChange: (name: String, sql: String) {
         let changes = shape.key.map(isChanged).joined(separator: " OR ")
         let nullable = !reading.nullableKey.isEmpty
@@ -102,9 +105,10 @@ struct CaptureTriggers {
         }
     }
 
-    /// Marks of rows that have the value of a UNIQUE that a row is about to get: a REPLACE removes
-    /// them, and SQLite runs delete triggers for them only with `recursive_triggers`. If the rows
-    /// stay, the marks mean nothing.
+    /// Marks of rows that have the value of a UNIQUE that a row is about to get.
+    ///
+    /// A REPLACE removes them, and SQLite runs delete triggers for them only with
+    /// `recursive_triggers`. If the rows stay, the marks mean nothing.
     private var replacements: [(name: String, sql: String)] {
         guard !shape.uniques.isEmpty else { return [] }
         func victims(_ unique: TableShape.Unique, _ condition: String) -> String {

@@ -17,6 +17,7 @@ struct TableReading {
         var isGenerated: Bool
 
         /// Whether two values that SQLite takes as equal may be of two storage classes: 1 and 1.0.
+        ///
         /// Other columns convert one to the other when they are written.
         var keepsStorageClasses: Bool {
             let type = type.uppercased()

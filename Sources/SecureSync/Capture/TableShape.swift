@@ -13,8 +13,9 @@ package struct TableShape: Equatable, Sendable {
     package var foreignKeys: [ForeignKey]
     /// Whether the table has a CHECK, or is STRICT: a merged row may then be refused.
     package var hasChecks: Bool
-    /// The number of each column that is in a group: its bit in a mark, its name in a clock. A
-    /// number is never given to another name, also when the column is dropped.
+    /// The number of each column that is in a group: its bit in a mark, its name in a clock.
+    ///
+    /// A number is never given to another name, also when the column is dropped.
     package var columnNumbers: [String: Int64]
 
     package init(
@@ -61,7 +62,7 @@ package struct TableShape: Equatable, Sendable {
 
     /// All columns that travel: the key's, then the groups'.
     package var columns: [String] { key + groups.joined() }
-    /// The names of the key's columns in the bookkeeping tables: `k0`, `k1`, …
+    /// The names of the key's columns in the bookkeeping tables: `k0`, `k1` and so on.
     package var keyNames: [String] { key.indices.map { "k\($0)" } }
     package var markTable: String { "securestorage_sync_mark_\(number)" }
     package var clockTable: String { "securestorage_sync_row_\(number)" }

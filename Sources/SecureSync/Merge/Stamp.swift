@@ -28,8 +28,9 @@ package struct Stamp: Hashable, Sendable {
     /// so there is always room above.
     package static let greatestClock = time(milliseconds: 1 << 46)
 
-    /// The greatest time of a stamp; a batch with a greater one is refused. It is an `Int64`, and
-    /// so far above ``greatestClock`` that counting never gets there.
+    /// The greatest time of a stamp; a batch with a greater one is refused.
+    ///
+    /// It is an `Int64`, and so far above ``greatestClock`` that counting never gets there.
     package static let greatestTime = UInt64(Int64.max)
 }
 
