@@ -147,6 +147,7 @@ struct Failure: Error {
                 "the object \"\(name)\" was written by a newer version of this program",
                 hint: "update it", .otherFormat)
         case .store: self.init(error.description, .store)
+        case .unsuitableTable, .captureWasOff: self.init(error.description, .failed)
         }
     }
 

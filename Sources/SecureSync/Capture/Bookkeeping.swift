@@ -59,7 +59,8 @@ enum Bookkeeping {
             values: [table, keyCount])
         guard let number = try self.number(of: table, in: db) else { return }
         let keys = try db.int64(
-            "SELECT keys FROM main.securestorage_sync_table WHERE number = \(number)")
+            forQuery:
+                "SELECT keys FROM main.securestorage_sync_table WHERE number = \(number)")
         if keys != Int64(keyCount) {
             // Clocks of another key mean other rows.
             try db.executeStatements(

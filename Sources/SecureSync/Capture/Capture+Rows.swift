@@ -12,7 +12,9 @@ extension Capture {
 
     /// Returns nil before ``setMember(_:in:)``.
     package func member(in db: SecureDatabaseStore) throws -> MemberID? {
-        guard let number = try db.int64("SELECT member FROM main.securestorage_sync_state") else {
+        guard
+            let number = try db.int64(forQuery: "SELECT member FROM main.securestorage_sync_state")
+        else {
             return nil
         }
         return try MemberNumbers(in: db).member(numbered: number)
@@ -22,7 +24,9 @@ extension Capture {
 
     /// The greatest time of a stamp that was given or noted.
     package func lastTime(in db: SecureDatabaseStore) throws -> UInt64 {
-        UInt64(bitPattern: try db.int64("SELECT last FROM main.securestorage_sync_state") ?? 0)
+        UInt64(
+            bitPattern: try db.int64(forQuery: "SELECT last FROM main.securestorage_sync_state")
+                ?? 0)
     }
 
     /// Notes that a stamp of this time was seen; earlier times change nothing.
@@ -34,7 +38,9 @@ extension Capture {
 
     /// The greatest time among clocks that were forgotten: what has no clock is stamped above it.
     package func floorTime(in db: SecureDatabaseStore) throws -> UInt64 {
-        UInt64(bitPattern: try db.int64("SELECT floor FROM main.securestorage_sync_state") ?? 0)
+        UInt64(
+            bitPattern: try db.int64(forQuery: "SELECT floor FROM main.securestorage_sync_state")
+                ?? 0)
     }
 
     /// Raises ``floorTime(in:)``; it never goes back.
@@ -52,7 +58,7 @@ extension Capture {
     package func withoutCapturing<R>(
         in db: SecureDatabaseStore, _ body: () throws -> R
     ) throws -> R {
-        let before = try db.int("SELECT applying FROM main.securestorage_sync_state") ?? 0
+        let before = try db.int(forQuery: "SELECT applying FROM main.securestorage_sync_state") ?? 0
         try db.executeUpdate("UPDATE main.securestorage_sync_state SET applying = 1")
         let result: R
         do { result = try body() } catch {

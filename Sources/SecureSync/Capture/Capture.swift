@@ -161,7 +161,8 @@ package struct Capture: Sendable {
     private func requireNamedRows(of reading: TableReading, in db: SecureDatabaseStore) throws {
         for column in reading.nullableKey {
             let count = try db.int(
-                "SELECT EXISTS (SELECT 1 FROM main.\(reading.name.sqlName) WHERE \(column.sqlName) IS NULL)"
+                forQuery:
+                    "SELECT EXISTS (SELECT 1 FROM main.\(reading.name.sqlName) WHERE \(column.sqlName) IS NULL)"
             )
             guard count == 0 else {
                 throw SyncError.unsuitableTable(
@@ -174,11 +175,13 @@ package struct Capture: Sendable {
 
     private func isInstalled(in db: SecureDatabaseStore) throws -> Bool {
         try db.int(
-            "SELECT count(*) FROM main.sqlite_schema WHERE name = 'securestorage_sync_state'") == 1
+            forQuery:
+                "SELECT count(*) FROM main.sqlite_schema WHERE name = 'securestorage_sync_state'")
+            == 1
     }
 
     private func requireKnownFormat(in db: SecureDatabaseStore) throws {
-        let format = try db.int64("SELECT format FROM main.securestorage_sync_state") ?? 0
+        let format = try db.int64(forQuery: "SELECT format FROM main.securestorage_sync_state") ?? 0
         guard format <= Bookkeeping.format else {
             throw SyncError.newerFormat("securestorage_sync_state")
         }

@@ -12,7 +12,7 @@ extension Capture {
     /// - Precondition: ``setMember(_:in:)`` was called for the file.
     package func stamp(in db: SecureDatabaseStore) throws -> [RowChange] {
         let shapes = try shapes(in: db).filter {
-            try db.int("SELECT EXISTS (SELECT 1 FROM main.\($0.markTable))") == 1
+            try db.int(forQuery: "SELECT EXISTS (SELECT 1 FROM main.\($0.markTable))") == 1
         }
         guard !shapes.isEmpty else { return [] }
         guard let member = try member(in: db) else {

@@ -96,7 +96,8 @@ struct TableReading {
 
         let sql = SQLWords(
             try db.string(
-                "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
+                forQuery:
+                    "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
                 values: [name]) ?? "")
         guard !sql.contains("AUTOINCREMENT") else {
             throw refusal(
