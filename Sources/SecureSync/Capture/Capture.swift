@@ -47,6 +47,17 @@ package struct Capture: Sendable {
         for (name, sql) in needed where present[name] != sql { try db.executeUpdate(sql) }
     }
 
+    /// Removes the triggers, and keeps marks and clocks.
+    ///
+    /// To be called before a migration, in its transaction: SQLite drops no column that a trigger
+    /// names. Nothing is captured until ``install(in:)``. What was marked before has to be stamped
+    /// first, since a column's new name is another column to a mark.
+    package func uninstall(in db: SecureDatabaseStore) throws {
+        for name in try Self.triggers(in: db).keys {
+            try db.executeUpdate("DROP TRIGGER main.\(name.sqlName)")
+        }
+    }
+
     /// Checks that the triggers are those that ``install(in:)`` would make now.
     ///
     /// - Throws: `SyncError.captureWasOff` with the first table whose are not;

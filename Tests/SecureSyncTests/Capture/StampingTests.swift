@@ -1,0 +1,209 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import Testing
+import TestSupport
+
+/// Which stamps changes get.
+@Suite struct StampingTests {
+    private static let schema = """
+        CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, a, b);
+        INSERT INTO note VALUES ('old', 1, 1);
+        """
+    private static let year: Int64 = 365 * 86_400_000
+    private let file: CapturedFile
+
+    init() throws { file = try CapturedFile(Self.schema, tables: "note") }
+
+    private func only(_ changes: [RowChange]) throws -> RowChange {
+        #expect(changes.count == 1)
+        return try #require(changes.first)
+    }
+
+    @Test func `rows from before the installation are not captured until they change`() throws {
+        #expect(try file.stamped() == [])
+        try file.run("UPDATE note SET a = 2")
+        let change = try only(try file.stamped())
+        #expect(change.life == .init(stamp: .floor, isAlive: true))
+        let register = try #require(change.registers.first)
+        #expect(change.registers.count == 1)
+        #expect(register.known == nil)
+        #expect(register.stamp.member == file.member)
+        let clock = try #require(try file.clock(of: .text("old")))
+        #expect(clock.life == .floor)
+        #expect(clock.greatest == register.stamp)
+    }
+
+    @Test func `a stamp has the time of the write, in milliseconds`() throws {
+        let before = UInt64(Date().timeIntervalSince1970 * 1000)
+        try file.run("INSERT INTO note VALUES ('x', 1, 1)")
+        let after = UInt64(Date().timeIntervalSince1970 * 1000)
+        let change = try only(try file.stamped())
+        #expect((before...after + 1).contains(change.life.stamp.milliseconds + 1))
+        #expect(change.life.known == nil)
+        #expect(change.registers.allSatisfy { $0.stamp == change.life.stamp && $0.known == nil })
+        #expect(try file.capture.lastTime(in: file.db) == change.life.stamp.time)
+    }
+
+    @Test func `a clock that goes back stamps above what it overwrites, one step at a time`() throws
+    {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1)")
+        let born = try only(try file.stamped()).life.stamp
+        try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
+        let first = try only(try file.stamped(clockOffset: -Self.year)).registers[0]
+        #expect(first.stamp.time == born.time + 1)
+        #expect(first.known == born)
+        try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
+        let second = try only(try file.stamped(clockOffset: -100 * Self.year)).registers[0]
+        #expect(second.stamp.time == born.time + 2)
+        #expect(second.known == first.stamp)
+        try file.run("DELETE FROM note WHERE id = 'x'")
+        let dead = try only(try file.stamped(clockOffset: -Self.year)).life
+        #expect(dead.stamp.time == born.time + 3)
+        #expect(dead.known == second.stamp)
+        try file.run("INSERT INTO note VALUES ('x', 4, 4)")
+        let reborn = try only(try file.stamped(clockOffset: -Self.year))
+        #expect(reborn.life.stamp.time == born.time + 4)
+        #expect(reborn.life.known == dead.stamp)
+        #expect(reborn.registers.count == 2)
+    }
+
+    @Test func `a clock far ahead leaves room above`() throws {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1)")
+        let born = try only(try file.stamped(clockOffset: .max)).life.stamp
+        #expect(born.time == Stamp.greatestClock)
+        try file.run("UPDATE note SET a = 2 WHERE id = 'x'")
+        let next = try only(try file.stamped(clockOffset: .max)).registers[0].stamp
+        #expect(next.time == born.time + 1)
+        try file.run("UPDATE note SET a = 3 WHERE id = 'x'")
+        #expect(
+            try only(try file.stamped(clockOffset: .min)).registers[0].stamp.time == born.time + 2)
+    }
+
+    @Test func `a stamp is above another member's with the same time, too`() throws {
+        let remote = Stamp(time: Stamp.time(milliseconds: 5_000_000_000_000), member: .numbered(9))
+        try file.write {
+            let shape = try file.capture.shapes(in: file.db)[0]
+            let members = try MemberNumbers(in: file.db)
+            try ClockTable(of: shape, members: members, in: file.db)
+                .set(RowClock(life: remote, isAlive: true), of: [.text("old")])
+        }
+        try file.run("UPDATE note SET a = 2")
+        let register = try only(try file.stamped()).registers[0]
+        #expect(register.stamp == Stamp(time: remote.time + 1, member: file.member))
+        #expect(register.known == remote)
+        #expect(register.stamp > remote)
+    }
+
+    @Test func `each column keeps the time of its own change`() throws {
+        try file.run("UPDATE note SET a = 2")
+        let a = try only(try file.stamped()).registers[0].stamp
+        try file.run("UPDATE note SET b = 2")
+        let b = try only(try file.stamped(clockOffset: Self.year)).registers[0].stamp
+        let numbers = try file.capture.shapes(in: file.db)[0].columnNumbers
+        let clock = try #require(try file.clock(of: .text("old")))
+        #expect(clock[try #require(numbers["a"])] == a)
+        #expect(clock[try #require(numbers["b"])] == b)
+    }
+
+    @Test func `an insertion and updates are an insertion`() throws {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET a = 2 WHERE id = 'x'")
+        #expect(try file.captured() == ["+ note[x] a=2 b=1"])
+        #expect(try file.clock(of: .text("x"))?.columns == [:])
+    }
+
+    @Test func `a deletion and an insertion of one key begin a new life`() throws {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1)")
+        let born = try only(try file.stamped()).life.stamp
+        try file.run("DELETE FROM note WHERE id = 'x'; INSERT INTO note VALUES ('x', 1, 1)")
+        let reborn = try only(try file.stamped()).life
+        #expect(reborn.stamp > born)
+        #expect(reborn.known == born)
+    }
+
+    @Test func `a row that came and went is a tombstone once`() throws {
+        let pass = "INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"
+        // Without a clock it could be a row of before the installation that was replaced.
+        try file.run(pass)
+        #expect(try file.captured() == ["- note[x]"])
+        try file.run(pass)
+        #expect(try file.captured() == [])
+        try file.run("REPLACE INTO note VALUES ('old', 1, 1); DELETE FROM note")
+        #expect(try file.captured() == ["- note[old]"])
+    }
+
+    @Test func `what has no clock is stamped above the floor`() throws {
+        let floor = Stamp.time(milliseconds: 6_000_000_000_000)
+        try file.write {
+            try file.capture.raiseFloor(to: floor, in: file.db)
+            try file.capture.raiseFloor(to: floor - 5, in: file.db)
+        }
+        try file.run("UPDATE note SET a = 2; INSERT INTO note VALUES ('x', 1, 1)")
+        let changes = try file.stamped()
+        #expect(changes.count == 2)
+        #expect(changes.allSatisfy { $0.registers.allSatisfy { $0.stamp.time == floor + 1 } })
+    }
+
+    @Test func `columns declared together are stamped together`() throws {
+        let file = try CapturedFile("CREATE TABLE t (id BLOB PRIMARY KEY NOT NULL, a, b, c);") {
+            $0.add("t", together: [["c", "A"]])
+        }
+        #expect(try file.capture.shapes(in: file.db)[0].groups == [["a", "c"], ["b"]])
+        try file.run("INSERT INTO t VALUES (x'01', 1, 2, 3)")
+        _ = try file.captured()
+        try file.run("UPDATE t SET c = 4")
+        #expect(try file.captured() == ["~ t[1] a=1 c=4"])
+    }
+
+    @Test func `a row that merges as a whole travels as a whole`() throws {
+        let file = try CapturedFile("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b);") {
+            $0.add("t", merging: .row)
+        }
+        try file.run("INSERT INTO t VALUES ('x', 1, 2)")
+        _ = try file.captured()
+        try file.run("UPDATE t SET b = 3")
+        let register = try only(try file.stamped()).registers
+        #expect(register.map(\.columns) == [["a", "b"]])
+        #expect(register.map(\.values) == [[.integer(1), .integer(3)]])
+    }
+
+    @Test func `all rows can be marked, or removed uncaptured`() throws {
+        try file.run("INSERT INTO note VALUES ('x', 1, 1)")
+        _ = try file.stamped()
+        try file.write { try file.capture.markAllRows(in: file.db) }
+        #expect(try file.captured() == ["+ note[old] a=1 b=1", "+ note[x] a=1 b=1"])
+        try file.run("UPDATE note SET a = 7")
+        try file.write { try file.capture.removeAllRows(in: file.db) }
+        #expect(try file.stamped() == [])
+        #expect(try file.db.int("SELECT count(*) FROM note") == 0)
+        #expect(try file.db.int("SELECT count(*) FROM securestorage_sync_row_1") == 0)
+        try file.run("INSERT INTO note VALUES ('y', 1, 1)")
+        #expect(try file.captured() == ["+ note[y] a=1 b=1"])
+    }
+
+    @Test func `all rows are removed whatever refers to what`() throws {
+        let file = try CapturedFile(
+            """
+            CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL);
+            CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list);
+            INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l');
+            """, tables: "list", "item")
+        try file.write { try file.capture.removeAllRows(in: file.db) }
+        #expect(try file.db.int("SELECT count(*) FROM item") == 0)
+        #expect(try file.stamped() == [])
+    }
+
+    @Test func `what is written uncaptured is not, and capture goes on after it`() throws {
+        try file.write {
+            try file.capture.withoutCapturing(in: file.db) { try file.run("UPDATE note SET a = 2") }
+        }
+        #expect(try file.stamped() == [])
+        #expect(throws: CancellationError.self) {
+            try file.write {
+                try file.capture.withoutCapturing(in: file.db) { throw CancellationError() }
+            }
+        }
+        try file.run("UPDATE note SET a = 3")
+        #expect(try file.captured() == ["~ note[old] a=3"])
+    }
+}
