@@ -13,7 +13,7 @@ WITH_STORES := $(if $(STORES),Scripts/stores postgresql s3 --)
 CAMPAIGN := SECURESTORAGE_STALL=240
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-check trait engines formats site site-check pictures clean comments browse-check check-static
+.PHONY: help setup build demo demo-mirror install uninstall test lint format boundary check tsan asan crash faults salvage damage transactions soak fuzz stores mirror service bench bench-mirror bench-sync bench-check trait engines formats site site-check pictures clean comments browse-check check-static
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -122,6 +122,10 @@ bench-mirror: ## what a mirror costs: the writer's rate, how far behind, a resto
 	@Scripts/setup-benchmarks
 	swift build --package-path Benchmarks -c release --product MirrorFigures
 	Benchmarks/.build/release/MirrorFigures $(if $(FOLDER),--folder $(FOLDER))
+
+bench-sync: setup ## what capture costs: writes with triggers and without, bytes of clocks (FOLDER=/mnt/disk)
+	swift build -c release --product SyncFigures --scratch-path .build/sync
+	.build/sync/release/SyncFigures $(FOLDER)
 
 bench-check: ## fail if a case needs 5 % more instructions than Benchmarks/counts.txt says
 	$(MAKE) --no-print-directory bench COUNT=instructions BENCH="--check Benchmarks/counts.txt"

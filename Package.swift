@@ -278,6 +278,13 @@ let package = Package(
             dependencies: ["MirrorChecks", "SecureStorage", "SecureSync", "TestSupport"],
             path: "Tests/MirrorWork",
             swiftSettings: swiftSettings),
+        // What sync costs. Here and not in the package of the other benchmarks, since it calls what
+        // other packages cannot.
+        .executableTarget(
+            name: "SyncFigures",
+            dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
+            path: "Benchmarks/Sources/SyncFigures",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: [

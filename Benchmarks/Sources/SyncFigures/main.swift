@@ -1,0 +1,132 @@
+import Foundation
+import SecureStorage
+import SecureSync
+
+// What capture costs: the same writes to a table with triggers and to one without, in turns.
+// Prints the best of all rounds, since others disturb a machine in one direction only.
+
+let rowCount = 50_000
+let commitCount = 200
+let rounds = 7
+let ids = (0..<rowCount).map { _ in Data((0..<16).map { _ in UInt8.random(in: 0 ... .max) }) }
+let text = String(repeating: "t", count: 150)
+
+struct Times {
+    var insert = Double.infinity
+    var update = Double.infinity
+    var commit = Double.infinity
+    var clockBytes = 0.0
+}
+
+/// Returns the seconds of this process's CPU, or of the wall.
+func seconds(_ clock: clockid_t, _ body: () throws -> Void) rethrows -> Double {
+    func now() -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    let start = now()
+    try body()
+    return now() - start
+}
+
+func transaction(_ db: SecureDatabaseStore, _ body: () throws -> Void) throws {
+    try db.beginImmediateTransaction()
+    try body()
+    try db.commit()
+}
+
+/// The bytes of pages in use.
+func usedBytes(_ db: SecureDatabaseStore) throws -> Double {
+    let pages = try db.int64(
+        forQuery: "SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM "
+            + "pragma_freelist_count)")
+    let size = try db.int64(forQuery: "PRAGMA page_size")
+    return Double((pages ?? 0) * (size ?? 0))
+}
+
+func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
+    let url = folder.appendingPathComponent("\(UUID().uuidString).db")
+    let db = SecureDatabaseStore(url: url)
+    try db.open(with: .raw(SecretBytes.random(count: 32)))
+    defer { db.close() }
+    try db.executeStatements(
+        """
+        PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+        CREATE TABLE note (id BLOB PRIMARY KEY NOT NULL, text TEXT, n INTEGER, at INTEGER);
+        """)
+    var tables = SyncedTables()
+    tables.add("note")
+    let capture = Capture(tables)
+    if isCaptured {
+        try transaction(db) {
+            try capture.install(in: db)
+            try capture.setMember(.random(), in: db)
+        }
+    }
+    let insert = try db.prepare("INSERT INTO note VALUES (?, ?, ?, ?)")
+    let update = try db.prepare("UPDATE note SET n = ? WHERE id = ?")
+    times.insert = min(
+        times.insert,
+        try seconds(CLOCK_PROCESS_CPUTIME_ID) {
+            try transaction(db) {
+                for (number, id) in ids.enumerated() {
+                    try insert.executeUpdate(values: [id, text, number, 1_700_000_000_000 + number])
+                }
+            }
+        })
+    if isCaptured { try transaction(db) { _ = try capture.stamp(in: db) } }
+    times.update = min(
+        times.update,
+        try seconds(CLOCK_PROCESS_CPUTIME_ID) {
+            try transaction(db) {
+                for (number, id) in ids.enumerated() {
+                    try update.executeUpdate(values: [-number - 1, id])
+                }
+            }
+        })
+    if isCaptured {
+        try transaction(db) { _ = try capture.stamp(in: db) }
+        let with = try usedBytes(db)
+        for shape in try capture.shapes(in: db) {
+            try transaction(db) { try db.executeUpdate("DELETE FROM \(shape.clockTable)") }
+        }
+        times.clockBytes = (with - (try usedBytes(db))) / Double(rowCount)
+    }
+    try db.executeStatements("PRAGMA synchronous = FULL")
+    times.commit = min(
+        times.commit,
+        try seconds(CLOCK_MONOTONIC) {
+            for number in 0..<commitCount {
+                try update.executeUpdate(values: [number + rowCount, ids[number * 37]])
+            }
+        })
+}
+
+let parent =
+    CommandLine.arguments.dropFirst().first.map { URL(fileURLWithPath: $0) }
+    ?? FileManager.default.temporaryDirectory
+let folder = parent.appendingPathComponent("sync-\(UUID().uuidString)")
+try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(at: folder) }
+var plain = Times()
+var captured = Times()
+for _ in 0..<rounds {
+    try measure(&plain, isCaptured: false, in: folder)
+    try measure(&captured, isCaptured: true, in: folder)
+}
+
+@MainActor func report(_ name: String, _ time: KeyPath<Times, Double>, _ count: Int, limit: Double) {
+    let (without, with) = (plain[keyPath: time], captured[keyPath: time])
+    let unit = 1e6 / Double(count)
+    print(
+        name,
+        String(
+            format: "plain %.2f µs, captured %.2f µs: %.2f ×, limit %.1f", without * unit,
+            with * unit, with / without, limit))
+}
+
+report("insert, one transaction:", \.insert, rowCount, limit: 2.0)
+report("update of one column, one transaction:", \.update, rowCount, limit: 2.2)
+report("small commit, synchronous full:", \.commit, commitCount, limit: 1.1)
+print(String(format: "clocks: %.1f bytes a row, limit 60", captured.clockBytes))
