@@ -47,12 +47,13 @@ func usedBytes(_ db: SecureDatabaseStore) throws -> Double {
 
 func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
     let url = folder.appendingPathComponent("\(UUID().uuidString).db")
-    let db = SecureDatabaseStore(url: url)
+    var configuration = SecureDatabaseConfiguration()
+    configuration.synchronous = .full
+    let db = SecureDatabaseStore(url: url, configuration: configuration)
     try db.open(with: .raw(SecretBytes.random(count: 32)))
     defer { db.close() }
     try db.executeStatements(
         """
-        PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
         CREATE TABLE note (id BLOB PRIMARY KEY NOT NULL, text TEXT, n INTEGER, at INTEGER);
         """)
     var tables = SyncedTables()
@@ -93,7 +94,6 @@ func measure(_ times: inout Times, isCaptured: Bool, in folder: URL) throws {
         }
         times.clockBytes = (with - (try usedBytes(db))) / Double(rowCount)
     }
-    try db.executeStatements("PRAGMA synchronous = FULL")
     times.commit = min(
         times.commit,
         try seconds(CLOCK_MONOTONIC) {
@@ -116,7 +116,8 @@ for _ in 0..<rounds {
     try measure(&captured, isCaptured: true, in: folder)
 }
 
-@MainActor func report(_ name: String, _ time: KeyPath<Times, Double>, _ count: Int, limit: Double) {
+@MainActor func report(_ name: String, _ time: KeyPath<Times, Double>, _ count: Int, limit: Double)
+{
     let (without, with) = (plain[keyPath: time], captured[keyPath: time])
     let unit = 1e6 / Double(count)
     print(
