@@ -285,6 +285,17 @@ let package = Package(
             dependencies: ["SecureKeys", "SecureStorage", "SecureSync"],
             path: "Benchmarks/Sources/SyncFigures",
             swiftSettings: swiftSettings),
+        // Members of a group whose rows tell their causes, and a program of one that is killed.
+        .target(
+            name: "SyncChecks",
+            dependencies: ["SecureKeys", "SecureStorage", "SecureSync", "TestSupport"],
+            path: "Tests/SyncChecks",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "SyncWork",
+            dependencies: ["MirrorChecks", "SecureSync", "SyncChecks"],
+            path: "Tests/SyncWork",
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "SecureStorageTests",
             dependencies: [
@@ -341,7 +352,8 @@ let package = Package(
             name: "SecureSyncTests",
             dependencies: [
                 "FaultyDisk", "MirrorChecks", "SecureKeys", "SecureStorage",
-                "SecureStoragePlatform", "SecureSync", "SyncTestKit", "TestSupport",
+                "SecureStoragePlatform", "SecureSync", "SyncChecks", "SyncTestKit",
+                "TestSupport",
             ],
             exclude: ["S3/sign_with_botocore.py"],
             swiftSettings: swiftSettings),

@@ -2,22 +2,24 @@ package import Foundation
 internal import SecureStoragePlatform
 internal import TestSupport
 
-/// The program `MirrorWork` in a process of its own.
+/// The program `MirrorWork`, or another one, in a process of its own.
 package final class Worker: Sendable {
     private let process: pid_t
     private let errors: FileHandle
 
     /// Starts it.
     ///
-    /// - Parameter arguments: See `Tests/MirrorWork/main.swift`.
+    /// - Parameters:
+    ///   - arguments: See `Tests/MirrorWork/main.swift`.
+    ///   - program: The program's name.
     /// - Throws: An error if it cannot be started.
-    package init(_ arguments: [String]) throws {
+    package init(_ arguments: [String], program: String = "MirrorWork") throws {
         let path = NSTemporaryDirectory() + "Worker-\(UUID().uuidString)"
         let none = try Descriptor("/dev/null", O_RDWR)
         let file = try Descriptor(creating: path)
         unlink(path)
         process = try ChildProcess.start(
-            [BuiltProgram.path("MirrorWork")] + arguments, ProcessInfo.processInfo.environment,
+            [BuiltProgram.path(program)] + arguments, ProcessInfo.processInfo.environment,
             [none.number, none.number, file.number])
         errors = FileHandle(fileDescriptor: dup(file.number), closeOnDealloc: true)
     }

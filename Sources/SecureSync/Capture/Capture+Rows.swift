@@ -73,13 +73,19 @@ extension Capture {
     }
 
     /// Marks every row of every synced table as if it had just been inserted.
-    package func markAllRows(in db: SecureDatabaseStore) throws {
+    ///
+    /// - Parameters:
+    ///   - db: In a write transaction.
+    ///   - time: When, in milliseconds since 1970; nil for now. At 0 the rows are older than all
+    ///     others, so that they lose against every row of the same key.
+    package func markAllRows(in db: SecureDatabaseStore, at time: Int64? = nil) throws {
+        let at = time.map(String.init) ?? Bookkeeping.now
         for shape in try shapes(in: db) {
             let keys = shape.key.map(\.sqlName)
             try db.executeUpdate(
                 """
                 INSERT INTO main.\(shape.markTable) (\(shape.keyNames.joined(separator: ", ")), mask, at)
-                SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(Bookkeeping.now)
+                SELECT \(keys.joined(separator: ", ")), \(Mark.inserted), \(at)
                 FROM main.\(shape.name.sqlName)
                 WHERE \(keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
                 """)

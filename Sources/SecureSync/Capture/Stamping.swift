@@ -80,7 +80,9 @@ struct Stamping {
 
     /// Returns the time of a mark, raised above `old`.
     mutating func time(_ milliseconds: Int64, above old: UInt64) -> UInt64 {
-        let (sum, isOver) = milliseconds.addingReportingOverflow(clockOffset)
+        // Rows that are to be older than all others have the time 0, whatever the clock says.
+        let (sum, isOver) = milliseconds.addingReportingOverflow(
+            milliseconds == 0 ? 0 : clockOffset)
         let clock = Stamp.time(milliseconds: isOver ? .max : UInt64(max(sum, 0)))
         // Nothing that was accepted from another member is near the end; see Stamp.greatestTime.
         let time = max(min(clock, Stamp.greatestClock), old == .max ? old : old + 1)

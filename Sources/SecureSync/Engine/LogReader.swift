@@ -1,0 +1,116 @@
+internal import Foundation
+internal import SecureStorage
+
+/// One member's log in the store, from the batch after the last one that was applied here.
+struct LogReader {
+    let member: MemberID
+    /// The batch that the next one follows.
+    private(set) var head: LogHead
+    /// The numbers of the batches that the store has listed after the head.
+    private(set) var listed: [UInt64]
+    /// The next transaction, once it was read.
+    private(set) var next: Transaction?
+
+    /// The batches of one transaction.
+    struct Transaction: Sendable {
+        /// What its writer had applied before.
+        var heads: [LogHead]
+        var changes: [RowChange]
+        /// Its last batch.
+        var head: LogHead
+        /// When it was sealed, in milliseconds since 1970, by its writer's clock.
+        var time: UInt64
+        /// The hashes of its batches, for mentions of them.
+        var hashes: [LogHead]
+    }
+
+    init(_ head: LogHead) {
+        member = head.member
+        self.head = head
+        listed = []
+    }
+
+    /// Lists what the store has of the log.
+    ///
+    /// - Throws: ``SyncError/storeHasForgotten(member:have:found:)`` if the last applied batch is
+    ///   missing.
+    mutating func list(_ store: any SyncObjectStore, group: Data) async throws {
+        let prefix = SyncNames.log(group: group, member: member)
+        let names = try await store.listAll(
+            prefix,
+            after: head.number < 2
+                ? nil : SyncNames.batch(group: group, member: member, number: head.number - 1))
+        let numbers = names.compactMap { SyncNames.number(of: $0.name, after: prefix) }
+        if head.number > 0, numbers.first != head.number {
+            throw SyncError.storeHasForgotten(
+                member: member.description, have: head.number, found: numbers.first ?? 0)
+        }
+        listed = numbers.filter { $0 > head.number }
+        for (index, number) in listed.enumerated() where number != head.number + 1 + UInt64(index) {
+            throw SyncError.withheld(
+                member: member.description, number: head.number + 1 + UInt64(index))
+        }
+    }
+
+    /// The last batch that the store has listed.
+    var end: UInt64 { listed.last ?? head.number }
+
+    /// Reads the next transaction, if the store has all of it.
+    mutating func readNext(
+        _ store: any SyncObjectStore, _ keys: GroupKeys
+    ) async throws -> Transaction? {
+        if let next { return next }
+        var assembly = TransactionAssembly()
+        var (previous, hashes) = (head, [LogHead]())
+        for number in listed {
+            let name = SyncNames.batch(group: keys.group, member: member, number: number)
+            guard let bytes = try await store.read(name) else {
+                throw SyncError.withheld(member: member.description, number: number)
+            }
+            let batch = try Self.check(bytes, name, keys, after: previous)
+            let body: BatchBody
+            do {
+                body = try batch.open(key: try keys.key(ofEpoch: batch.header.epoch))
+            } catch let error as CBORError {
+                throw SyncError.damaged(name, error.reason)
+            }
+            previous = LogHead(member: member, number: number, hash: batch.hash)
+            hashes.append(previous)
+            if let whole = assembly.add(body) {
+                next = Transaction(
+                    heads: whole.heads, changes: whole.changes, head: previous, time: whole.time,
+                    hashes: hashes)
+                return next
+            }
+        }
+        return nil
+    }
+
+    /// Goes on after the transaction that was read.
+    mutating func advance() {
+        guard let done = next else { return }
+        head = done.head
+        listed.removeAll { $0 <= done.head.number }
+        next = nil
+    }
+
+    /// Returns the batch of these bytes, if it is the one that follows `previous`.
+    private static func check(
+        _ bytes: Data, _ name: String, _ keys: GroupKeys, after previous: LogHead
+    ) throws -> SealedBatch {
+        do {
+            let batch = try SealedBatch(reading: bytes)
+            let header = batch.header
+            guard header.group == keys.group, header.member == previous.member,
+                header.number == previous.number + 1
+            else { throw SyncError.damaged(name, "it belongs at another place") }
+            guard header.previous == previous.hash else {
+                throw SyncError.damaged(name, "it does not follow the batch before it")
+            }
+            try batch.verify { keys.isValid($0, for: $1, by: header.member) }
+            return batch
+        } catch let error as CBORError {
+            throw SyncError.damaged(name, error.reason)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import SecureStorage
+internal import SecureStoragePlatform
+
+/// What this member has written, on its way into the store: rows become sealed batches in the file,
+/// in one transaction, and then objects.
+struct Outbox: Sendable {
+    let database: any SecureDatabaseWriter
+    let capture: Capture
+    let store: any SyncObjectStore
+
+    /// A batch of this member's log exists with other bytes: another copy of this file writes too.
+    struct OtherCopy: Error {}
+
+    /// Seals all that was written since the last time.
+    ///
+    /// - Parameter heads: Whether to seal a batch without rows if only what was applied has changed.
+    func seal(_ keys: GroupKeys, evenHeadsAlone heads: Bool) async throws {
+        _ = try await database.write { [capture] db in
+            try Self.seal(keys, capture, evenHeadsAlone: heads, in: db)
+        }
+    }
+
+    /// Seals all that was written, in the caller's transaction.
+    ///
+    /// - Returns: How many rows.
+    @discardableResult
+    static func seal(
+        _ keys: GroupKeys, _ capture: Capture, evenHeadsAlone: Bool = false,
+        in db: SecureDatabaseStore
+    ) throws -> Int {
+        let changes = try capture.stamp(in: db)
+        try capture.settle(after: changes, in: db)
+        let journal = SyncJournal(db)
+        guard var place = try journal.place() else { throw SyncError.notAMember }
+        guard !changes.isEmpty || evenHeadsAlone || place.owesHeads else { return 0 }
+        let heads = try journal.headsToTell(by: place.member)
+        let parts = try TransactionParts.split(changes)
+        let now = Self.milliseconds(Date())
+        for (index, part) in parts.enumerated() {
+            let body = BatchBody(
+                time: now, schema: try journal.schemaNumber(),
+                heads: index == 0 ? heads : [], changes: Array(part),
+                isLast: index == parts.count - 1)
+            try append(body, keys, to: journal, of: place)
+        }
+        for head in heads {
+            try journal.setMention(by: place.member, of: head.member, head.number)
+        }
+        (place.published, place.owesHeads) = (now, false)
+        try journal.setPlace(place)
+        return changes.count
+    }
+
+    /// Seals a body as the next batch of this member's log.
+    static func append(
+        _ body: BatchBody, _ keys: GroupKeys, to journal: SyncJournal, of place: SyncJournal.Place
+    ) throws {
+        let head = try journal.head(of: place.member)
+        let header = BatchHeader(
+            group: place.group, member: place.member, number: head.number + 1,
+            epoch: keys.currentEpoch, previous: head.hash)
+        let batch = try SealedBatch.seal(
+            body, header, key: try keys.key(ofEpoch: keys.currentEpoch), sign: keys.sign)
+        try journal.addOutgoing(.init(number: header.number, bytes: batch.bytes))
+        try journal.setHead(
+            LogHead(member: place.member, number: header.number, hash: batch.hash))
+    }
+
+    /// Creates the objects of the sealed batches, in their order.
+    ///
+    /// - Returns: How many batches are in the store now that were not known to be.
+    /// - Throws: `OtherCopy`; the errors of the store.
+    func upload() async throws -> Int {
+        var uploaded = 0
+        while true {
+            let (place, next) = try await database.read { db in
+                let journal = SyncJournal(db)
+                return (try journal.place(), try journal.outgoing(limit: 8))
+            }
+            guard let place, !next.isEmpty else { return uploaded }
+            for batch in next {
+                let name = SyncNames.batch(
+                    group: place.group, member: place.member, number: batch.number)
+                if try await !store.create(name, batch.bytes) {
+                    // The answer to an earlier try may have been lost.
+                    guard try await store.read(name) == batch.bytes else { throw OtherCopy() }
+                }
+                try await database.write { try SyncJournal($0).removeOutgoing(batch.number) }
+                uploaded += 1
+            }
+        }
+    }
+
+    static func milliseconds(_ date: Date) -> UInt64 {
+        UInt64(max(0, date.timeIntervalSince1970 * 1000))
+    }
+}
+
+extension SyncJournal {
+    /// What this member has applied of other logs, as far as its batches have not said it yet.
+    fileprivate func headsToTell(by member: MemberID) throws -> [LogHead] {
+        try heads().filter {
+            try $0.member != member
+                && $0.number > mention(by: member, of: $0.member)
+        }
+    }
+}

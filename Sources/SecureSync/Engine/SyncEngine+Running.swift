@@ -1,0 +1,200 @@
+internal import Foundation
+internal import SecureStorage
+internal import SecureStoragePlatform
+
+extension SyncEngine {
+    /// Sends what was written here, and applies what others have written, once.
+    ///
+    /// For background tasks; ``run()`` does it whenever there is something to do. A log that cannot
+    /// be read does not hold up the others: they are applied before the call fails.
+    ///
+    /// - Returns: What was done, and what is left.
+    /// - Throws: ``SyncError``: `.notAMember`, also after this member was removed; `.withheld`,
+    ///   `.damaged` and `.storeHasForgotten` if the store does not show what was written; the
+    ///   errors of the store and of the database.
+    @discardableResult
+    public func syncOnce() async throws -> SyncReport {
+        let result = Locked(SyncReport())
+        try await line.run { [self] in
+            changes.update { $0.phase = .syncing }
+            do {
+                let report = try await syncedRounds()
+                result.withLock { $0 = report }
+                try await noteSuccess()
+            } catch {
+                try? await noteFailure(error)
+                throw error
+            }
+        }
+        return result.withLock { $0 }
+    }
+
+    /// Rounds until one finds nothing new in the chain, and no other copy of this file.
+    private func syncedRounds() async throws -> SyncReport {
+        var report = SyncReport()
+        var forks = 0
+        while true {
+            let group = try await currentGroup()
+            try await group.refresh()
+            try await keepChain(of: group)
+            let keys = try await group.keys()
+            do {
+                let failures = try await round(keys, &report)
+                // What could not be read may need a key or a member that came in the meantime.
+                try await group.refresh()
+                if try await keepChain(of: group) { continue }
+                if let failure = failures.first { throw failure }
+                return report
+            } catch  where error is Outbox.OtherCopy || error is Inbox.OtherCopy {
+                forks += 1
+                guard forks < 3 else { throw SyncError.otherEngine }
+                try await fork()
+                report.hasForked = true
+            }
+        }
+    }
+
+    private func round(_ keys: GroupKeys, _ report: inout SyncReport) async throws -> [SyncError] {
+        let outbox = Outbox(database: database, capture: capture, store: store)
+        try await outbox.seal(keys, evenHeadsAlone: try await isHeadsDay(keys))
+        var sent = try await outbox.upload()
+        var inbox = Inbox(database, capture, store, keys)
+        let outcome = try await inbox.run()
+        // A receipt for the others, if one of them was removed.
+        try await outbox.seal(keys, evenHeadsAlone: false)
+        sent += try await outbox.upload()
+        if sent > 0 {
+            // Only a hint to the others; without it they look a little later.
+            try? await store.mark(SyncNames.mark(group: keys.group), Self.markBytes())
+        }
+        report.sentBatches += sent
+        report.appliedTransactions += outcome.transactions
+        report.appliedRows += outcome.rows
+        return outcome.failures
+    }
+
+    private static func markBytes() -> Data {
+        Data(UUID().uuidString.lowercased().utf8)
+    }
+
+    /// Once a day a member says what it has applied, even if it has written nothing.
+    private func isHeadsDay(_ keys: GroupKeys) async throws -> Bool {
+        let day: UInt64 = 24 * 3_600_000
+        let now = Outbox.milliseconds(Date())
+        return try await database.read { db in
+            guard let place = try SyncJournal(db).place() else { return false }
+            return place.published + day < now
+        }
+    }
+
+    // MARK: - Until cancelled
+
+    /// Sends and applies whenever there is something to do, until the task is cancelled.
+    ///
+    /// What is written here, by any process, is sent after a second without another write, and
+    /// after five seconds at the latest. What others write arrives at once where the store can
+    /// wait for marks; otherwise after 2 seconds while something happens, and up to a minute while
+    /// nothing does. A failure that may pass is shown in ``status``, and tried again after 1
+    /// second, then 2, and so on up to five minutes.
+    ///
+    /// - Throws: `CancellationError`; ``SyncError`` of kinds that do not pass by themselves; the
+    ///   errors of the database.
+    public func run() async throws {
+        let (wakes, wake) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let group = try await currentGroup()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { [self] in try await watchFile(wake) }
+            tasks.addTask { [self] in try await watchStore(of: group.id, wake) }
+            tasks.addTask { [self] in try await follow(wakes) }
+            defer { tasks.cancelAll() }
+            try await tasks.next()
+        }
+    }
+
+    private func follow(_ wakes: AsyncStream<Void>) async throws {
+        var wakes = wakes.makeAsyncIterator()
+        var pause = Duration.seconds(1)
+        while true {
+            do {
+                try await syncOnce()
+                pause = .seconds(1)
+            } catch let error as SyncError where error.isTransient {
+                changes.update { [pause] in $0.nextTry = Date() + pause / .seconds(1) }
+                try await Task.sleep(for: pause * Double.random(in: 0.8...1.2))
+                pause = min(pause * 2, .seconds(300))
+                continue
+            } catch let error as SyncError where error.mayBeRepaired {
+                // Shown in the status. Others go on, and may repair it.
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(60))
+                continue
+            }
+            guard await wakes.next() != nil else { throw CancellationError() }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Wakes after local writes, a second after the last one and at most five after the first.
+    private func watchFile(_ wake: AsyncStream<Void>.Continuation) async throws {
+        var changes = database.changes(in: capture.tables.names).makeAsyncIterator()
+        while await changes.next() != nil {
+            let first = ContinuousClock.now
+            var (seen, waiting) = (Int64?.none, try await waitingMarks())
+            // What was applied is a change too, and waits for nothing.
+            while waiting != seen, ContinuousClock.now - first < .seconds(5) {
+                try await Task.sleep(for: .seconds(1))
+                (seen, waiting) = (waiting, try await waitingMarks())
+            }
+            if waiting != nil { wake.yield() }
+        }
+        throw CancellationError()
+    }
+
+    private func waitingMarks() async throws -> Int64? {
+        try await database.read { [capture] in try capture.waitingMarks(in: $0) }
+    }
+
+    /// Wakes when another member has sent something.
+    private func watchStore(
+        of group: Data, _ wake: AsyncStream<Void>.Continuation
+    ) async throws {
+        let name = SyncNames.mark(group: group)
+        var (tag, patience) = (String?.none, Duration.seconds(2))
+        while true {
+            try Task.checkCancellation()
+            do {
+                if let next = try await store.waitForMark(name, since: tag, atMost: patience) {
+                    if next != tag { patience = .seconds(2) }
+                    tag = next
+                } else {
+                    patience = min(patience * 2, .seconds(60))
+                }
+                wake.yield()
+            } catch let error as SyncError where error.isTransient {
+                try await Task.sleep(for: patience)
+            }
+        }
+    }
+
+    // MARK: - The status
+
+    private func noteSuccess() async throws {
+        let waiting = try await database.read { try SyncJournal($0).outgoingSize() }
+        changes.update {
+            $0.phase = .idle
+            ($0.waitingBatches, $0.waitingBytes) = waiting
+            ($0.failure, $0.nextTry) = (nil, nil)
+            $0.completeAt = Date()
+        }
+    }
+
+    private func noteFailure(_ error: any Error) async throws {
+        let waiting = try await database.read { try SyncJournal($0).outgoingSize() }
+        changes.update {
+            $0.phase = .failed
+            ($0.waitingBatches, $0.waitingBytes) = waiting
+            $0.failure = error
+        }
+    }
+}

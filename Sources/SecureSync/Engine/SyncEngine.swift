@@ -1,0 +1,262 @@
+internal import Foundation
+public import SecureKeys
+public import SecureStorage
+internal import SecureStoragePlatform
+
+/// Keeps tables equal on all members of a group: devices and servers that each write into their own
+/// file, at once and offline.
+///
+/// ```swift
+/// var tables = SyncedTables()
+/// tables.add("note")
+/// let sync = try SyncEngine(pool, tables: tables, store: store, keyStore: keys)
+/// try await sync.createGroup(deviceName: "Anna's phone")
+/// try await sync.run()
+/// ```
+///
+/// What a member has written goes, sealed and signed, as objects into a store that sees only
+/// ciphertext, and from there to the others. All end with the same rows: of two writes to one
+/// column that did not know each other, the later one by the clocks of their writers wins, and the
+/// other is listed in ``conflicts(in:)``.
+///
+/// Thread-safe. One engine per file.
+public final class SyncEngine: Sendable {
+    let database: any SecureDatabaseWriter
+    let capture: Capture
+    let store: any SyncObjectStore
+    let keyStore: any KeyStore
+    let line = WorkLine()
+    let changes = StatusChanges(SyncStatus())
+    private let group = Locked<SyncGroup?>(nil)
+
+    /// Creates an engine, and what it needs in the file: triggers on the tables, so that the writes
+    /// of every program are captured, and tables named `securestorage_sync_…`, in one transaction.
+    ///
+    /// Nothing is sent before ``createGroup(deviceName:)`` or
+    /// ``join(_:deviceName:localRows:)``. Call it after the app's migrations.
+    ///
+    /// - Parameters:
+    ///   - database: An open queue or pool.
+    ///   - tables: What is synced; the same on every member, but for tables and columns that an
+    ///     older version of the app does not have yet.
+    ///   - store: Where the objects go.
+    ///   - keyStore: Where this member's keys are kept: one of this device, not of its backups.
+    /// - Throws: ``SyncError/unsuitableTable(_:_:)``; the errors of the database.
+    public convenience init(
+        _ database: any SecureDatabaseWriter, tables: SyncedTables, store: any SyncObjectStore,
+        keyStore: any KeyStore
+    ) throws {
+        try self.init(database, capture: Capture(tables), store: store, keyStore: keyStore)
+    }
+
+    package init(
+        _ database: any SecureDatabaseWriter, capture: Capture, store: any SyncObjectStore,
+        keyStore: any KeyStore
+    ) throws {
+        (self.database, self.capture, self.store, self.keyStore) = (
+            database, capture, store, keyStore
+        )
+        try database.write { db in
+            try capture.install(in: db)
+            try capture.installMerging(in: db)
+            try SyncJournal(db).install()
+            try capture.applyLater(in: db)
+        }
+    }
+
+    // MARK: - The group
+
+    /// Whether this file belongs to a group.
+    ///
+    /// - Throws: The errors of the database.
+    public var isMember: Bool {
+        get throws { try database.read { try SyncJournal($0).place() != nil } }
+    }
+
+    /// Founds a group, with this file's rows as its first.
+    ///
+    /// - Parameter deviceName: What other members see of this one; the store does not.
+    /// - Throws: ``SyncError/alreadyMember``; ``SyncError``; the errors of the key store and of the
+    ///   database.
+    public func createGroup(deviceName: String) async throws {
+        try await line.run { [self] in
+            guard try !isMember else { throw SyncError.alreadyMember }
+            let group = try await SyncGroup.create(
+                in: store, keyStore: keyStore, deviceName: deviceName)
+            try await enter(group) { [capture] in try capture.markAllRows(in: $0) }
+        }
+    }
+
+    /// Joins the group of an invitation.
+    ///
+    /// Its rows arrive with the next ``syncOnce()``.
+    ///
+    /// - Parameters:
+    ///   - invitation: What ``invite(_:)`` has returned on another member.
+    ///   - deviceName: What other members see of this one; the store does not.
+    ///   - localRows: What becomes of the rows that are in this file's tables already.
+    /// - Throws: ``SyncError/alreadyMember``, ``SyncError/invitationNotAccepted``; ``SyncError``;
+    ///   the errors of the key store and of the database.
+    public func join(
+        _ invitation: SyncInvitation, deviceName: String, localRows: SyncLocalRows
+    ) async throws {
+        try await line.run { [self] in
+            guard try !isMember else { throw SyncError.alreadyMember }
+            let group = try await SyncGroup.join(
+                invitation, in: store, keyStore: keyStore, deviceName: deviceName)
+            try await enter(group) { [capture] db in
+                // Before all others, so that the group's rows win, and the lost ones are conflicts.
+                switch localRows {
+                case .keep: try capture.markAllRows(in: db, at: 0)
+                case .discard: try capture.removeAllRows(in: db)
+                }
+            }
+            try await group.hasEntered(with: invitation)
+        }
+    }
+
+    private func enter(
+        _ group: SyncGroup, _ prepare: @escaping @Sendable (SecureDatabaseStore) throws -> Void
+    ) async throws {
+        let (id, member, chain) = (group.id, await group.member, await group.entries)
+        try await database.write { [capture] db in
+            let journal = SyncJournal(db)
+            try journal.leave()
+            try capture.setMember(member, in: db)
+            try prepare(db)
+            try journal.setChain(chain)
+            try journal.setPlace(.init(group: id, member: member, published: 0, owesHeads: false))
+        }
+        self.group.withLock { $0 = group }
+    }
+
+    /// Returns a text that lets another file join this group.
+    ///
+    /// - Parameter kind: For one joining, or as often as it is used.
+    /// - Returns: The invitation, as a code of letters and digits and as bytes; whoever has it can
+    ///   join and read everything.
+    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
+    public func invite(_ kind: SyncInvitation.Kind) async throws -> SyncInvitation {
+        try await inGroup { try await $0.invite(kind) }
+    }
+
+    /// The members, this one included.
+    ///
+    /// - Returns: Those of the chain as it was read last, in the order of their joining.
+    /// - Throws: ``SyncError/notAMember``; the errors of the database.
+    public func members() async throws -> [SyncMember] {
+        let group = try await currentGroup()
+        let (state, own) = (await group.state, await group.member)
+        let heard = try await database.read { try SyncJournal($0).lastHeard() }
+        var members: [SyncMember] = []
+        for member in state.active {
+            members.append(
+                SyncMember(
+                    id: member.id, kind: SyncMember.Kind(member.kind),
+                    name: try await group.name(of: member.id), isThisDevice: member.id == own,
+                    lastHeard: heard[member.id].map {
+                        Date(timeIntervalSince1970: Double($0) / 1000)
+                    }))
+        }
+        return members
+    }
+
+    /// Removes a member, and gives the others a new key: it reads nothing that is written from now
+    /// on, and nothing that it writes counts.
+    ///
+    /// What it has read, it keeps. Revoke its access to the store as well.
+    ///
+    /// - Parameter member: One of ``members()``.
+    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
+    public func remove(_ member: SyncMember) async throws {
+        // All that it wrote until now counts, as far as this member can know.
+        _ = try await syncOnce()
+        try await inGroup { [self] group in
+            let head = try await database.read { try SyncJournal($0).head(of: member.id) }
+            try await group.remove(head)
+        }
+    }
+
+    /// Gives all members a new key for what is written from now on.
+    ///
+    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
+    public func rotateKey() async throws {
+        try await inGroup { try await $0.rotate() }
+    }
+
+    /// Leaves the group; the rows stay in the file, and those written last are sent before.
+    ///
+    /// - Throws: ``SyncError/notAMember``; ``SyncError``.
+    public func leave() async throws {
+        _ = try await syncOnce()
+        try await inGroup { [self] group in
+            let own = await group.member
+            let head = try await database.read { try SyncJournal($0).head(of: own) }
+            try await group.leave(head)
+            try await database.write { try SyncJournal($0).leave() }
+            self.group.withLock { $0 = nil }
+        }
+    }
+
+    /// Runs `work` after other work of this engine, and keeps what it has learnt of the chain.
+    private func inGroup<T: Sendable>(
+        _ work: @escaping @Sendable (SyncGroup) async throws -> T
+    ) async throws -> T {
+        let result = Locked<T?>(nil)
+        try await line.run { [self] in
+            let group = try await currentGroup()
+            let value = try await work(group)
+            result.withLock { $0 = value }
+            try await keepChain(of: group)
+        }
+        guard let value = result.withLock({ $0 }) else { throw CancellationError() }
+        return value
+    }
+
+    /// The group of the file, with the chain that is kept in it.
+    func currentGroup() async throws -> SyncGroup {
+        if let group = group.withLock({ $0 }) { return group }
+        let (place, chain) = try await database.read { db in
+            (try SyncJournal(db).place(), try SyncJournal(db).chain())
+        }
+        guard let place else { throw SyncError.notAMember }
+        let group = try SyncGroup(
+            resuming: chain, as: place.member, in: store, keyStore: keyStore)
+        self.group.withLock { $0 = group }
+        return group
+    }
+
+    /// Writes what is new of the chain into the file.
+    ///
+    /// - Returns: Whether there was something.
+    @discardableResult
+    func keepChain(of group: SyncGroup) async throws -> Bool {
+        let entries = await group.entries
+        let removed = await group.state.removed.mapValues(\.number)
+        return try await database.write { db in
+            let journal = SyncJournal(db)
+            guard try journal.place() != nil else { return false }
+            let isLonger = try journal.setChain(entries)
+            // Others have to learn that this member has applied more of a removed one's log.
+            if isLonger {
+                for (member, number) in removed where try journal.head(of: member).number > number {
+                    try journal.setOwesHeads()
+                }
+            }
+            return isLonger
+        }
+    }
+
+    /// The file has found out that it is a copy: it goes on as another member.
+    func fork() async throws {
+        let group = try await currentGroup()
+        let old = await group.member
+        let keys = try await group.keys()
+        let sent = try await database.read { try SyncJournal($0).sentHead(of: old) }
+        let new = try await group.fork(after: sent)
+        try await database.write { [capture] db in
+            try Forking.reseal(as: new, after: sent, keys, capture, in: db)
+        }
+        try await keepChain(of: group)
+    }
+}

@@ -1,0 +1,157 @@
+internal import Foundation
+internal import SecureStorage
+
+// What was applied of each member's log, and which own batches the store may lack.
+
+extension SyncJournal {
+    /// The last batch of a member that this file holds; number 0 before the first one.
+    func head(of member: MemberID) throws -> LogHead {
+        let rows = try db.executeQuery(
+            "SELECT number, hash FROM securestorage_sync_head WHERE member = ?",
+            values: [member.bytes])
+        defer { rows.close() }
+        guard try rows.next(), let number = rows.uint64(forColumnIndex: 0),
+            let hash = rows.data(forColumnIndex: 1)
+        else { return LogHead(member: member, number: 0, hash: Data(count: 32)) }
+        return LogHead(member: member, number: number, hash: hash)
+    }
+
+    func heads() throws -> [LogHead] {
+        let rows = try db.executeQuery(
+            "SELECT member, number, hash FROM securestorage_sync_head ORDER BY member")
+        defer { rows.close() }
+        var heads: [LogHead] = []
+        while try rows.next() {
+            guard let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()),
+                let number = rows.uint64(forColumnIndex: 1),
+                let hash = rows.data(forColumnIndex: 2)
+            else { throw SyncError.damaged("securestorage_sync_head", "a row is not readable") }
+            heads.append(LogHead(member: member, number: number, hash: hash))
+        }
+        return heads
+    }
+
+    /// Sets the head of a log, and keeps the beginning of the hash, which others' mentions of this
+    /// batch have to match.
+    func setHead(_ head: LogHead) throws {
+        try db.executeUpdate(
+            """
+            INSERT INTO securestorage_sync_head (member, number, hash) VALUES (?1, ?2, ?3)
+            ON CONFLICT (member) DO UPDATE SET number = ?2, hash = ?3
+            """, values: [head.member.bytes, Int64(head.number), head.hash])
+        try db.executeUpdate(
+            """
+            INSERT OR REPLACE INTO securestorage_sync_log (member, number, hash) VALUES (?, ?, ?)
+            """, values: [head.member.bytes, Int64(head.number), head.hash.prefix(8)])
+    }
+
+    /// When each member sealed its last batch that was applied, in milliseconds since 1970, by its
+    /// own clock.
+    func lastHeard() throws -> [MemberID: UInt64] {
+        let rows = try db.executeQuery("SELECT member, heard FROM securestorage_sync_head")
+        defer { rows.close() }
+        var heard: [MemberID: UInt64] = [:]
+        while try rows.next() {
+            if let member = MemberID(rows.data(forColumnIndex: 0) ?? Data()) {
+                heard[member] = rows.uint64(forColumnIndex: 1)
+            }
+        }
+        return heard
+    }
+
+    func setHeard(_ member: MemberID, at time: UInt64) throws {
+        try db.executeUpdate(
+            "UPDATE securestorage_sync_head SET heard = ? WHERE member = ?",
+            values: [Int64(time), member.bytes])
+    }
+
+    /// Goes back to an earlier batch of a log: for a file that has found out that it is a copy.
+    func cutLog(of member: MemberID, after number: UInt64, hash: Data) throws {
+        try db.executeUpdate(
+            "DELETE FROM securestorage_sync_log WHERE member = ? AND number > ?",
+            values: [member.bytes, Int64(number)])
+        if number == 0 {
+            try db.executeUpdate(
+                "DELETE FROM securestorage_sync_head WHERE member = ?", values: [member.bytes])
+        } else {
+            try setHead(LogHead(member: member, number: number, hash: hash))
+        }
+    }
+
+    /// The first 8 bytes of a batch's hash, if it was applied here.
+    func shortHash(of member: MemberID, _ number: UInt64) throws -> Data? {
+        try db.object(
+            forQuery: "SELECT hash FROM securestorage_sync_log WHERE member = ? AND number = ?",
+            values: [member.bytes, Int64(number)])
+    }
+
+    // MARK: - What others have applied
+
+    /// The last batch of `member` that `writer` has said to have applied; 0 if none.
+    func mention(by writer: MemberID, of member: MemberID) throws -> UInt64 {
+        try db.uint64(
+            forQuery:
+                "SELECT number FROM securestorage_sync_mention WHERE writer = ? AND member = ?",
+            values: [writer.bytes, member.bytes]) ?? 0
+    }
+
+    /// The last batch of `member` that any of `writers` has said to have applied; 0 if none.
+    func mention(by writers: some Sequence<MemberID>, of member: MemberID) throws -> UInt64 {
+        try writers.map { try mention(by: $0, of: member) }.max() ?? 0
+    }
+
+    func setMention(by writer: MemberID, of member: MemberID, _ number: UInt64) throws {
+        try db.executeUpdate(
+            """
+            INSERT INTO securestorage_sync_mention (writer, member, number) VALUES (?1, ?2, ?3)
+            ON CONFLICT (writer, member) DO UPDATE SET number = max(number, ?3)
+            """, values: [writer.bytes, member.bytes, Int64(number)])
+    }
+
+    // MARK: - Own batches
+
+    /// A batch of this member that is sealed, and not known to be in the store.
+    struct Outgoing: Sendable {
+        var number: UInt64
+        var bytes: Data
+    }
+
+    func outgoing(limit: Int = .max) throws -> [Outgoing] {
+        let rows = try db.executeQuery(
+            "SELECT number, bytes FROM securestorage_sync_out ORDER BY number LIMIT ?",
+            values: [Int64(limit)])
+        defer { rows.close() }
+        var batches: [Outgoing] = []
+        while try rows.next() {
+            guard let number = rows.uint64(forColumnIndex: 0),
+                let bytes = rows.data(forColumnIndex: 1)
+            else { throw SyncError.damaged("securestorage_sync_out", "a row is not readable") }
+            batches.append(Outgoing(number: number, bytes: bytes))
+        }
+        return batches
+    }
+
+    /// How many own batches wait for the store, and their bytes.
+    func outgoingSize() throws -> (batches: Int, bytes: Int) {
+        let rows = try db.executeQuery(
+            "SELECT count(*), total(length(bytes)) FROM securestorage_sync_out")
+        defer { rows.close() }
+        guard try rows.next() else { return (0, 0) }
+        return (rows.int(forColumnIndex: 0) ?? 0, Int(rows.double(forColumnIndex: 1) ?? 0))
+    }
+
+    func addOutgoing(_ batch: Outgoing) throws {
+        try db.executeUpdate(
+            "INSERT INTO securestorage_sync_out (number, bytes) VALUES (?, ?)",
+            values: [Int64(batch.number), batch.bytes])
+    }
+
+    func removeOutgoing(_ number: UInt64) throws {
+        try db.executeUpdate(
+            "DELETE FROM securestorage_sync_out WHERE number = ?", values: [Int64(number)])
+    }
+
+    func removeAllOutgoing() throws {
+        try db.executeUpdate("DELETE FROM securestorage_sync_out")
+    }
+}

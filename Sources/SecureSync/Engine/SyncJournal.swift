@@ -1,0 +1,118 @@
+internal import Foundation
+internal import SecureStorage
+
+/// What the engine keeps in the database's file: its place in a group, the chain of members, the
+/// batches that the store may not have yet, and what was applied of each member's log.
+///
+/// It is written in the transactions that write the rows, so that a file knows what it holds
+/// whenever it is killed, copied or restored. Not thread-safe, as the store that it uses.
+struct SyncJournal {
+    let db: SecureDatabaseStore
+
+    init(_ db: SecureDatabaseStore) { self.db = db }
+
+    /// Creates the tables that are missing.
+    func install() throws {
+        try db.executeStatements(
+            """
+            CREATE TABLE IF NOT EXISTS securestorage_sync_group (
+              id INTEGER PRIMARY KEY CHECK (id = 1), name BLOB NOT NULL, member BLOB NOT NULL,
+              published INTEGER NOT NULL, owes INTEGER NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_chain (
+              number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_out (
+              number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+            CREATE TABLE IF NOT EXISTS securestorage_sync_head (
+              member BLOB PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL,
+              heard INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS securestorage_sync_mention (
+              writer BLOB, member BLOB, number INTEGER NOT NULL,
+              PRIMARY KEY (writer, member)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS securestorage_sync_log (
+              member BLOB, number INTEGER, hash BLOB NOT NULL,
+              PRIMARY KEY (member, number)) WITHOUT ROWID;
+            """)
+    }
+
+    // MARK: - The group
+
+    /// Where the file belongs.
+    struct Place: Equatable, Sendable {
+        /// The group's 16 bytes.
+        var group: Data
+        /// Who this file is.
+        var member: MemberID
+        /// When this member last sealed a batch, in milliseconds since 1970.
+        var published: UInt64
+        /// Whether others have to learn what this member has applied, though it wrote nothing.
+        var owesHeads: Bool
+    }
+
+    /// Returns nil for a file that is in no group.
+    func place() throws -> Place? {
+        let rows = try db.executeQuery(
+            "SELECT name, member, published, owes FROM securestorage_sync_group")
+        defer { rows.close() }
+        guard try rows.next() else { return nil }
+        guard let group = rows.data(forColumnIndex: 0),
+            let member = MemberID(rows.data(forColumnIndex: 1) ?? Data()),
+            let published = rows.uint64(forColumnIndex: 2),
+            let owes = rows.bool(forColumnIndex: 3)
+        else { throw SyncError.damaged("securestorage_sync_group", "its row is not readable") }
+        return Place(group: group, member: member, published: published, owesHeads: owes)
+    }
+
+    func setPlace(_ place: Place) throws {
+        try db.executeUpdate(
+            """
+            INSERT INTO securestorage_sync_group (id, name, member, published, owes)
+            VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE
+            SET name = ?1, member = ?2, published = ?3, owes = ?4
+            """,
+            values: [place.group, place.member.bytes, Int64(place.published), place.owesHeads])
+    }
+
+    func setOwesHeads() throws {
+        try db.executeUpdate("UPDATE securestorage_sync_group SET owes = 1")
+    }
+
+    /// Forgets the group, not the rows.
+    func leave() throws {
+        for table in ["group", "chain", "out", "head", "mention", "log"] {
+            try db.executeUpdate("DELETE FROM securestorage_sync_\(table)")
+        }
+    }
+
+    // MARK: - The chain
+
+    /// The entries of the chain of members, from the first one.
+    func chain() throws -> [Data] {
+        let rows = try db.executeQuery(
+            "SELECT bytes FROM securestorage_sync_chain ORDER BY number")
+        defer { rows.close() }
+        var entries: [Data] = []
+        while try rows.next() { entries.append(rows.data(forColumnIndex: 0) ?? Data()) }
+        return entries
+    }
+
+    /// Replaces the kept chain by a longer one.
+    ///
+    /// - Returns: Whether it is longer.
+    @discardableResult
+    func setChain(_ entries: [Data]) throws -> Bool {
+        let known = try db.int(forQuery: "SELECT count(*) FROM securestorage_sync_chain") ?? 0
+        for (number, entry) in entries.enumerated().dropFirst(known) {
+            try db.executeUpdate(
+                "INSERT INTO securestorage_sync_chain (number, bytes) VALUES (?, ?)",
+                values: [number + 1, entry])
+        }
+        return entries.count > known
+    }
+
+    // MARK: - The file
+
+    /// How many migrations the file has; 0 if it has none of this library's.
+    func schemaNumber() throws -> UInt64 {
+        try db.uint64(forQuery: "PRAGMA user_version") ?? 0
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import SecureStorage
+import SecureSync
+import TestSupport
+
+/// Devices that write, meet, lose answers, die, are copied, join and go, as a seed says.
+struct SyncWorld {
+    let objects = WorldObjects()
+    private var random: SplitMix64
+    private(set) var devices: [WorldDevice] = []
+    private var removed: [WorldDevice] = []
+    private(set) var log: [String] = []
+    private var copies: [TemporaryDatabase] = []
+    private var count = 0
+
+    struct Broken: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    private mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
+    private mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+
+    private mutating func newDevice() throws -> WorldDevice {
+        let year: Int64 = 365 * 24 * 3_600_000
+        let offsets: [Int64] = [0, 0, 0, -year, year, 5000, -5000]
+        let device = try WorldDevice(
+            "d\(count)", objects, clockOffset: offsets[below(offsets.count)])
+        count += 1
+        return device
+    }
+
+    /// Runs so many steps, then heals everything and compares.
+    mutating func run(steps: Int) async throws {
+        let first = try newDevice()
+        if chance(50) { try write(first) }
+        try await first.engine.createGroup(deviceName: first.name)
+        devices = [first]
+        for _ in 0..<(1 + below(3)) { try await join() }
+        for _ in 0..<steps { try await step() }
+        try await heal()
+    }
+
+    private mutating func step() async throws {
+        let device = devices[below(devices.count)]
+        switch below(100) {
+        case 0..<52: try write(device)
+        case 52..<78: try await sync(device)
+        case 78..<86:
+            let calls = below(25)
+            device.store.setFaults { $0.callsUntilKill = calls }
+            log.append("\(device.name): dies after \(calls) calls")
+            try await sync(device)
+        case 86..<90:
+            let isOffline = chance(60)
+            device.store.setFaults { $0.isOffline = isOffline }
+            log.append("\(device.name): offline \(isOffline)")
+        case 90..<92:
+            let failures = UInt64(below(20))
+            let seed = random.next()
+            device.store.setFaults { ($0.failures, $0.random) = (failures, SplitMix64(seed: seed)) }
+        case 92: try await copy(device)
+        case 93: copies.append(try device.database.copiedFiles()); fallthrough
+        case 94..<96: if devices.count < 6 { try await join() }
+        case 96: try await remove()
+        case 97..<99: try await rotate(device)
+        default: try device.killAndReopen()
+        }
+        for device in devices {
+            if let broken = try device.brokenPromise() {
+                throw Broken(description: "\(device.name): \(broken)")
+            }
+        }
+    }
+
+    // MARK: - Steps
+
+    private mutating func write(_ device: WorldDevice) throws {
+        let statements = (0..<(1 + below(4))).map { _ in statement(device) }
+        log.append("\(device.name): \(statements.joined(separator: "; "))")
+        let token = Int64(random.next() >> 8)
+        let isPair = device.isOriginal && chance(40)
+        try device.queue.write { db in
+            for statement in statements { try db.executeUpdate(statement) }
+            guard isPair else { return }
+            for half in ["l", "r"] {
+                try db.executeUpdate(
+                    "INSERT INTO pair VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET token = ?2",
+                    values: [device.name + half, token])
+            }
+        }
+    }
+
+    private mutating func statement(_ device: WorldDevice) -> String {
+        let parent = "'p\(below(4))'"
+        let child = "x'0\(below(6))'"
+        let value = ["NULL", "1", "'t\(below(90))'", "x'ff00'", "2.5", "\(below(1000))"][below(6)]
+        let code = ["NULL", "'c1'", "'c2'", "'c3'"][below(4)]
+        let known = "(SELECT id FROM parent ORDER BY random() LIMIT 1)"
+        let pair = "\(below(50))"
+        switch below(14) {
+        case 0, 1:
+            return """
+                INSERT INTO parent VALUES (\(parent), \(value), \(code)) ON CONFLICT DO NOTHING
+                """
+        case 2: return "REPLACE INTO parent VALUES (\(parent), \(value), \(code))"
+        case 3: return "UPDATE parent SET name = \(value) WHERE id = \(parent)"
+        case 4: return "UPDATE OR IGNORE parent SET code = \(code) WHERE id = \(parent)"
+        case 5: return "DELETE FROM parent WHERE id = \(parent)"
+        case 6, 7:
+            return """
+                INSERT INTO child VALUES (\(child), \(known), \(value), \(pair), \(pair))
+                ON CONFLICT DO NOTHING
+                """
+        case 8: return "UPDATE child SET text = \(value) WHERE id = \(child)"
+        case 9: return "UPDATE child SET a = \(pair), b = \(pair) WHERE id = \(child)"
+        case 10: return "UPDATE child SET parent = \(known) WHERE id = \(child)"
+        case 11: return "DELETE FROM child WHERE id = \(child)"
+        case 12: return "REPLACE INTO setting VALUES ('s\(below(3))', 1, \(value), \(pair))"
+        default: return "DELETE FROM setting WHERE name = 's\(below(3))'"
+        }
+    }
+
+    private mutating func sync(_ device: WorldDevice) async throws {
+        do {
+            let report = try await device.engine.syncOnce()
+            log.append("\(device.name): \(report)")
+        } catch is WorldStore.Killed {
+            try device.killAndReopen()
+        } catch let error as SyncError where error.isTransient {
+            log.append("\(device.name): \(error)")
+        } catch SyncError.notAMember where removed.contains(where: { $0 === device }) {
+            log.append("\(device.name): is removed")
+        }
+    }
+
+    private mutating func copy(_ device: WorldDevice) async throws {
+        guard devices.count < 6 else { return }
+        let copy = try WorldDevice(copyOf: device, "d\(count)")
+        count += 1
+        log.append("\(copy.name): a copy of \(device.name)")
+        devices.append(copy)
+    }
+
+    private mutating func join() async throws {
+        let device = try newDevice()
+        let host = devices[below(devices.count)]
+        let keeps = chance(50)
+        if keeps { for _ in 0..<3 { try write(device) } }
+        do {
+            let invitation = try await host.engine.invite(.once)
+            try await device.engine.join(
+                invitation, deviceName: device.name, localRows: keeps ? .keep : .discard)
+            devices.append(device)
+            log.append("\(device.name): joins, keeps \(keeps)")
+        } catch is WorldStore.Killed {
+            try host.killAndReopen()
+        } catch let error as SyncError where error.isTransient {
+            log.append("\(host.name): \(error)")
+        }
+    }
+
+    private mutating func remove() async throws {
+        guard devices.count > 2 else { return }
+        let index = below(devices.count)
+        let device = devices[index]
+        let host = devices[(index + 1) % devices.count]
+        do {
+            let members = try await host.engine.members()
+            guard let own = try await device.engine.members().first(where: \.isThisDevice),
+                let member = members.first(where: { $0.id == own.id }), !member.isThisDevice
+            else { return }
+            try await host.engine.remove(member)
+            log.append("\(device.name): removed by \(host.name)")
+            devices.removeAll { $0 === device }
+            removed.append(device)
+        } catch is WorldStore.Killed {
+            try host.killAndReopen()
+        } catch let error as SyncError where error.isTransient {
+            log.append("\(host.name): \(error)")
+        }
+    }
+
+    private mutating func rotate(_ device: WorldDevice) async throws {
+        do {
+            try await device.engine.rotateKey()
+            log.append("\(device.name): rotates")
+        } catch is WorldStore.Killed {
+            try device.killAndReopen()
+        } catch let error as SyncError where error.isTransient {
+            log.append("\(device.name): \(error)")
+        }
+    }
+
+    // MARK: - In the end
+
+    private mutating func heal() async throws {
+        for device in devices {
+            device.store.setFaults {
+                ($0.failures, $0.callsUntilKill, $0.isOffline) = (0, nil, false)
+            }
+        }
+        for round in 0... {
+            guard round < 30 else { throw Broken(description: "it never comes to rest") }
+            var isQuiet = true
+            for device in devices {
+                let report = try await device.engine.syncOnce()
+                if report.sentBatches + report.appliedTransactions > 0 { isQuiet = false }
+            }
+            if isQuiet { break }
+        }
+        let rows = try devices.map { try $0.rows() }
+        for (device, other) in zip(devices, rows) where other != rows[0] {
+            let difference = Set(rows[0]).symmetricDifference(other).sorted()
+            throw Broken(
+                description: "\(device.name) differs from \(devices[0].name): \(difference)")
+        }
+    }
+}

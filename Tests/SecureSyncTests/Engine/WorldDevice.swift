@@ -1,0 +1,132 @@
+import Foundation
+import SecureKeys
+import SecureStorage
+import SecureSync
+import TestSupport
+
+/// A member of a world: a file, its keys, and its way to the store.
+final class WorldDevice {
+    let name: String
+    let store: WorldStore
+    let keyStore: InMemoryKeyStore
+    /// How far its clock is off, in milliseconds.
+    let clockOffset: Int64
+    private(set) var database: TemporaryDatabase
+    private(set) var queue: SecureDatabaseQueue
+    private(set) var engine: SyncEngine
+    /// Whether it writes the table `pair` under its name: the copy of a file does not.
+    private(set) var isOriginal = true
+
+    static let tables = {
+        var tables = SyncedTables()
+        tables.add("parent")
+        tables.add("child", together: [["a", "b"]])
+        tables.add("setting", merging: .row)
+        tables.add("pair")
+        return tables
+    }()
+
+    static let schema = """
+        CREATE TABLE IF NOT EXISTS parent (
+          id TEXT PRIMARY KEY NOT NULL, name TEXT, code TEXT UNIQUE);
+        CREATE TABLE IF NOT EXISTS child (
+          id BLOB PRIMARY KEY NOT NULL, parent TEXT REFERENCES parent (id) ON DELETE CASCADE,
+          text TEXT, a INTEGER, b INTEGER, CHECK (a IS b));
+        CREATE TABLE IF NOT EXISTS setting (
+          name TEXT NOT NULL, place INTEGER NOT NULL, value, other,
+          PRIMARY KEY (name, place)) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS pair (
+          id TEXT PRIMARY KEY NOT NULL, token INTEGER);
+        """
+
+    init(_ name: String, _ objects: WorldObjects, clockOffset: Int64 = 0) throws {
+        self.name = name
+        self.clockOffset = clockOffset
+        store = WorldStore(objects)
+        keyStore = InMemoryKeyStore()
+        database = try TemporaryDatabase()
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+    }
+
+    /// A copy of another device's file, on the same machine.
+    init(copyOf other: WorldDevice, _ name: String) throws {
+        self.name = name
+        clockOffset = other.clockOffset
+        store = WorldStore(other.store.objects)
+        keyStore = other.keyStore
+        database = try other.database.copiedFiles()
+        isOriginal = false
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+    }
+
+    private static func open(
+        _ database: TemporaryDatabase, _ store: WorldStore, _ keyStore: InMemoryKeyStore,
+        _ clockOffset: Int64
+    ) throws -> (SecureDatabaseQueue, SyncEngine) {
+        var configuration = SecureDatabaseConfiguration()
+        configuration.secondInstance = .allowed
+        configuration.foreignKeysEnabled = true
+        configuration.synchronous = .normal
+        let queue = SecureDatabaseQueue(url: database.url, configuration: configuration)
+        try queue.open(with: .raw(TemporaryDatabase.key))
+        try queue.write { try $0.executeStatements(schema) }
+        let engine = try SyncEngine(
+            queue, capture: Capture(tables, clockOffset: clockOffset), store: store,
+            keyStore: keyStore)
+        return (queue, engine)
+    }
+
+    /// Ends the process, as a kill does, and starts it again.
+    func killAndReopen() throws {
+        let copy = try database.copiedFiles()
+        queue.close()
+        database = copy
+        store.setFaults { ($0.callsUntilKill, $0.isOffline) = (nil, false) }
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+    }
+
+    /// Puts the file back to an older copy of itself.
+    func restore(_ copy: TemporaryDatabase) throws {
+        queue.close()
+        database = try copy.copiedFiles()
+        (queue, engine) = try Self.open(database, store, keyStore, clockOffset)
+    }
+
+    /// All rows of the synced tables, as text in the order of their keys.
+    func rows() throws -> [String] {
+        try queue.read { db in
+            try ["parent", "child", "setting", "pair"].flatMap { table in
+                try db.strings(
+                    """
+                    SELECT '\(table) ' || \(Self.columns[table, default: []]
+                        .map { "quote(\($0))" }.joined(separator: " || ' ' || "))
+                    FROM \(table) ORDER BY 1
+                    """
+                ).compactMap { $0 }
+            }
+        }
+    }
+
+    static let columns = [
+        "parent": ["id", "name", "code"], "child": ["id", "parent", "text", "a", "b"],
+        "setting": ["name", "place", "value", "other"], "pair": ["id", "token"],
+    ]
+
+    /// What must be true at every look.
+    func brokenPromise() throws -> String? {
+        try queue.read { db in
+            if let table = try db.strings("PRAGMA foreign_key_check").first {
+                return "a foreign key of \(table ?? "") points nowhere"
+            }
+            if let pair = try db.strings(
+                """
+                SELECT l.id FROM pair AS l LEFT JOIN pair AS r ON r.id = substr(l.id, 1, 2) || 'r'
+                WHERE l.id LIKE '__l' AND r.token IS NOT l.token
+                """
+            ).first {
+                return "one half of a transaction is seen: \(pair ?? "")"
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import SecureStoragePlatform
+import SecureSync
+import TestSupport
+
+/// The objects of a world: a store that keeps its promises, and fails as stores do.
+final class WorldObjects: Sendable {
+    private let state = Locked((objects: [String: Data](), marks: [String: (Data, Int)]()))
+
+    var names: [String] { state.withLock { $0.objects.keys.sorted() } }
+    var all: [String: Data] { state.withLock { $0.objects } }
+
+    func create(_ name: String, _ bytes: Data) -> Bool {
+        state.withLock {
+            guard $0.objects[name] == nil else { return false }
+            $0.objects[name] = bytes
+            return true
+        }
+    }
+
+    func read(_ name: String) -> Data? { state.withLock { $0.objects[name] } }
+    func set(_ name: String, _ bytes: Data?) { state.withLock { $0.objects[name] = bytes } }
+    func replaceAll(_ objects: [String: Data]) { state.withLock { $0.objects = objects } }
+
+    func mark(_ name: String, _ bytes: Data) {
+        state.withLock { $0.marks[name] = (bytes, ($0.marks[name]?.1 ?? 0) + 1) }
+    }
+
+    func tag(_ name: String) -> String? {
+        state.withLock { $0.marks[name].map { String($0.1) } }
+    }
+}
+
+/// One device's way to the objects: with faults that a seed chooses.
+final class WorldStore: SyncObjectStore {
+    /// The device's process ends at this call; what the call did may have taken effect.
+    struct Killed: Error {}
+
+    let objects: WorldObjects
+    private let faults = Locked(Faults())
+
+    struct Faults {
+        var random = SplitMix64(seed: 0)
+        /// Of 100 calls, so many are a failure of the network, before or after they took effect.
+        var failures: UInt64 = 0
+        /// The process ends after so many calls.
+        var callsUntilKill: Int?
+        var isOffline = false
+    }
+
+    init(_ objects: WorldObjects) { self.objects = objects }
+
+    func setFaults(_ change: (inout Faults) -> Void) { faults.withLock { change(&$0) } }
+
+    private static let failure = SyncError.store(
+        code: "lost", message: "no answer", isTransient: true)
+
+    private func call<T>(_ work: () -> T) throws -> T {
+        let (before, after, kill) = faults.withLock { faults -> (Bool, Bool, Int?) in
+            var kill: Int?
+            if let calls = faults.callsUntilKill {
+                faults.callsUntilKill = calls > 0 ? calls - 1 : nil
+                if calls == 0 { kill = Int(faults.random.next() % 2) }
+            }
+            let before = faults.random.next() % 100 < faults.failures
+            let after = faults.random.next() % 100 < faults.failures
+            return (before || faults.isOffline, after, kill)
+        }
+        if kill == 0 { throw Killed() }
+        if before { throw Self.failure }
+        let result = work()
+        if kill == 1 { throw Killed() }
+        if after { throw Self.failure }
+        return result
+    }
+
+    func create(_ name: String, _ bytes: Data) async throws -> Bool {
+        try call { objects.create(name, bytes) }
+    }
+
+    func read(_ name: String) async throws -> Data? { try call { objects.read(name) } }
+
+    func list(_ prefix: String, after: String?) async throws -> [SyncObject] {
+        try call {
+            objects.all.filter { $0.key.hasPrefix(prefix) && $0.key > after ?? "" }
+                .map { SyncObject(name: $0.key, size: $0.value.count) }
+                .sorted { $0.name < $1.name }.prefix(7).map { $0 }
+        }
+    }
+
+    func remove(_ names: [String]) async throws {
+        try call { for name in names { objects.set(name, nil) } }
+    }
+
+    func mark(_ name: String, _ bytes: Data) async throws { try call { objects.mark(name, bytes) } }
+
+    func waitForMark(
+        _ name: String, since tag: String?, atMost limit: Duration
+    ) async throws -> String? {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end {
+            if let now = objects.tag(name), now != tag { return now }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return nil
+    }
+}
