@@ -1,5 +1,4 @@
 internal import Foundation
-internal import SecureStorage
 
 /// What a batch says: rows, and what its writer knew when it wrote them.
 package struct BatchBody: Equatable, Sendable {
@@ -13,10 +12,18 @@ package struct BatchBody: Equatable, Sendable {
     /// Whether this batch is the last one of its transaction: all of it is applied as one.
     package var isLast: Bool
 
+    /// Creates a body.
+    ///
+    /// - Parameters:
+    ///   - time: As ``time``; what is beyond all stamps becomes the greatest one's.
+    ///   - schema: As ``schema``.
+    ///   - heads: Hashes of 8 bytes or more, of which the first 8 are kept.
+    ///   - changes: At most what `TransactionParts.split` puts into one part.
+    ///   - isLast: As ``isLast``.
     package init(
         time: UInt64, schema: UInt64, heads: [LogHead], changes: [RowChange], isLast: Bool
     ) {
-        self.time = time
+        self.time = min(time, Stamp.greatestTime >> 16)
         self.schema = schema
         self.heads = heads.map {
             LogHead(member: $0.member, number: $0.number, hash: Data($0.hash.prefix(8)))
@@ -26,43 +33,47 @@ package struct BatchBody: Equatable, Sendable {
     }
 }
 
-/// The columns that a row's change has values for. Rows of one shape share its names.
+/// The columns that a row's change has values for; rows of one shape share its names.
 struct ChangeShape: Hashable {
-    var table: String
+    var table: ExactName
     var keyCount: Int
-    var registers: [[String]]
+    var registers: [[ExactName]]
 }
 
-/// What a stamp or its absence is written as.
-enum StampCode {
-    /// Writes a stamp as the distance of its milliseconds from the batch's time, its counter, and
-    /// the number of its member; false for the floor, null for none.
-    static func write(
-        _ stamp: Stamp?, to writer: inout CBORWriter, near base: UInt64,
-        _ member: (MemberID) -> Int
-    ) {
-        guard let stamp else { return writer.null() }
-        guard stamp != .floor else { return writer.bool(false) }
-        writer.signed(Int64(stamp.milliseconds) - Int64(base))
-        writer.unsigned(stamp.time & 0xffff)
-        writer.unsigned(UInt64(member(stamp.member)))
+extension ChangeShape {
+    init(_ change: RowChange) {
+        self.init(
+            table: ExactName(text: change.table), keyCount: change.key.count,
+            registers: change.registers.map { $0.columns.map(ExactName.init) })
     }
 
-    static func read(
-        _ reader: inout CBORReader, near base: UInt64, _ members: [MemberID]
-    ) throws -> Stamp? {
-        if reader.null() { return nil }
-        if reader.nextMajor == 7 {
-            guard try !reader.bool() else { throw CBORError("no stamp") }
-            return .floor
+    /// Whether it is the shape of `change`; cheaper than to make that.
+    func isShape(of change: RowChange) -> Bool {
+        guard keyCount == change.key.count, registers.count == change.registers.count,
+            table.isName(change.table)
+        else { return false }
+        for (columns, register) in zip(registers, change.registers) {
+            guard columns.count == register.columns.count else { return false }
+            for (column, name) in zip(columns, register.columns) where !column.isName(name) {
+                return false
+            }
         }
-        let (milliseconds, isOver) = Int64(base).addingReportingOverflow(try reader.signed())
-        let counter = try reader.unsigned(as: UInt16.self)
-        let member = try reader.unsigned(as: Int.self)
-        guard !isOver, (0...Int64(UInt64.max >> 16)).contains(milliseconds),
-            members.indices.contains(member)
-        else { throw CBORError("a stamp is out of range") }
-        return Stamp(
-            time: UInt64(milliseconds) << 16 | UInt64(counter), member: members[member])
+        return true
     }
+}
+
+/// The name of a table or column, which is another if its bytes are others: SQLite does not know
+/// that composed and decomposed letters are equal, and `String` does.
+struct ExactName: Hashable {
+    var text: String
+
+    static func == (left: ExactName, right: ExactName) -> Bool { left.isName(right.text) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xff as UInt8)
+    }
+
+    func isName(_ other: String) -> Bool { text.utf8.elementsEqual(other.utf8) }
 }

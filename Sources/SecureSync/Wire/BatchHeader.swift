@@ -41,17 +41,24 @@ package struct BatchHeader: Equatable, Sendable {
 
     /// Reads the beginning of a batch.
     ///
-    /// - Throws: `CBORError`; `NewerFormat`.
-    init(reading bytes: Data) throws {
-        guard bytes.count >= Self.byteCount else { throw CBORError("ends too early") }
-        guard bytes.starts(with: Self.magic) else { throw CBORError("is no batch") }
+    /// - Throws: `CBORError`; `NewerFormat`, which a store can pretend, since the signature of an
+    ///   unknown format cannot be checked.
+    package init(reading bytes: Data) throws {
         let bytes = [UInt8](bytes.prefix(Self.byteCount))
+        guard bytes.starts(with: Self.magic) else { throw CBORError("it is no batch") }
+        guard bytes.count > 3, bytes[3] > 0 else { throw CBORError("it is no batch") }
         guard bytes[3] == Self.version else { throw NewerFormat() }
+        guard bytes.count == Self.byteCount else { throw CBORError("it ends too early") }
         func word(_ at: Int) -> UInt64 { bytes[at..<(at + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
-        guard let member = MemberID(bytes[20..<36]) else { throw CBORError("ends too early") }
+        guard let member = MemberID(bytes[20..<36]) else { throw CBORError("it ends too early") }
+        let (number, previous) = (word(36), Data(bytes[52..<84]))
+        guard SyncNames.isValid(number) else { throw CBORError("its number is out of range") }
+        guard (number == 1) == previous.allSatisfy({ $0 == 0 }) else {
+            throw CBORError("it follows no batch, or one too many")
+        }
         self.init(
-            group: Data(bytes[4..<20]), member: member, number: word(36), epoch: word(44),
-            previous: Data(bytes[52..<84]))
+            group: Data(bytes[4..<20]), member: member, number: number, epoch: word(44),
+            previous: previous)
     }
 }
 

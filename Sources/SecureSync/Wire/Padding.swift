@@ -1,5 +1,7 @@
-/// The padding of what is sealed, so that its size says little about the content: Padmé
-/// ([Nikitin et al. 2019](https://doi.org/10.2478/popets-2019-0056)), at most 12 %.
+/// The padding of what is sealed, so that its size says little about the content.
+///
+/// Padmé, by Nikitin and others ([2019](https://doi.org/10.2478/popets-2019-0056)): sizes whose
+/// binary form ends with zeros, at most 12 % more.
 package enum Padding {
     /// The least size for a content of so many bytes.
     package static func paddedCount(_ count: Int) -> Int {

@@ -11,15 +11,21 @@ package struct SealedBatch: Equatable, Sendable {
     package static let overhead =
         BatchHeader.byteCount + DataEncryptionKey.valueOverhead + signatureCount
     package static let signatureCount = 64
-    /// The largest object that is read.
-    package static let longest = 64 << 20
+    /// The largest object that is read: a row of 16 MiB with all its stamps, padded.
+    package static let longest = 24 << 20
 
     /// The SHA-256 of the bytes.
     package var hash: Data { Data(SHA256.hash(data: bytes)) }
 
     /// Seals and signs a body.
     ///
-    /// - Parameter sign: Returns the Ed25519 signature of a message, 64 bytes.
+    /// - Parameters:
+    ///   - body: What the batch says.
+    ///   - header: Where it belongs.
+    ///   - key: The key of the header's epoch.
+    ///   - sign: Returns the Ed25519 signature of a message, 64 bytes.
+    /// - Returns: The batch, which has other bytes each time: it is stored before it is sent.
+    /// - Throws: `EnvelopeError`; what `sign` throws.
     package static func seal(
         _ body: BatchBody, _ header: BatchHeader, key: DataEncryptionKey,
         sign: (Data) throws -> Data
@@ -41,9 +47,9 @@ package struct SealedBatch: Equatable, Sendable {
     ///
     /// - Throws: `CBORError`; `NewerFormat`.
     package init(reading bytes: Data) throws {
-        guard bytes.count <= Self.longest else { throw CBORError("is too large") }
         header = try BatchHeader(reading: bytes)
-        guard bytes.count > Self.overhead else { throw CBORError("ends too early") }
+        guard bytes.count <= Self.longest else { throw CBORError("it is too large") }
+        guard bytes.count > Self.overhead else { throw CBORError("it ends too early") }
         self.bytes = bytes
     }
 
@@ -59,13 +65,15 @@ package struct SealedBatch: Equatable, Sendable {
 
     /// Opens the body.
     ///
-    /// - Throws: `CBORError` if the key or the bytes are wrong.
+    /// - Throws: `CBORError` if the key or the bytes are wrong; `EnvelopeError.cleared`.
     package func open(key: DataEncryptionKey) throws -> BatchBody {
         let sealed = signed.dropFirst(BatchHeader.byteCount)
         let padded: Data
         do {
             padded = try key.open(
                 Data(sealed), table: Self.place, column: "body", row: Self.row(header.bytes))
+        } catch EnvelopeError.cleared(let name) {
+            throw EnvelopeError.cleared(name: name)
         } catch is EnvelopeError {
             throw CBORError("its seal does not open")
         }

@@ -1,5 +1,4 @@
 package import Foundation
-internal import SecureStoragePlatform
 
 /// The names of a group's objects.
 ///
@@ -23,17 +22,32 @@ package enum SyncNames {
         "\(hex(group))/d/\(member)/"
     }
 
+    /// Part `part` of snapshot `number`; part 0 is the manifest.
+    package static func snapshotPart(group: Data, number: UInt64, part: UInt64) -> String {
+        snapshots(group: group) + digits(number) + "/" + digits(part)
+    }
+
+    /// The beginning of the names of the group's snapshots.
+    package static func snapshots(group: Data) -> String { "\(hex(group))/s/" }
+
     /// The mark that is set after something was stored.
     package static func mark(group: Data) -> String { "\(hex(group))/w" }
 
     /// Returns the number of a batch, or of a chain's entry, of the name that begins with `prefix`;
-    /// nil for another name.
+    /// nil for another name, and for 0, which no object has.
     package static func number(of name: String, after prefix: String) -> UInt64? {
-        guard name.hasPrefix(prefix) else { return nil }
-        let rest = name.dropFirst(prefix.count)
-        guard rest.utf8.count == 16, let number = UInt64(rest, radix: 16), digits(number) == rest
+        // By bytes: a store's name may have letters that combine with the prefix's last one.
+        guard name.utf8.starts(with: prefix.utf8) else { return nil }
+        let rest = name.utf8.dropFirst(prefix.utf8.count)
+        guard rest.count == 16, let number = UInt64(Substring(rest), radix: 16), isValid(number),
+            digits(number).utf8.elementsEqual(rest)
         else { return nil }
         return number
+    }
+
+    /// Whether the numbers before and after it exist, also in a database: stores are not trusted.
+    package static func isValid(_ number: UInt64) -> Bool {
+        (1...UInt64(Int64.max)).contains(number)
     }
 
     /// The group of an object's name; nil for a name that is not of a group.

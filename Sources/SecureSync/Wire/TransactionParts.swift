@@ -15,7 +15,12 @@ package enum TransactionParts {
         var parts: [ArraySlice<RowChange>] = []
         var (start, bytes) = (0, 0)
         for (index, change) in changes.enumerated() {
-            let size = size(of: change)
+            var size = size(of: change)
+            // A batch lists names once. Whether earlier rows have them is only known of the last
+            // row; a size that is too large by names is harmless.
+            if index == start || !hasSameNames(change, changes[index - 1]) {
+                size += sizeOfNames(of: change)
+            }
             guard size <= longestRow else { throw SyncError.rowTooLarge(change.table) }
             if index > start, index - start == mostRows || bytes + size > mostBytes {
                 parts.append(changes[start..<index])
@@ -27,37 +32,68 @@ package enum TransactionParts {
         return parts
     }
 
-    /// About the bytes that a change takes in a body.
+    /// About the bytes that a change takes in a body, without names; what stamps take more than
+    /// this in the worst case is a few times this at most.
     private static func size(of change: RowChange) -> Int {
-        let values = change.key + change.registers.lazy.flatMap(\.values)
-        return values.reduce(16 + 8 * change.registers.count) { size, value in
-            switch value {
-            case .null: size + 1
-            case .integer, .real: size + 9
-            case .text(let text): size + 5 + text.utf8.count
-            case .blob(let bytes): size + 5 + bytes.count
-            }
+        var size = 16
+        for value in change.key { size += self.size(of: value) }
+        for register in change.registers {
+            size += 8
+            for value in register.values { size += self.size(of: value) }
+        }
+        return size
+    }
+
+    private static func size(of value: SQLiteValue) -> Int {
+        switch value {
+        case .null: 1
+        case .integer, .real: 9
+        case .text(let text): 5 + text.utf8.count
+        case .blob(let bytes): 5 + bytes.count
+        }
+    }
+
+    private static func hasSameNames(_ left: RowChange, _ right: RowChange) -> Bool {
+        left.table == right.table
+            && left.registers.elementsEqual(right.registers) { $0.columns == $1.columns }
+    }
+
+    private static func sizeOfNames(of change: RowChange) -> Int {
+        change.registers.reduce(5 + change.table.utf8.count) { size, register in
+            register.columns.reduce(size) { $0 + 5 + $1.utf8.count }
         }
     }
 }
 
 /// Puts the parts of a log's transactions together, batch after batch.
+///
+/// It holds all rows of a transaction until the last part: in memory, a row takes about 100 bytes,
+/// 90 for each register, and its values.
 package struct TransactionAssembly {
     private var begun: BatchBody?
 
     package init() {}
 
+    /// Whether parts were added and the last one was not.
+    package var isOpen: Bool { begun != nil }
+
     /// Adds the next batch of a log.
     ///
-    /// - Returns: The whole transaction, with the heads of its first part, if this was its last.
+    /// - Returns: The whole transaction, with the heads of all its parts and the time of the last,
+    ///   if this was its last.
     package mutating func add(_ body: BatchBody) -> BatchBody? {
-        var whole = begun ?? body
-        if begun != nil {
-            whole.heads += body.heads
-            whole.changes += body.changes
-            (whole.time, whole.isLast) = (body.time, body.isLast)
+        guard var whole = begun else {
+            if body.isLast { return body }
+            begun = body
+            return nil
         }
-        begun = body.isLast ? nil : whole
-        return body.isLast ? whole : nil
+        // Otherwise appending would copy what there is, for each part.
+        begun = nil
+        whole.heads += body.heads
+        whole.changes += body.changes
+        (whole.time, whole.schema, whole.isLast) = (body.time, body.schema, body.isLast)
+        if body.isLast { return whole }
+        begun = whole
+        return nil
     }
 }

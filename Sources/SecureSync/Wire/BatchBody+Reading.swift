@@ -1,0 +1,215 @@
+internal import Foundation
+internal import SecureStorage
+
+/// What a body may have, beyond which it is not read.
+///
+/// What `TransactionParts.split` makes stays below. A hostile member's body cannot take more memory
+/// than some 10 times its size and 64 MiB.
+enum BatchLimits {
+    static let rows = TransactionParts.mostRows
+    static let keyColumns = 1000
+    /// Of all rows together.
+    ///
+    /// SQLite's tables have at most 32,767 columns, and several rows in one part have fewer, since
+    /// `split` counts 9 bytes or more for each.
+    static let registers = 1 << 16
+    static let names = 1 << 16
+    /// Of all rows together, and of all shapes.
+    static let values = 1 << 20
+    static let heads = 1 << 16
+}
+
+extension BatchBody {
+    /// Reads a body.
+    ///
+    /// - Throws: `CBORError` for anything that `encoded` does not write.
+    package init(decoding bytes: [UInt8]) throws {
+        var reader = CBORReader(bytes)
+        try reader.array(count: 8)
+        let time = try reader.unsigned()
+        guard time <= Stamp.greatestTime >> 16 else { throw CBORError("a time is out of range") }
+        let schema = try reader.unsigned()
+        let isLast = try reader.bool()
+        let heads = try reader.items(atMost: BatchLimits.heads) { try $0.head() }
+        let names = try reader.items(atMost: BatchLimits.names) { ExactName(text: try $0.text()) }
+        var listed = try Listing(names)
+        let members = try reader.items(atMost: BatchLimits.names) { try $0.member() }
+        var (columns, shapes) = (0, [ReadShape]())
+        for _ in 0..<(try reader.array(atMost: BatchLimits.rows)) {
+            shapes.append(try reader.shape(&listed, &columns))
+        }
+        try listed.expectAllUsed()
+        let count = try reader.array(atMost: BatchLimits.rows)
+        var rows = BatchRowReader(
+            reader: reader, base: time, shapes: try Listing(shapes), members: try Listing(members))
+        var changes: [RowChange] = []
+        changes.reserveCapacity(count)
+        for _ in 0..<count { changes.append(try rows.read()) }
+        try rows.expectEnd()
+        self.init(time: time, schema: schema, heads: heads, changes: changes, isLast: isLast)
+    }
+}
+
+/// A shape as rows are made of it, which share its texts.
+private struct ReadShape: Hashable {
+    let shape: ChangeShape
+    let table: String
+    let registers: [[String]]
+    let valueCount: Int
+
+    init(_ shape: ChangeShape) {
+        self.shape = shape
+        table = shape.table.text
+        registers = shape.registers.map { $0.map(\.text) }
+        valueCount = registers.reduce(0) { $0 + $1.count }
+    }
+
+    static func == (left: ReadShape, right: ReadShape) -> Bool { left.shape == right.shape }
+    func hash(into hasher: inout Hasher) { hasher.combine(shape) }
+}
+
+/// Reads what a `BatchRowWriter` has written.
+private struct BatchRowReader {
+    var reader: CBORReader
+    let base: UInt64
+    var shapes: Listing<ReadShape>
+    var members: Listing<MemberID>
+    private var life: RowChange.Life?
+    private var (registers, values) = (0, 0)
+
+    init(
+        reader: CBORReader, base: UInt64, shapes: Listing<ReadShape>, members: Listing<MemberID>
+    ) {
+        self.reader = reader
+        self.base = base
+        self.shapes = shapes
+        self.members = members
+    }
+
+    mutating func read() throws -> RowChange {
+        let count = try reader.array()
+        let shape = try shapes.value(try reader.unsigned())
+        guard let kind = RowKind(rawValue: try reader.unsigned()) else {
+            throw CBORError("a row of an unknown kind")
+        }
+        registers += shape.registers.count
+        values += shape.shape.keyCount + shape.valueCount
+        guard registers <= BatchLimits.registers, values <= BatchLimits.values else {
+            throw CBORError("too many values")
+        }
+        let stamps = kind == .ownStamps ? 2 * shape.registers.count : 0
+        guard count == 4 + shape.shape.keyCount + shape.valueCount + stamps else {
+            throw CBORError("a row of another length")
+        }
+        guard kind != .deleted || shape.registers.isEmpty else {
+            throw CBORError("a deleted row with values")
+        }
+        guard let born = try stamp(like: life?.stamp) else {
+            throw CBORError("a row without a stamp")
+        }
+        let life = RowChange.Life(
+            stamp: born, isAlive: kind != .deleted, known: try stamp(like: life?.known))
+        self.life = life
+        var change = RowChange(
+            table: shape.table, key: try items(shape.shape.keyCount), life: life)
+        change.registers.reserveCapacity(shape.registers.count)
+        var (own, known) = (born, life.known)
+        for columns in shape.registers {
+            if kind == .ownStamps {
+                guard let stamp = try stamp(like: own) else {
+                    throw CBORError("a value without a stamp")
+                }
+                (own, known) = (stamp, try self.stamp(like: known))
+            }
+            change.registers.append(
+                RowChange.Register(
+                    columns: columns, values: try items(columns.count), stamp: own,
+                    known: kind == .ownStamps ? known : nil))
+        }
+        guard RowKind(change) == kind else { throw CBORError("a row is not in its shortest form") }
+        return change
+    }
+
+    func expectEnd() throws {
+        try shapes.expectAllUsed()
+        try members.expectAllUsed()
+        try reader.expectEnd()
+    }
+
+    private mutating func stamp(like other: Stamp?) throws -> Stamp? {
+        try StampCode.read(like: other, near: base, &members, from: &reader)
+    }
+
+    private mutating func items(_ count: Int) throws -> [SQLiteValue] {
+        var values: [SQLiteValue] = []
+        values.reserveCapacity(count)
+        for _ in 0..<count { values.append(try reader.value()) }
+        return values
+    }
+}
+
+extension CBORReader {
+    /// Reads a value of SQLite's five types.
+    mutating func value() throws -> SQLiteValue {
+        switch nextMajor {
+        case 0, 1: return .integer(try signed())
+        case 2: return .blob(Data(try data()))
+        case 3: return .text(try text())
+        default:
+            if null() { return .null }
+            let number = try double()
+            guard !number.isNaN else { throw CBORError("not a number") }
+            return .real(number)
+        }
+    }
+
+    /// Reads an array; takes memory as it reads.
+    fileprivate mutating func items<Item>(
+        atMost limit: Int, _ item: (inout CBORReader) throws -> Item
+    ) throws -> [Item] {
+        var items: [Item] = []
+        for _ in 0..<(try array(atMost: limit)) { items.append(try item(&self)) }
+        return items
+    }
+
+    fileprivate mutating func head() throws -> LogHead {
+        try array(count: 3)
+        return LogHead(
+            member: try member(), number: try unsigned(), hash: Data(try data(count: 8)))
+    }
+
+    fileprivate mutating func member() throws -> MemberID {
+        guard let member = MemberID(try data(count: MemberID.byteCount)) else {
+            throw CBORError("no member")
+        }
+        return member
+    }
+
+    fileprivate mutating func shape(
+        _ names: inout Listing<ExactName>, _ columns: inout Int
+    ) throws -> ReadShape {
+        let count = try array(atMost: BatchLimits.registers)
+        guard count >= 2 else { throw CBORError("a shape is too short") }
+        let table = try names.value(try unsigned())
+        let keyCount = try unsigned(as: Int.self)
+        guard (1...BatchLimits.keyColumns).contains(keyCount) else {
+            throw CBORError("a key of no or too many columns")
+        }
+        var (registers, seen) = ([[ExactName]](), Set<ExactName>())
+        for _ in 0..<(count - 2) {
+            let size = try array()
+            columns += size
+            guard size > 0, columns <= BatchLimits.values else {
+                throw CBORError("a group of no or too many columns")
+            }
+            var group: [ExactName] = []
+            for _ in 0..<size {
+                let name = try names.value(try unsigned())
+                guard seen.insert(name).inserted else { throw CBORError("a column occurs twice") }
+                group.append(name)
+            }
+            registers.append(group)
+        }
+        return ReadShape(ChangeShape(table: table, keyCount: keyCount, registers: registers))
+    }
+}

@@ -1,0 +1,110 @@
+internal import Foundation
+internal import SecureStorage
+
+// A body is CBOR: an array of the time, the schema, whether it is the last, the heads, the names
+// of tables and columns, the members, the shapes, and the rows; see Docs/SyncFormat.md. Names,
+// members and shapes are listed once, in the order in which the rows use them.
+
+extension BatchBody {
+    /// The bytes of the body.
+    package func encoded() -> [UInt8] {
+        var rows = BatchRowWriter(base: time, count: changes.count)
+        for change in changes { rows.write(change) }
+        var names = Numbering<ExactName>()
+        var shapes = CBORWriter()
+        shapes.array(rows.shapes.values.count)
+        for shape in rows.shapes.values {
+            shapes.array(2 + shape.registers.count)
+            shapes.unsigned(UInt64(names.number(of: shape.table)))
+            shapes.unsigned(UInt64(shape.keyCount))
+            for columns in shape.registers {
+                shapes.array(columns.count)
+                for column in columns { shapes.unsigned(UInt64(names.number(of: column))) }
+            }
+        }
+        var writer = CBORWriter(capacity: rows.writer.bytes.count + shapes.bytes.count + 512)
+        writer.array(8)
+        writer.unsigned(time)
+        writer.unsigned(schema)
+        writer.bool(isLast)
+        writer.array(heads.count)
+        for head in heads {
+            writer.array(3)
+            writer.data(head.member.bytes)
+            writer.unsigned(head.number)
+            writer.data(head.hash)
+        }
+        writer.array(names.values.count)
+        for name in names.values { writer.text(name.text) }
+        writer.array(rows.members.values.count)
+        for member in rows.members.values { writer.data(member.bytes) }
+        writer.append(shapes)
+        writer.array(changes.count)
+        writer.append(rows.writer)
+        return writer.bytes
+    }
+}
+
+/// Writes rows, and lists what they name.
+private struct BatchRowWriter {
+    let base: UInt64
+    var writer: CBORWriter
+    var shapes = Numbering<ChangeShape>()
+    var members = Numbering<MemberID>()
+    private var life: RowChange.Life?
+    private var shape: (shape: ChangeShape, number: Int)?
+
+    init(base: UInt64, count: Int) {
+        self.base = base
+        writer = CBORWriter(capacity: 128 * count)
+    }
+
+    mutating func write(_ change: RowChange) {
+        let kind = RowKind(change)
+        var count = 4 + change.key.count
+        for register in change.registers {
+            count += register.values.count + (kind == .ownStamps ? 2 : 0)
+        }
+        writer.array(count)
+        writer.unsigned(UInt64(number(ofShapeOf: change)))
+        writer.unsigned(kind.rawValue)
+        stamp(change.life.stamp, like: life?.stamp)
+        stamp(change.life.known, like: life?.known)
+        for value in change.key { writer.value(value) }
+        var (own, known) = (change.life.stamp, change.life.known)
+        for register in change.registers {
+            if kind == .ownStamps {
+                stamp(register.stamp, like: own)
+                stamp(register.known, like: known)
+                (own, known) = (register.stamp, register.known)
+            }
+            for value in register.values { writer.value(value) }
+        }
+        life = change.life
+    }
+
+    private mutating func stamp(_ stamp: Stamp?, like other: Stamp?) {
+        StampCode.write(stamp, like: other, near: base, to: &writer) { members.number(of: $0) }
+    }
+
+    private mutating func number(ofShapeOf change: RowChange) -> Int {
+        if let shape, shape.shape.isShape(of: change) { return shape.number }
+        let new = ChangeShape(change)
+        let number = shapes.number(of: new)
+        shape = (new, number)
+        return number
+    }
+}
+
+extension CBORWriter {
+    /// Writes a value of SQLite's five types; NaN as null, as SQLite stores it.
+    mutating func value(_ value: SQLiteValue) {
+        switch value {
+        case .null: null()
+        case .integer(let number): signed(number)
+        case .real(let number): number.isNaN ? null() : double(number)
+        case .text(let text): self.text(text)
+        case .blob(let bytes): data(bytes)
+        }
+    }
+}

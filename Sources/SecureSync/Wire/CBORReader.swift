@@ -1,0 +1,168 @@
+/// Why bytes are not what a reader expects.
+package struct CBORError: Error, Equatable {
+    package var reason: String
+    package init(_ reason: String) { self.reason = reason }
+}
+
+/// Reads CBOR without trusting any number in it, and only its deterministic form: what is written
+/// in another way is an error, so that one content has one form.
+///
+/// There is no call that reads an item of any kind, so depth is that of the caller's code.
+package struct CBORReader {
+    private let bytes: [UInt8]
+    private var position: Int
+    private let end: Int
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        position = 0
+        end = bytes.count
+    }
+
+    package var isAtEnd: Bool { position == end }
+
+    package func expectEnd() throws {
+        guard isAtEnd else { throw CBORError("bytes follow the end") }
+    }
+
+    package mutating func unsigned() throws -> UInt64 {
+        let (major, value) = try head()
+        guard major == 0 else { throw CBORError("no unsigned number") }
+        return value
+    }
+
+    package mutating func unsigned<T: FixedWidthInteger>(as type: T.Type) throws -> T {
+        guard let value = T(exactly: try unsigned()) else { throw CBORError("number too large") }
+        return value
+    }
+
+    package mutating func signed() throws -> Int64 {
+        let (major, value) = try head()
+        guard major <= 1, value <= UInt64(Int64.max) else { throw CBORError("no number") }
+        return major == 0 ? Int64(value) : ~Int64(value)
+    }
+
+    package mutating func data() throws -> ArraySlice<UInt8> {
+        let (major, count) = try head()
+        guard major == 2 else { throw CBORError("no byte string") }
+        return try take(count)
+    }
+
+    package mutating func data(count: Int) throws -> ArraySlice<UInt8> {
+        let data = try data()
+        guard data.count == count else { throw CBORError("byte string of another length") }
+        return data
+    }
+
+    package mutating func text() throws -> String {
+        let (major, count) = try head()
+        guard major == 3 else { throw CBORError("no text") }
+        let slice = try take(count)
+        // `String(validating:)` is newer than the oldest systems. Decoding repairs what is not
+        // UTF-8, so the bytes are others then.
+        var text = String(decoding: slice, as: UTF8.self)
+        let isSame = slice.withUnsafeBufferPointer { slice in
+            text.withUTF8 { $0.elementsEqual(slice) }
+        }
+        guard isSame else { throw CBORError("text is not UTF-8") }
+        return text
+    }
+
+    /// The number of items of an array, which follow; each has at least a byte.
+    ///
+    /// An item in memory may be much larger than a byte: a caller takes memory as it reads.
+    package mutating func array() throws -> Int {
+        let (major, count) = try head()
+        guard major == 4 else { throw CBORError("no array") }
+        guard count <= UInt64(end - position) else { throw CBORError("array is too long") }
+        return Int(count)
+    }
+
+    package mutating func array(count: Int) throws {
+        guard try array() == count else { throw CBORError("array of another length") }
+    }
+
+    package mutating func array(atMost limit: Int) throws -> Int {
+        let count = try array()
+        guard count <= limit else { throw CBORError("array is too long") }
+        return count
+    }
+
+    package mutating func bool() throws -> Bool {
+        switch try byte() {
+        case 0xf4: return false
+        case 0xf5: return true
+        default: throw CBORError("no truth value")
+        }
+    }
+
+    /// Consumes a null, if the next item is one.
+    package mutating func null() -> Bool { consume(0xf6) }
+
+    /// Consumes a true, if the next item is one.
+    package mutating func isTrue() -> Bool { consume(0xf5) }
+
+    /// Consumes a false, if the next item is one.
+    package mutating func isFalse() -> Bool { consume(0xf4) }
+
+    private mutating func consume(_ item: UInt8) -> Bool {
+        guard position < end, bytes[position] == item else { return false }
+        position += 1
+        return true
+    }
+
+    package mutating func double() throws -> Double {
+        let float: CBORFloat
+        switch try byte() {
+        case 0xf9: float = .half(UInt16(truncatingIfNeeded: try big(2)))
+        case 0xfa: float = .single(UInt32(truncatingIfNeeded: try big(4)))
+        case 0xfb: float = .double(try big(8))
+        default: throw CBORError("no floating-point number")
+        }
+        let value = float.value
+        guard CBORFloat(value) == float else {
+            throw CBORError("a number is not in its shortest form")
+        }
+        return value
+    }
+
+    /// The kind of the next item; nil at the end.
+    package var nextMajor: UInt8? { position < end ? bytes[position] >> 5 : nil }
+
+    private mutating func head() throws -> (major: UInt8, value: UInt64) {
+        let first = try byte()
+        let value: UInt64
+        let least: UInt64
+        switch first & 31 {
+        case let small where small < 24: (value, least) = (UInt64(small), 0)
+        case 24: (value, least) = (try big(1), 24)
+        case 25: (value, least) = (try big(2), 0x100)
+        case 26: (value, least) = (try big(4), 0x1_0000)
+        case 27: (value, least) = (try big(8), 0x1_0000_0000)
+        default: throw CBORError("an item of unknown or indefinite length")
+        }
+        guard value >= least else { throw CBORError("a number is not in its shortest form") }
+        return (first >> 5, value)
+    }
+
+    private mutating func byte() throws -> UInt8 {
+        guard position < end else { throw CBORError("ends too early") }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func take(_ count: UInt64) throws -> ArraySlice<UInt8> {
+        guard count <= UInt64(end - position) else { throw CBORError("ends too early") }
+        defer { position += Int(count) }
+        return bytes[position..<(position + Int(count))]
+    }
+
+    /// A big-endian number of so many bytes.
+    private mutating func big(_ count: Int) throws -> UInt64 {
+        guard count <= end - position else { throw CBORError("ends too early") }
+        var value: UInt64 = 0
+        for index in position..<(position + count) { value = value << 8 | UInt64(bytes[index]) }
+        position += count
+        return value
+    }
+}

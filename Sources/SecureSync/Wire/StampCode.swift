@@ -1,0 +1,83 @@
+/// A stamp as an item of a body: null for none, false for the floor, true for the one that it is
+/// compared with; otherwise an array of the distance of its milliseconds from the batch's time, its
+/// counter unless that is 0, and the number of its member.
+///
+/// Rows of one transaction have one stamp mostly, and columns of one row too.
+enum StampCode {
+    static func write(
+        _ stamp: Stamp?, like other: Stamp?, near base: UInt64, to writer: inout CBORWriter,
+        number: (MemberID) -> Int
+    ) {
+        guard let stamp else { return writer.null() }
+        guard stamp != .floor else { return writer.bool(false) }
+        guard stamp != other else { return writer.bool(true) }
+        let counter = stamp.time & 0xffff
+        writer.array(counter == 0 ? 2 : 3)
+        // Both are below 2^48.
+        writer.signed(Int64(stamp.milliseconds) - Int64(base))
+        if counter != 0 { writer.unsigned(counter) }
+        writer.unsigned(UInt64(number(stamp.member)))
+    }
+
+    /// - Throws: `CBORError`, also for a stamp that `write` would have written in another way.
+    static func read(
+        like other: Stamp?, near base: UInt64, _ members: inout Listing<MemberID>,
+        from reader: inout CBORReader
+    ) throws -> Stamp? {
+        if reader.null() { return nil }
+        if reader.isFalse() { return .floor }
+        if reader.isTrue() {
+            guard let other, other != .floor else { throw CBORError("a stamp like none") }
+            return other
+        }
+        let count = try reader.array(atMost: 3)
+        guard count >= 2 else { throw CBORError("a stamp is too short") }
+        let (milliseconds, isOver) = Int64(base).addingReportingOverflow(try reader.signed())
+        guard !isOver, (0...Int64(Stamp.greatestTime >> 16)).contains(milliseconds) else {
+            throw CBORError("a stamp is out of range")
+        }
+        let counter = count == 2 ? 0 : try reader.unsigned(as: UInt16.self)
+        let stamp = Stamp(
+            time: UInt64(milliseconds) << 16 | UInt64(counter),
+            member: try members.value(try reader.unsigned()))
+        guard stamp != .floor, stamp != other, count == 2 || counter != 0 else {
+            throw CBORError("a stamp is not in its shortest form")
+        }
+        return stamp
+    }
+}
+
+/// Numbers for values, in the order in which they come.
+struct Numbering<Value: Hashable> {
+    private(set) var values: [Value] = []
+    private var numbers: [Value: Int] = [:]
+
+    mutating func number(of value: Value) -> Int {
+        if let number = numbers[value] { return number }
+        numbers[value] = values.count
+        values.append(value)
+        return values.count - 1
+    }
+}
+
+/// Values as a `Numbering` has listed them, which is checked: each occurs once, is used, and first
+/// used in the order of the list, so that one content has one form.
+struct Listing<Value: Hashable> {
+    let values: [Value]
+    private var used = 0
+
+    init(_ values: [Value]) throws {
+        guard Set(values).count == values.count else { throw CBORError("a list has a value twice") }
+        self.values = values
+    }
+
+    mutating func value(_ number: UInt64) throws -> Value {
+        guard number < values.count, number <= used else { throw CBORError("no such number") }
+        if number == used { used += 1 }
+        return values[Int(number)]
+    }
+
+    func expectAllUsed() throws {
+        guard used == values.count else { throw CBORError("a list has a value that is not used") }
+    }
+}
